@@ -20,6 +20,7 @@ mod command_line;
 mod compile;
 mod inline;
 mod library;
+mod limit;
 mod link;
 mod lower;
 mod make;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::command_line::options::Show;
 use crate::native::ocloc;
 use crate::nvidia::without_notes;
-use crate::{Failure, Result, own};
+use crate::{Failure, Result, limit, own};
 
 /// A process to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,11 +101,23 @@ impl Step {
     fn run(&self) -> Result<Output> {
         let variables = self.variables.iter().map(|(name, value)| (name, value));
         let mut command = Command::new(&self.program);
-        let output = command.args(&self.arguments).envs(variables).output();
-        output.or_else(|error| {
-            let program = self.program.display();
-            own(format!("{program} cannot be started: {error}"))
-        })
+        command.args(&self.arguments).envs(variables);
+        let limit = match self.gpu {
+            Some(_) => limit::from_environment().map_err(Failure::Own)?,
+            None => None,
+        };
+        let program = self.program.display();
+        match limit::output(&mut command, limit) {
+            Ok(Some(output)) => Ok(output),
+            Ok(None) => own(format!(
+                "{program} did not finish {} within {} s; try another version of it, leave this target out, or set \
+                 {} to more seconds",
+                self.subject,
+                limit.unwrap_or_default().as_secs(),
+                limit::LIMIT_VARIABLE
+            )),
+            Err(error) => own(format!("{program} cannot be started: {error}")),
+        }
     }
 
     /// Warns that this step has no output, and why. If `like` failed too, the source is wrong, and `like` reports
