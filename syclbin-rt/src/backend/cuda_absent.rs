@@ -106,6 +106,10 @@ absent! {
         fn start_copy(
             self: &Self, from: &Region<[()]>, to: &Region<[()]>, after: &WaitList<'_>
         ) -> Result<Event, Failure>;
+        fn copies_to_peer(self: &Self, from: &Region<[()]>, to: &Region<[()]>) -> bool;
+        fn copy_to_peer(
+            self: &Self, from: &Region<[()]>, other: &Self, to: &Region<[()]>
+        ) -> Result<(), Failure>;
         [unsafe] fn start_read(
             self: &Self, region: &Region<[()]>, to: *mut c_void, after: &WaitList<'_>
         ) -> Result<Event, Unstarted>;

@@ -27,7 +27,7 @@ pub(super) fn run(directory: &Path) -> Result<Report> {
     let mut cuda = simulated_cuda::with(&machine.command("cuda:gpu:0"))?;
     // New enough for the benchmark's baseline.
     cuda.env_clear()
-        .env(simulated_cuda::SETTINGS, "driver=13000");
+        .env(simulated_cuda::SETTINGS, "driver=13000,devices=2");
     expect(&run_pack(&mut cuda, &machine.directory)?, true)?;
     Ok(report)
 }

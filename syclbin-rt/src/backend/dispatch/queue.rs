@@ -167,6 +167,29 @@ impl Queue {
         each!(Self, self, queue => queue.start_copy(from, to, after.narrow()?).map(Event::from))
     }
 
+    /// Returns whether a driver copies between these regions of two devices itself.
+    pub(crate) fn has_peer(&self, from: &Region<[()]>, to: &Region<[()]>) -> bool {
+        matches!(self, Self::Cuda(queue) if queue.copies_to_peer(from, to))
+    }
+
+    /// Copies `from` to `to`, which is in the context of `other`, after all earlier commands of this queue, and waits for
+    /// that.
+    ///
+    /// # Errors
+    ///
+    /// When [`Queue::has_peer`] is false, and when the driver refuses.
+    pub(crate) fn copy_to_peer(
+        &self,
+        from: &Region<[()]>,
+        other: &Self,
+        to: &Region<[()]>,
+    ) -> Result<(), Failure> {
+        match (self, other) {
+            (Self::Cuda(queue), Self::Cuda(other)) => queue.copy_to_peer(from, other, to),
+            _ => Err(Failure::foreign("copying to another device")),
+        }
+    }
+
     /// Starts to copy all of `region` to `to`, after the commands of `after`, which are of this context.
     ///
     /// # Safety

@@ -42,6 +42,14 @@ functions! {
         give(to, pointer(context::current_handle()))
     }
 
+    fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) {
+        let device = context::by_handle(handle(peer))?.device;
+        if flags != 0 || device == context::current()?.device {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        }
+        Ok(())
+    }
+
     fn cuCtxPushCurrent_v2(which: CUcontext) {
         context::by_handle(handle(which))?;
         context::push(handle(which));

@@ -4,7 +4,7 @@
 
 use std::ffi::c_void;
 
-use cudarc::driver::sys::{CUDA_MEMCPY2D_st, CUmemorytype, CUstream};
+use cudarc::driver::sys::{CUDA_MEMCPY2D_st, CUcontext, CUmemorytype, CUstream};
 
 use super::handle;
 use crate::call::{Code, Outcome, functions, read};
@@ -54,6 +54,14 @@ functions! {
 
     fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: CUstream) {
         plain(to, true, from, true, bytes, By::Stream(stream))
+    }
+
+    fn cuMemcpyPeerAsync(
+        to: u64, to_context: CUcontext, from: u64, from_context: CUcontext, bytes: usize, stream: CUstream
+    ) {
+        context::by_handle(handle(to_context))?;
+        context::by_handle(handle(from_context))?;
+        plain(to, false, from, false, bytes, By::Stream(stream))
     }
 
     fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) {

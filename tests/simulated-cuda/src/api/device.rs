@@ -77,7 +77,7 @@ functions! {
     fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, other: c_int) {
         context::device(device)?;
         context::device(other)?;
-        give(can, 0)
+        give(can, c_int::from(device != other))
     }
 
     fn cuDevicePrimaryCtxRetain(to: *mut CUcontext, device: c_int) {

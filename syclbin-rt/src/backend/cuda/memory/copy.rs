@@ -174,7 +174,7 @@ impl Queue {
     }
 
     /// Returns the address of a region that is inside memory of this context.
-    fn address_of(
+    pub(super) fn address_of(
         &self,
         call: &'static str,
         region: &Region<[()]>,

@@ -5,6 +5,7 @@ pub(super) mod copy;
 pub(super) mod fill;
 pub(super) mod image;
 pub(super) mod mapping;
+mod peer;
 pub(super) mod region;
 mod variable;
 
