@@ -139,7 +139,6 @@ fn object(
             check_join(&name, place.file.state(), whole)?;
         }
     }
-    let from_syclbin = code.iter().all(|image| image.syclbin.is_some());
     let count = code.len();
     let (file, notes) = package(code);
     let dropped = (0..count).find_map(|index| {
@@ -150,10 +149,8 @@ fn object(
         return own(format!("'{name}': {note}"));
     }
     let mut file = file.into_owned();
-    if !from_syclbin {
-        for module in &mut file.modules {
-            lowered(module).or_else(|why| own(format!("'{name}': {why}")))?;
-        }
+    for module in &mut file.modules {
+        lowered(module).or_else(|why| own(format!("'{name}': {why}")))?;
     }
     Ok(Object {
         name,
@@ -166,7 +163,7 @@ fn object(
     })
 }
 
-/// Lowers the specialization constants of a module without properties.
+/// Lowers the specialization constants that the code of a module still calls functions for.
 fn lowered(module: &mut AbstractModule<'static>) -> Result<(), lower::Refusal> {
     for image in &mut module.images {
         if image.spirv().is_some()
@@ -296,5 +293,17 @@ mod tests {
         let objects = open(&path, State::Executable).unwrap();
         assert_eq!(objects.len(), 1);
         assert!(!objects[0].is_member && !objects[0].file.modules.is_empty());
+    }
+
+    #[test]
+    fn embedded_syclbin_gets_its_constants_lowered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.o");
+        std::fs::write(&path, test_files::read("constants.object.syclbin")).unwrap();
+        let objects = open(&path, State::Executable).unwrap();
+        let module = &objects[0].file.modules[0];
+        let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
+        assert_eq!(constants.map(|constants| constants.keys().count()), Some(3));
+        assert_eq!(imports::of_module(module), Ok(BTreeSet::new()));
     }
 }
