@@ -12,7 +12,7 @@ use crate::command_line::depfile::{self, Kind, Sink};
 use crate::command_line::targets::NVIDIA;
 use crate::inline;
 use crate::library::headers;
-use crate::library::{self, Code, DeviceImage, Outcome};
+use crate::library::{self, Code, DeviceImage, Outcome, Source};
 use crate::lower;
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
@@ -34,12 +34,7 @@ pub(crate) fn compile(
     dependencies: Option<Kind>,
     ptx: Option<Ptx>,
 ) -> Result<Compiled> {
-    let text = syclbin_toolchain::file::read(source).or_else(|error| {
-        own(format!(
-            "source '{}' cannot be read: {error}",
-            source.display()
-        ))
-    })?;
+    let text = read(source)?;
     let library = library::find()?;
     arguments.extend(headers::arguments(&library));
     let mut code = Code::SpirV;
@@ -56,8 +51,10 @@ pub(crate) fn compile(
         }
         None => None,
     };
-    let (images, log) = match library::compile(&library, &name, text, &arguments, &code)? {
+    let text = Source::Text(text);
+    let (images, log) = match library::compile(&library, &name, &text, &arguments, &code, false)? {
         Outcome::Compiled(images, log) => (images, nvidia::without_notes(&log)),
+        Outcome::Bitcode(_) => (Vec::new(), String::new()), // it was not asked for
         Outcome::Failed(log) => return Err(failure(&nvidia::without_notes(&log))),
     };
     if !log.trim().is_empty() {
@@ -69,6 +66,66 @@ pub(crate) fn compile(
         None => Vec::new(),
     };
     Ok(Compiled { file, read })
+}
+
+/// Compiles LLVM bitcode of the input `name` with `arguments` for clang.
+pub(crate) fn compile_bitcode(
+    path: &Path,
+    name: &str,
+    mut arguments: Vec<String>,
+    state: State,
+) -> Result<Syclbin<'static>> {
+    let bitcode = Source::Bitcode(read(path)?);
+    let library = library::find()?;
+    arguments.extend(headers::arguments(&library));
+    match library::compile(&library, name, &bitcode, &arguments, &Code::SpirV, false)? {
+        Outcome::Compiled(images, _) => {
+            let file = assemble(images, state, None)?;
+            let has_code = |module: &AbstractModule<'_>| {
+                module.kernel_names().next().is_some()
+                    || module.metadata.set(set::EXPORTED_SYMBOLS).is_some()
+                    || module.metadata.set(set::VIRTUAL_FUNCTIONS).is_some()
+            };
+            if !file.modules.iter().any(has_code) {
+                return own(format!(
+                    "'{name}': the LLVM bitcode has neither kernels nor functions of SYCL_EXTERNAL; compile it \
+                     with DPC++ and -fsycl for spir64, or leave it out"
+                ));
+            }
+            Ok(file)
+        }
+        Outcome::Bitcode(_) => own("the compiler library returned bitcode in place of SPIR-V"),
+        Outcome::Failed(log) => own(format!(
+            "'{name}': the LLVM bitcode cannot be compiled: {}",
+            diagnostics(&log).trim()
+        )),
+    }
+}
+
+/// Writes the LLVM bitcode of a source, as DPC++ stores it in objects.
+pub(crate) fn save_bitcode(source: &Path, output: &Path, mut arguments: Vec<String>) -> Result<()> {
+    let text = Source::Text(read(source)?);
+    let library = library::find()?;
+    arguments.extend(headers::arguments(&library));
+    let name = source.to_string_lossy();
+    let code = match library::compile(&library, &name, &text, &arguments, &Code::SpirV, true)? {
+        Outcome::Bitcode(code) if !code.is_empty() => code,
+        Outcome::Failed(log) => return Err(failure(&log)),
+        Outcome::Bitcode(_) | Outcome::Compiled(..) => {
+            return own("the compiler library returned no bitcode");
+        }
+    };
+    syclbin_build::file::replace(output, &code)
+        .or_else(|error| own(format!("'{}' cannot be written: {error}", output.display())))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    syclbin_toolchain::file::read(path).or_else(|error| {
+        own(format!(
+            "source '{}' cannot be read: {error}",
+            path.display()
+        ))
+    })
 }
 
 /// Finishes the PTX of a module: lowers its constants and inlines its calls. Records the constants and the exports

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `syclbin-clang`: a drop-in for `clang++ -fsycl -fsyclbin` over DPC++'s compiler library.
 //!
-//! It takes clang's command line, compiles sources, joins them with SYCLBIN files, and writes one SYCLBIN file. It
+//! It takes clang's command line, compiles sources, joins them with SYCLBIN files and objects, and writes one file. It
 //! ends with clang's exit code, and clang's diagnostics appear unchanged on standard error. The library is 250 MB
 //! of LLVM that may crash; a crash ends only this process.
 //!

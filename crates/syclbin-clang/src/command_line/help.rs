@@ -2,15 +2,17 @@
 //! The text of `--help`: every option, by topic.
 
 pub(crate) const HELP: &str = "\
-Usage: syclbin-clang [-fsycl] -fsyclbin[=STATE] [-o FILE] [OPTIONS] SOURCE-OR-SYCLBIN...
+Usage: syclbin-clang [-fsycl] -fsyclbin[=STATE] [-o FILE] [OPTIONS] INPUT...
 
 Compiles SYCL kernels to a SYCLBIN file, as DPC++'s clang++ does. Several sources go into one file.
 SYCLBIN files of the states input and object can be inputs too; their modules become part of the file.
+So does the device code of DPC++'s objects (.o), static libraries (.a) and LLVM bitcode (.bc) for spir64.
+A member of a static library is linked if it has kernels, or defines what other inputs need.
 
 Output:
   -fsyclbin[=STATE]  input, object or executable (the default). Input and object may call device
                      functions that other files define; an executable defines all of them
-  -fsycl-link        link SYCLBIN files only, so that a program need not link their SPIR-V;
+  -fsycl-link        link SYCLBIN files and objects only, so that a program need not link their SPIR-V;
                      implies -fsyclbin=executable
   -o FILE            the file to write (default: a.syclbin)
   -c, -fsycl, --offload-new-driver        accepted; this is the default

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Inputs: sources to compile, and SYCLBIN files to join.
+//! Inputs: sources to compile, SYCLBIN files to join, and objects with device code.
 
 use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use syclbin::{Content, extract};
 use syclbin_toolchain::file;
 
 use crate::{Result, own};
@@ -16,19 +17,23 @@ pub(crate) enum Input {
     Source(PathBuf),
     /// A SYCLBIN file.
     Syclbin(PathBuf),
+    /// An object, a static library, or a file of LLVM bitcode or SPIR-V.
+    Object(PathBuf),
 }
 
 /// The first bytes of SYCLBIN files: wrapped, and bare.
 const MAGIC: [&[u8; 4]; 2] = [b"\x10\xff\x10\xad", b"IBYS"];
-/// Suffixes of files that are neither. Compiling them as sources would produce a wall of errors.
+/// Suffixes of files that cannot be read here. Compiling them as sources would produce a wall of errors.
 const OTHERS: [&str; 9] = ["o", "obj", "a", "so", "spv", "bc", "ll", "s", "ptx"];
+/// The size of the start of a file that its kind is known from.
+const HEAD: u64 = 64;
 
 impl Input {
     /// Determines the kind of the file at `path`.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or is neither a source nor a SYCLBIN file.
+    /// When the file cannot be read, or is neither a source, a SYCLBIN file nor an object.
     pub(crate) fn open(path: PathBuf) -> Result<Self> {
         if path == Path::new("-") {
             return own("standard input is not read; write the source to a file and name that");
@@ -40,13 +45,18 @@ impl Input {
             ))
         })?;
         let suffix = path.extension().and_then(|suffix| suffix.to_str());
-        if suffix == Some("syclbin") || MAGIC.iter().any(|magic| head == **magic) {
+        if suffix == Some("syclbin") || MAGIC.iter().any(|magic| head.starts_with(*magic)) {
             return Ok(Self::Syclbin(path));
+        }
+        // Text has no magic, so PTX and bundles of text are known by their suffixes.
+        let is_text = !matches!(suffix, Some(suffix) if OTHERS.contains(&suffix));
+        if !is_text && extract::is_known(&head) || is_binary(&head) {
+            return Ok(Self::Object(path));
         }
         match suffix {
             Some(suffix) if OTHERS.contains(&suffix) => own(format!(
-                "input '{}' is neither a source nor a SYCLBIN file (by its suffix .{suffix}); name those \
-                 alone",
+                "input '{}' is neither a source, a SYCLBIN file nor an object with device code (by its suffix \
+                 .{suffix}); name only these",
                 path.display()
             )),
             _ => Ok(Self::Source(path)),
@@ -55,7 +65,7 @@ impl Input {
 
     pub(crate) fn path(&self) -> &Path {
         match self {
-            Self::Source(path) | Self::Syclbin(path) => path,
+            Self::Source(path) | Self::Syclbin(path) | Self::Object(path) => path,
         }
     }
 
@@ -70,10 +80,19 @@ impl fmt::Display for Input {
     }
 }
 
-/// Reads up to four bytes.
+/// Returns whether a file is an object by its magic.
+fn is_binary(head: &[u8]) -> bool {
+    let content = Content::of(head);
+    matches!(
+        content,
+        Content::Elf { .. } | Content::LlvmBitcode | Content::Archive | Content::SpirV
+    )
+}
+
+/// Reads the start of a file.
 fn read_head(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    file::open(path)?.take(4).read_to_end(&mut head)?;
+    file::open(path)?.take(HEAD).read_to_end(&mut head)?;
     Ok(head)
 }
 
@@ -100,10 +119,19 @@ mod tests {
         );
         assert!(!open("bare.o", b"IBYS...").unwrap().is_source());
         assert!(!open("damaged.syclbin", b"text").unwrap().is_source());
-        let Err(Failure::Own(text)) = open("k.o", b"\x7fELF") else {
-            panic!("an object was taken");
+        let elf = [&b"\x7fELF\x02\x01\x01"[..], &[0; 57]].concat();
+        for (name, content) in [
+            ("k.o", &elf[..]),
+            ("k.a", b"!<arch>\n"),
+            ("k", b"BC\xc0\xde"),
+        ] {
+            let input = open(name, content).unwrap();
+            assert!(matches!(input, Input::Object(_)), "{input:?}");
+        }
+        let Err(Failure::Own(text)) = open("k.ll", b"define") else {
+            panic!("assembly was taken");
         };
-        assert!(text.contains("k.o' is neither a source"), "{text}");
+        assert!(text.contains("k.ll' is neither a source"), "{text}");
         let Err(Failure::Own(text)) = Input::open(folder.path().join("none.cpp")) else {
             panic!("it is not there");
         };

@@ -82,8 +82,12 @@ const ROWS: [Row; 49] = [
         Ours,
     ),
     (&["-Xs"], Either, Ours),
-    (&["--build-for-cpu"], Flag, Ours),
-    (&["--compile-ptx=", "--optional-target="], Joined, Ours),
+    (&["--build-for-cpu", "--save-bitcode"], Flag, Ours),
+    (
+        &["--compile-bitcode=", "--compile-ptx=", "--optional-target="],
+        Joined,
+        Ours,
+    ),
     // Options for clang.
     (&["-I", "-D", "-U"], Either, Join),
     (

@@ -37,6 +37,18 @@ pub(crate) enum Code {
     },
 }
 
+/// The code to compile.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// C++, with the errors and warnings of clang.
+    Text(Vec<u8>),
+    /// LLVM bitcode that DPC++ compiled from C++ for the device, and did not link yet.
+    Bitcode(Vec<u8>),
+}
+
+/// The library compiles the text if it cannot read the bitcode.
+const UNREADABLE: &str = "#error SYCLBIN_UNREADABLE_BITCODE\n";
+
 /// A device image that the library returned.
 pub(crate) struct DeviceImage {
     pub(crate) code: Vec<u8>,
@@ -48,26 +60,33 @@ pub(crate) struct DeviceImage {
 pub(crate) enum Outcome {
     /// The images, and clang's warnings.
     Compiled(Vec<DeviceImage>, String),
+    /// The bitcode of the source, before it is linked.
+    Bitcode(Vec<u8>),
     /// Clang's errors, or the library's.
     Failed(String),
 }
 
-/// Compiles `source` to `code` with the library at `library`.
+/// Compiles `source` to `code` with the library at `library`. With `only_bitcode`, returns the bitcode of the source.
 ///
 /// `name` is the name of the source in diagnostics, and the base path of its `#include "..."`.
 pub(crate) fn compile(
     library: &Path,
     name: &str,
-    source: Vec<u8>,
+    source: &Source,
     arguments: &[String],
     code: &Code,
+    only_bitcode: bool,
 ) -> Result<Outcome> {
     check(library, SIZE, HEAD_SHA256)?;
     let c_string = |what: &str, bytes: Vec<u8>| {
         CString::new(bytes).or_else(|_| own(format!("{what} has a zero byte")))
     };
     let path = c_string("the name of the source", name.as_bytes().to_vec())?;
-    let contents = c_string(name, source)?;
+    let (text_of_source, bitcode) = match source {
+        Source::Text(text) => (text.clone(), &[][..]),
+        Source::Bitcode(code) => (UNREADABLE.into(), &code[..]),
+    };
+    let contents = c_string(name, text_of_source)?;
     let arguments = arguments
         .iter()
         .map(|argument| c_string(argument, argument.as_bytes().to_vec()))
@@ -120,15 +139,29 @@ pub(crate) fn compile(
                 first: pointers.as_ptr(),
                 count: pointers.len(),
             },
-            empty(),
-            false,
+            raw::View {
+                first: bitcode.as_ptr(),
+                count: bitcode.len(),
+            },
+            only_bitcode,
             format,
         )
     };
     // SAFETY: the log is the library's and stays until it is unloaded, which is after this copy.
     let log = unsafe { text(result.log) };
     if result.error != raw::SUCCESS {
+        if log.contains(UNREADABLE.trim_start_matches("#error ").trim_end()) {
+            return own(format!(
+                "'{name}': the LLVM bitcode cannot be read by DPC++ {VERSION}; compile it again with that \
+                 version or with -fsycl-device-obj=spirv"
+            ));
+        }
         return Ok(Outcome::Failed(log)); // there are no images then
+    }
+    if only_bitcode {
+        // SAFETY: as for the log.
+        let code = unsafe { slice(&result.saved_ir) };
+        return Ok(Outcome::Bitcode(code.to_vec()));
     }
     // SAFETY: as for the log; after a success the images are whole.
     let images = unsafe { copy_images(&result.images) };
@@ -154,13 +187,6 @@ fn set(loaded: &libloading::Library, library: &Path, name: u32, text: &str) -> R
     // pinned version's own layout, and the library only reads them.
     unsafe { add(&raw mut moved) };
     Ok(())
-}
-
-fn empty<T>() -> raw::View<T> {
-    raw::View {
-        first: std::ptr::null(),
-        count: 0,
-    }
 }
 
 /// # Safety

@@ -50,7 +50,7 @@ pub(super) struct CompileResult {
     pub(super) error: u32,
     pub(super) images: View<Image>,
     pub(super) _options: *const c_char,
-    pub(super) _saved_ir: View<u8>,
+    pub(super) saved_ir: View<u8>,
     pub(super) log: *const c_char,
 }
 

@@ -8,7 +8,14 @@ fn another_library_is_refused_before_it_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("libsycl-jit.so");
     std::fs::write(&path, "something else").unwrap();
-    let refused = compile(&path, "k.cpp", Vec::new(), &[], &Code::SpirV);
+    let refused = compile(
+        &path,
+        "k.cpp",
+        &Source::Text(Vec::new()),
+        &[],
+        &Code::SpirV,
+        false,
+    );
     let Err(Failure::Own(text)) = refused else {
         panic!("it was called");
     };

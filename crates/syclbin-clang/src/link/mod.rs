@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Linking: joins the modules of all sources and SYCLBIN files in a file.
+//! Linking: joins the modules of all sources, SYCLBIN files and objects in a file.
 //!
 //! Modules stay separate, and the loader resolves symbols between them. The reference runtime does the same with
 //! objects. Where native code is made, or with `-fsycl-link`, `native::link` copies into each module what it uses of
@@ -7,6 +7,7 @@
 
 pub(crate) mod imports;
 pub(crate) mod input_file;
+pub(crate) mod objects;
 pub(crate) mod symbols;
 
 use std::collections::BTreeMap;

@@ -10,9 +10,10 @@ use syclbin::{Container, State};
 use syclbin_build::file;
 
 use crate::command_line::inputs::Input;
-use crate::command_line::options::{Options, Show};
+use crate::command_line::options::{Bitcode, Options, Show};
 use crate::command_line::states;
 use crate::command_line::targets::Target;
+use crate::compile;
 use crate::link;
 use crate::native::{self, Backend};
 use crate::nvidia;
@@ -22,6 +23,14 @@ use crate::{Result, own};
 /// Makes the requested files, or shows how. Files appear completely or not at all.
 pub(crate) fn make(options: &Options) -> Result<()> {
     options.warnings.show()?;
+    match (&options.bitcode, options.inputs.as_slice()) {
+        (Some(Bitcode::Compile(name)), [path]) => return parts::from_bitcode(options, path, name),
+        (Some(Bitcode::Save), [path]) => {
+            return compile::save_bitcode(path, &options.output, parts::clang_arguments(options));
+        }
+        (Some(_), _) => return own("a process compiles or saves the bitcode of one input"),
+        (None, _) => {}
+    }
     let inputs = options.inputs.iter().cloned().map(Input::open);
     let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
     check(options, &inputs)?;
@@ -116,7 +125,7 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
         && let Some(source) = sources.next()
     {
         return own(format!(
-            "-fsycl-link accepts only SYCLBIN files, and '{source}' is a source; compile it with \
+            "-fsycl-link accepts only SYCLBIN files and objects, and '{source}' is a source; compile it with \
              -fsyclbin=object first"
         ));
     }
@@ -191,7 +200,9 @@ fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step>
                 let [output, _] = parts::between(folder, index, *code);
                 output.display().to_string()
             })),
-            Input::Syclbin(path) => arguments.push(path.display().to_string()),
+            Input::Syclbin(path) | Input::Object(path) => {
+                arguments.push(path.display().to_string());
+            }
         }
     }
     arguments.extend(["-o".to_owned(), options.output.display().to_string()]);
@@ -223,7 +234,7 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
 
 /// Writes a file. A file that already has these bytes gets a new modification time, which make and Ninja compare. A
 /// special file, such as a pipe, is not opened twice, since its reader may be gone.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = file::replace(path, bytes).and_then(|()| {
         if path.metadata()?.is_file() {
             std::fs::File::open(path)?.set_modified(SystemTime::now())

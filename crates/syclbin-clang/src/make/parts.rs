@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parts: the modules of each input, from compiled sources and SYCLBIN files.
+//! Parts: the modules of each input, from compiled sources, SYCLBIN files and objects.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use syclbin::State;
+use syclbin::{Container, State};
 
 use crate::command_line::depfile;
 use crate::command_line::inputs::Input;
-use crate::command_line::options::{Options, Show};
+use crate::command_line::options::{Bitcode, Options, Show};
 use crate::command_line::states;
 use crate::command_line::targets::{NVIDIA, Target};
 use crate::compile;
 use crate::link::imports;
+use crate::link::objects::{self, Candidate, Object};
 use crate::link::symbols::spelled;
 use crate::link::{self, input_file::InputFile};
 use crate::nvidia::{self, Ptx};
@@ -171,10 +172,20 @@ pub(crate) fn compile(
         return Ok((vec![part], read));
     }
     let mut parts = Vec::new();
-    // SYCLBIN files are read before any compile: reading is quick, and may already find an error.
+    let mut objects = Vec::new();
+    // Files are read before any compile: reading is quick, and may already find an error.
     for (index, input) in inputs.iter().enumerate() {
-        if let Input::Syclbin(path) = input {
-            parts.push((index, link::open(path, options.state)?));
+        match input {
+            Input::Source(_) => {}
+            Input::Syclbin(path) => {
+                let part = link::open(path, options.state)?;
+                let is_member = false;
+                parts.push((index, Candidate { part, is_member }));
+            }
+            Input::Object(path) => {
+                let of_input = objects::open(path, options.state)?.into_iter();
+                objects.extend(of_input.map(|object| (index, object)));
+            }
         }
     }
     let codes = codes(options)?;
@@ -187,6 +198,10 @@ pub(crate) fn compile(
             step.is_optional = code.is_some() && options.targets.ptx_is_optional();
             steps.push(step);
         }
+    }
+    let of_sources = steps.len();
+    for (number, (_, object)) in objects.iter().enumerate() {
+        steps.extend(bitcode_steps(options, number, object, folder)?);
     }
     let done = steps::run_all(&steps, options.show);
     if done == Err(Failure::Reported(steps::CRASHED)) {
@@ -217,11 +232,85 @@ pub(crate) fn compile(
                 }
             }
             read.push(of_source);
-            parts.extend(whole.map(|part| (index, part)));
+            let is_member = false;
+            parts.extend(whole.map(|part| (index, Candidate { part, is_member })));
         }
     }
+    let mut compiled = steps.iter().skip(of_sources);
+    for (index, object) in objects {
+        let outputs = compiled.by_ref().take(object.bitcode.len());
+        parts.push((index, of_object(options, object, outputs)?));
+    }
     parts.sort_by_key(|(index, _)| *index);
-    Ok((parts.into_iter().map(|(_, part)| part).collect(), read))
+    let candidates = parts.into_iter().map(|(_, part)| part).collect();
+    Ok((objects::select(candidates)?, read))
+}
+
+/// Returns the processes that compile the bitcode of object number `number`, after writing their inputs.
+fn bitcode_steps(
+    options: &Options,
+    number: usize,
+    object: &Object,
+    folder: &Path,
+) -> Result<Vec<Step>> {
+    let state = options.dependencies.state_of_part(options.state);
+    let steps = object.bitcode.iter().enumerate().map(|(image, bitcode)| {
+        let input = folder.join(format!("object-{number}-{image}.bc"));
+        let output = folder.join(format!("object-{number}-{image}.syclbin"));
+        super::write(&input, bitcode)?;
+        let mut arguments = vec![
+            format!("-fsyclbin={}", states::name(state)),
+            format!("{}{}", Bitcode::COMPILE, object.name),
+        ];
+        arguments.extend(options.clang.iter().cloned());
+        arguments.extend(options.dependencies.explicit(state).map(str::to_owned));
+        arguments.extend(["-o".to_owned(), output.display().to_string()]);
+        arguments.extend(["--".to_owned(), input.display().to_string()]);
+        let mut step = Step::of_own(&object.name, arguments)?;
+        step.reads = Some(input);
+        step.writes = vec![output];
+        Ok(step)
+    });
+    steps.collect()
+}
+
+/// Returns the modules of an object, with the results of the processes that compiled its bitcode.
+fn of_object<'s>(
+    options: &Options,
+    object: Object,
+    steps: impl Iterator<Item = &'s Step>,
+) -> Result<Candidate> {
+    let is_member = object.is_member;
+    let name = object.name;
+    let mut part = InputFile {
+        name: name.clone(),
+        file: object.file,
+    };
+    for output in steps.flat_map(|step| &step.writes) {
+        let compiled = link::read(output, name.clone())?;
+        part.file.modules.extend(compiled.file.modules);
+    }
+    if !imports::keeps_asserts(&options.clang) {
+        imports::check_asserts(&part)?;
+    }
+    Ok(Candidate { part, is_member })
+}
+
+/// Returns the arguments for clang, with the option of the state.
+pub(crate) fn clang_arguments(options: &Options) -> Vec<String> {
+    let mut clang = options.clang.clone();
+    let option = options.dependencies.option(options.state);
+    clang.extend(option.map(str::to_owned));
+    clang
+}
+
+/// Compiles the bitcode at `path`, which is of the input `name`.
+pub(crate) fn from_bitcode(options: &Options, path: &Path, name: &str) -> Result<()> {
+    let clang = clang_arguments(options);
+    let file = compile::compile_bitcode(path, name, clang, options.state)?;
+    let bytes = syclbin::write::to_vec(&file, Container::default())
+        .or_else(|error| own(format!("the code of '{name}' cannot be written: {error}")))?;
+    super::write(&options.output, &bytes)
 }
 
 #[cfg(test)]

@@ -43,10 +43,24 @@ pub(crate) enum Show {
     StepsOnly,
 }
 
+/// What a process does with LLVM bitcode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bitcode {
+    /// Compiles the only input, which is bitcode of the input with this name.
+    Compile(String),
+    /// Writes the bitcode of the only input, a source. Tests make objects from it.
+    Save,
+}
+
+impl Bitcode {
+    pub(crate) const COMPILE: &str = "--compile-bitcode=";
+    pub(crate) const SAVE: &str = "--save-bitcode";
+}
+
 /// The inputs and the requested output.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Sources and SYCLBIN files, in order.
+    /// Sources, SYCLBIN files and objects, in order.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) output: PathBuf,
     pub(crate) state: State,
@@ -57,6 +71,8 @@ pub(crate) struct Options {
     pub(crate) targets: Targets,
     /// The settings if this process compiles to PTX. This program requests it from itself.
     pub(crate) ptx: Option<Ptx>,
+    /// The work if this process compiles or makes LLVM bitcode. This program requests the former from itself.
+    pub(crate) bitcode: Option<Bitcode>,
     /// The arguments for clang, in order. The library takes UTF-8.
     pub(crate) clang: Vec<String>,
     pub(crate) show: Show,
@@ -93,6 +109,7 @@ struct Reader {
     not_relocatable: Option<String>,
     targets: Targets,
     ptx: Option<Ptx>,
+    bitcode: Option<Bitcode>,
     show: Show,
     warnings: Warnings,
     kind: Option<Kind>,
@@ -178,6 +195,8 @@ impl Reader {
             "-fno-sycl-rdc" | "-fno-gpu-rdc" | "--no-offload-rdc" | "-fno-offload-rdc" => {
                 self.not_relocatable = Some(spelled);
             }
+            Bitcode::COMPILE => self.bitcode = Some(Bitcode::Compile(value)),
+            Bitcode::SAVE => self.bitcode = Some(Bitcode::Save),
             nvidia::OPTION => self.ptx = Some(Ptx::parse(&value)?),
             "-fsycl-targets=" => self.targets.list(&value)?,
             "--optional-target=" => self.targets.add_optional(&value)?,
@@ -329,6 +348,7 @@ impl Reader {
             depfile,
             targets: self.targets,
             ptx: self.ptx,
+            bitcode: self.bitcode,
             clang: self.clang,
             show: self.show,
             warnings: self.warnings,

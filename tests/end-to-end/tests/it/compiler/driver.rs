@@ -475,7 +475,7 @@ fn mistakes_are_named_and_files_stay_unchanged() {
         ("-fsyclbin folder", "input 'folder' cannot be read"),
         (
             "-fsyclbin two.o",
-            "'two.o' is neither a source nor a SYCLBIN file",
+            "'two.o' is neither a source, a SYCLBIN file nor an object",
         ),
         (
             "-fsyclbin two.cpp -o none/k.syclbin",

@@ -13,6 +13,7 @@ mod intel_gpus;
 mod linking;
 mod new_projects;
 mod nvidia;
+mod objects;
 mod optional_target;
 mod parameters;
 mod projects;

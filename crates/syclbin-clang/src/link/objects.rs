@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Objects: the device code in DPC++'s fat objects, in static libraries of them, and in files of LLVM bitcode.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use syclbin::extract::{DeviceImage, OffloadKind, images_with, package};
+use syclbin::property::set;
+use syclbin::{AbstractModule, Content, State, Syclbin};
+
+use super::imports;
+use super::input_file::InputFile;
+use crate::command_line::states::check_join;
+use crate::command_line::targets::NVIDIA;
+use crate::{Result, lower, own};
+
+/// The device code of one object.
+#[derive(Debug)]
+pub(crate) struct Object {
+    /// The name of the object, with the library that it is a member of.
+    pub(crate) name: String,
+    /// Whether it is a member of a static library.
+    pub(crate) is_member: bool,
+    /// Modules that are compiled already.
+    pub(crate) file: Syclbin<'static>,
+    /// LLVM bitcode to compile.
+    pub(crate) bitcode: Vec<Vec<u8>>,
+}
+
+/// Reads the objects with device code in the file at `path`, which are to join a file of state `whole`.
+///
+/// # Errors
+///
+/// When the file has no device code that can be linked. The error names the code that it has.
+pub(crate) fn open(path: &Path, whole: State) -> Result<Vec<Object>> {
+    let name = path.display().to_string();
+    let bytes = syclbin_toolchain::file::read(path)
+        .or_else(|error| own(format!("'{name}' cannot be read: {error}")))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut member = |member: &str| {
+        let read = syclbin_toolchain::file::read(&folder.join(member));
+        read.map_err(|error| error.to_string())
+    };
+    let images =
+        images_with(&bytes, &mut member).or_else(|error| own(format!("'{name}': {error}")))?;
+    let mut left_out = BTreeSet::new();
+    let mut members: Vec<(Option<String>, Vec<DeviceImage<'_>>)> = Vec::new();
+    for image in images {
+        if image.offload_kind == OffloadKind::Host {
+            continue;
+        }
+        if let Some(why) = objection(&image) {
+            left_out.insert(why);
+            continue;
+        }
+        let member = member_of(&image.origin);
+        match members.last_mut() {
+            Some((last, images)) if *last == member => images.push(image),
+            _ => members.push((member, vec![image])),
+        }
+    }
+    if members.is_empty() {
+        return own(without_code(&name, &bytes, left_out));
+    }
+    let objects = members.into_iter().map(|(member, images)| {
+        let is_member = member.is_some();
+        let name = member.map_or_else(|| name.clone(), |member| format!("{name}({member})"));
+        object(name, is_member, images, whole)
+    });
+    objects.collect()
+}
+
+/// Returns why an image cannot be linked, if there is a reason.
+fn objection(image: &DeviceImage<'_>) -> Option<String> {
+    let target = if image.triple.is_empty() {
+        "an unnamed target"
+    } else {
+        &image.triple
+    };
+    let is_for = |wanted: &str| image.triple.is_empty() || image.triple.starts_with(wanted);
+    if image.syclbin.is_some() {
+        return None;
+    }
+    if !matches!(image.offload_kind, OffloadKind::Sycl | OffloadKind::None) {
+        return Some(format!("code for {target} of {}", image.offload_kind));
+    }
+    let can_be_linked = match image.content {
+        Content::SpirV | Content::LlvmBitcode => is_for("spir64") && !is_native(&image.triple),
+        Content::Ptx => is_for("nvptx64"),
+        // A kernel whose name is not known cannot be launched.
+        Content::Elf { .. } => {
+            (is_for("spir64_") || image.triple == NVIDIA) && image.kernel_names().is_some()
+        }
+        _ => false,
+    };
+    (!can_be_linked).then(|| format!("{} for {target}", image.content))
+}
+
+/// Returns whether a target is a device with native code.
+fn is_native(triple: &str) -> bool {
+    triple.starts_with("spir64_")
+}
+
+fn without_code(name: &str, bytes: &[u8], left_out: BTreeSet<String>) -> String {
+    if !left_out.is_empty() {
+        let found: Vec<_> = left_out.into_iter().collect();
+        return format!(
+            "'{name}' has no device code that can be linked, only {}; compile it with -fsycl for spir64",
+            found.join(" and ")
+        );
+    }
+    let what = if bytes.starts_with(b"!<") {
+        format!("no member of '{name}' has device code")
+    } else {
+        format!("'{name}' has no device code")
+    };
+    format!("{what}; compile it with DPC++ and -fsycl, or leave it out")
+}
+
+/// Returns the member of a static library that an image comes from.
+fn member_of(origin: &str) -> Option<String> {
+    let member = origin.strip_prefix("archive member ")?;
+    let (member, _) = member.split_once(": ").unwrap_or((member, ""));
+    Some(member.to_owned())
+}
+
+/// Makes modules of the images of one object. Bitcode stays to be compiled.
+fn object(
+    name: String,
+    is_member: bool,
+    images: Vec<DeviceImage<'_>>,
+    whole: State,
+) -> Result<Object> {
+    let (bitcode, code): (Vec<_>, Vec<_>) = images
+        .into_iter()
+        .partition(|image| image.content == Content::LlvmBitcode);
+    for image in &code {
+        if let Some(place) = &image.syclbin {
+            check_join(&name, place.file.state(), whole)?;
+        }
+    }
+    let count = code.len();
+    let (file, notes) = package(code);
+    let dropped = (0..count).find_map(|index| {
+        let mut notes = notes.iter();
+        notes.find(|note| note.image == index && !note.packaged)
+    });
+    if let Some(note) = dropped {
+        return own(format!("'{name}': {note}"));
+    }
+    let mut file = file.into_owned();
+    for module in &mut file.modules {
+        lowered(module).or_else(|why| own(format!("'{name}': {why}")))?;
+    }
+    Ok(Object {
+        name,
+        is_member,
+        file,
+        bitcode: bitcode
+            .into_iter()
+            .map(|image| image.bytes.into_owned())
+            .collect(),
+    })
+}
+
+/// Lowers the specialization constants that the code of a module still calls functions for.
+fn lowered(module: &mut AbstractModule<'static>) -> Result<(), lower::Refusal> {
+    for image in &mut module.images {
+        if image.spirv().is_some()
+            && let Some(lowered) = lower::lower(&image.bytes)?
+        {
+            lowered.constants.write(&mut module.metadata);
+            image.bytes = lowered.code.into();
+        }
+    }
+    Ok(())
+}
+
+/// An input, and whether it is a member of a static library.
+pub(crate) struct Candidate {
+    pub(crate) part: InputFile,
+    pub(crate) is_member: bool,
+}
+
+/// Returns the inputs to link. A member of a static library is left out if it has no kernels and defines nothing
+/// that is needed.
+pub(crate) fn select(candidates: Vec<Candidate>) -> Result<Vec<InputFile>> {
+    let mut taken = Vec::new();
+    let mut symbols = Vec::new();
+    for candidate in &candidates {
+        let modules = &candidate.part.file.modules;
+        let mut imported = BTreeSet::new();
+        let mut exported = BTreeSet::new();
+        for module in modules {
+            let imports = imports::named_with(&candidate.part.name, imports::of_module(module))?;
+            imported.extend(imports);
+            exported.extend(imports::exports(module).map(str::to_owned));
+        }
+        let is_root = |module: &AbstractModule<'_>| {
+            module.kernel_names().next().is_some()
+                || module.metadata.set(set::VIRTUAL_FUNCTIONS).is_some()
+        };
+        taken.push(!candidate.is_member || modules.iter().any(is_root));
+        symbols.push((imported, exported));
+    }
+    loop {
+        let of_taken = || symbols.iter().zip(&taken).filter(|(_, taken)| **taken);
+        let defined: BTreeSet<&String> = of_taken().flat_map(|((_, all), _)| all).collect();
+        let needed: BTreeSet<&String> = of_taken().flat_map(|((all, _), _)| all).collect();
+        let is_needed = |symbol: &String| needed.contains(symbol) && !defined.contains(symbol);
+        let next = symbols
+            .iter()
+            .zip(&taken)
+            .position(|((_, exported), taken)| !taken && exported.iter().any(is_needed));
+        match next {
+            Some(index) => taken[index] = true,
+            None => break,
+        }
+    }
+    let all = candidates.into_iter().zip(taken);
+    let needed = all.filter(|(_, taken)| *taken);
+    Ok(needed.map(|(candidate, _)| candidate.part).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Failure;
+    use syclbin::property::Value;
+
+    fn candidate(name: &str, is_member: bool, kernel: bool, symbols: [&[&str]; 2]) -> Candidate {
+        let mut module = AbstractModule::default();
+        if kernel {
+            module.add_kernel_name(name.to_owned());
+        }
+        let sets = [set::IMPORTED_SYMBOLS, set::EXPORTED_SYMBOLS];
+        for (set, symbols) in sets.into_iter().zip(symbols) {
+            for symbol in symbols {
+                let metadata = &mut module.metadata;
+                metadata.insert(set, (*symbol).to_owned(), Value::U32(1));
+            }
+        }
+        let mut file = Syclbin::new(State::Object);
+        file.modules.push(module);
+        let name = name.to_owned();
+        let part = InputFile { name, file };
+        Candidate { part, is_member }
+    }
+
+    #[test]
+    fn members_join_if_needed_or_with_kernels() {
+        let all = vec![
+            candidate("unneeded", true, false, [&[], &["g"]]),
+            candidate("second", true, false, [&[], &["h"]]),
+            candidate("first", true, false, [&["h"], &["f"]]),
+            candidate("duplicate", true, false, [&[], &["f"]]),
+            candidate("main", false, true, [&["f"], &[]]),
+            candidate("kernels", true, true, [&[], &[]]),
+            candidate("object", false, false, [&[], &["i"]]),
+        ];
+        let parts = select(all).unwrap();
+        let names: Vec<_> = parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["second", "first", "main", "kernels", "object"]);
+    }
+
+    fn said(name: &str, content: &[u8]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        match open(&path, State::Executable) {
+            Err(Failure::Own(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn objects_without_usable_device_code_are_refused() {
+        let mixed = said("mixed.o", &test_files::read("extract/mixed.offload"));
+        assert!(
+            mixed.contains("no device code that can be linked"),
+            "{mixed}"
+        );
+        assert!(mixed.contains("amdgcn-amd-amdhsa"), "{mixed}");
+        let archive = said("lib.a", b"!<arch>\n");
+        assert!(archive.contains("no member of"), "{archive}");
+    }
+
+    #[test]
+    fn images_of_an_object_become_modules() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.o");
+        std::fs::write(&path, test_files::read("extract/old.o")).unwrap();
+        let objects = open(&path, State::Executable).unwrap();
+        assert_eq!(objects.len(), 1);
+        assert!(!objects[0].is_member && !objects[0].file.modules.is_empty());
+    }
+
+    #[test]
+    fn embedded_syclbin_gets_its_constants_lowered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.o");
+        std::fs::write(&path, test_files::read("constants.object.syclbin")).unwrap();
+        let objects = open(&path, State::Executable).unwrap();
+        let module = &objects[0].file.modules[0];
+        let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
+        assert_eq!(constants.map(|constants| constants.keys().count()), Some(3));
+        assert_eq!(imports::of_module(module), Ok(BTreeSet::new()));
+    }
+}
