@@ -25,11 +25,12 @@ fn entry(image: &[u8], strings: &[(&'static str, &[u8])]) -> Entry<'static> {
 
 /// The list of names that LLVM writes since April 2026.
 fn table(names: &[&str]) -> Vec<u8> {
-    let mut start = 4 + 8 * names.len();
-    let mut bytes = (names.len() as u32).to_le_bytes().to_vec();
+    let number = |number| u32::try_from(number).unwrap().to_le_bytes();
+    let mut start: usize = 4 + 8 * names.len();
+    let mut bytes = number(names.len()).to_vec();
     for name in names {
-        bytes.extend((start as u32).to_le_bytes());
-        bytes.extend((name.len() as u32).to_le_bytes());
+        bytes.extend(number(start));
+        bytes.extend(number(name.len()));
         start += name.len() + 1;
     }
     for name in names {
@@ -134,7 +135,7 @@ fn one_offload_binary_may_hold_several_images() {
         let read = File::parse(&bytes).unwrap();
         for (module, image) in read.modules().zip([&export, &import]) {
             let found = module.unwrap().images().next().unwrap().unwrap();
-            let at = found.offset() as usize;
+            let at = usize::try_from(found.offset()).unwrap();
             assert_eq!(&bytes[at..at + image.len()], image);
         }
         let written = write::to_vec(&file, Container::Version2).unwrap();
@@ -196,7 +197,7 @@ fn damaged_spirv_of_upstream_names_entry_and_offset() {
     let good = test_files::read(UPSTREAM);
     let file = File::parse(&good).unwrap();
     let image = file.module(0).unwrap().images().next().unwrap().unwrap();
-    let at = image.offset() as usize + 20;
+    let at = usize::try_from(image.offset()).unwrap() + 20;
     let mut bytes = good.clone();
     bytes[at + 2..at + 4].copy_from_slice(&[0xff, 0xff]);
     let error = parse(&bytes).unwrap_err();
