@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 
 use cargo_syclbin::doctor::file::{Answers, DeviceReport, ImageReport, Position, Step};
 use syclbin::read::File;
-use syclbin::{AbstractModule, Syclbin};
+use syclbin::{AbstractModule, Container, Syclbin};
 use syclbin_rt::{Device, ErrorKind, Module, Queue};
 
 /// Loads the file on standard input from `start` on, and writes each [`Step`] to standard output.
@@ -42,6 +42,11 @@ fn failed(reason: impl ToString) -> Stop {
 fn probe(bytes: &[u8], start: Position) -> Result<(), Stop> {
     let file = File::parse(bytes).map_err(failed)?;
     let model = file.to_model().map_err(failed)?;
+    // Version 2 holds whatever is said of images without SYCLBIN.
+    let container = match file.container() {
+        Container::Images => Container::Version2,
+        other => other,
+    };
     let choice = Device::choose_for(bytes).map_err(failed)?;
     say(&Step::Device(DeviceReport::new(&choice)))?;
     let queue = choice.device().queue().map_err(failed)?;
@@ -51,7 +56,7 @@ fn probe(bytes: &[u8], start: Position) -> Result<(), Stop> {
         } else {
             0
         };
-        let written = |model| syclbin::write::to_vec(&model, file.container()).map_err(failed);
+        let written = |model| syclbin::write::to_vec(&model, container).map_err(failed);
         let (module, others) = divided(&model, index);
         say(&Step::Building(index))?;
         match load(&queue, &written(module)?, &written(others)?) {

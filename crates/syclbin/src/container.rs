@@ -17,10 +17,13 @@ pub enum Container {
     /// Version 2: an OffloadBinary of version 2 with an entry for each module and image. A draft
     /// that no released runtime loads.
     Version2,
+    /// OffloadBinaries of device images without SYCLBIN, as LLVM's own SYCL compiler (`clang-sycl-linker`) writes
+    /// them. They are read only. What the property sets of SYCLBIN say comes from the code.
+    Images,
 }
 
 impl Container {
-    /// All containers.
+    /// All containers that are written.
     pub const ALL: [Self; 4] = [
         Self::Bare,
         Self::OffloadBinary1,
@@ -28,7 +31,7 @@ impl Container {
         Self::Version2,
     ];
 
-    /// Returns the short name that commands accept.
+    /// Returns its short name. Commands accept the names of [`Self::ALL`].
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,10 +39,11 @@ impl Container {
             Self::OffloadBinary1 => "v1",
             Self::OffloadBinary2 => "v1-offload2",
             Self::Version2 => "v2",
+            Self::Images => "images",
         }
     }
 
-    /// Returns the container with this [name](Self::name).
+    /// Returns the container with this [name](Self::name), if it is one of [`Self::ALL`].
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL

@@ -33,7 +33,10 @@ pub enum ErrorKind {
         found: String,
     },
     /// A version this crate does not read.
-    #[error("version {found} is not supported, only {supported}")]
+    #[error(
+        "version {found} is not supported, only {supported}; use a newer syclbin, or write the file again in one of \
+         these"
+    )]
     Version {
         /// The version in the file.
         found: u32,
@@ -75,7 +78,10 @@ pub enum ErrorKind {
         available: u64,
     },
     /// An OffloadBinary that holds something else.
-    #[error("image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025)")]
+    #[error(
+        "image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025); `cargo syclbin extract` lists what the \
+         file has"
+    )]
     ImageKind(u16),
     /// Records that do not belong together.
     #[error("{0}")]

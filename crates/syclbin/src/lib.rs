@@ -39,6 +39,10 @@
 //!
 //! The feature `compression` reads and writes compressed OffloadBinaries.
 //!
+//! `SPECIFICATION.md` in the repository lists each part of the formats with the file that implements it and a test. What
+//! this crate does not know, such as property sets, keys, kinds and states of the future, survives a round trip. Later
+//! versions of SYCLBIN and OffloadBinary are refused with [`ErrorKind::Version`].
+//!
 //! Out of scope: what drivers make of the code.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use syclbin::__private::spirv as code;
 use syclbin::__private::spirv::KernelUses;
 use syclbin::__private::spirv::portable::{self, Reader};
+use syclbin::metadata::Target;
 use syclbin::ptx;
 use syclbin::{Content, Image, ImageKind, IrType};
 
@@ -103,6 +104,7 @@ pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, St
         } => target,
         ImageKind::Ir { ty, .. } => return Err(format!("OpenCL devices take no {}", language(ty))),
     };
+    check_fpga(target)?;
     // An image without architecture is always filed as SPIR-V, so both are checked.
     if !code::is_target(target) {
         return Err(format!("the target {target} is not 64-bit SPIR-V"));
@@ -117,6 +119,16 @@ pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, St
     let module = code::Module::parse(bytes).map_err(|error| error.to_string())?;
     portable::check(bytes, &reader(facts)).map_err(|unfit| unfit.to_string())?;
     Ok(module)
+}
+
+/// Refuses code for FPGAs, which no driver of this crate takes.
+pub(crate) fn check_fpga(target: &str) -> Result<(), String> {
+    if Target::of_triple(target).is_fpga() {
+        return Err(format!(
+            "it is an FPGA image ({target}), which syclbin-rt does not run; compile for spir64"
+        ));
+    }
+    Ok(())
 }
 
 /// Returns SPIR-V of one program, which [`spirv`] has accepted, in a form that the driver takes.
@@ -182,6 +194,9 @@ fn language(ty: IrType) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::native;
+    use syclbin::metadata::ModuleMetadata;
+    use syclbin::property::PropertySets;
 
     fn able() -> Facts {
         Facts {
@@ -250,6 +265,23 @@ mod tests {
             message.starts_with("CUDA devices take no SPIR-V; `cargo syclbin toolchain install"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn fpga_images_are_refused_by_name() {
+        let target = "spir64_fpga-unknown-unknown";
+        let aocx = b"\x7fELF aocx".to_vec();
+        let expected = "it is an FPGA image (spir64_fpga-unknown-unknown), which syclbin-rt does not run; compile for \
+                        spir64";
+        assert_eq!(
+            refusal(&Image::ir(IrType::SpirV, target, aocx.clone())),
+            expected
+        );
+        let native = Image::native("intel_a10gx_pac:pac_a10", target, aocx);
+        let metadata = ModuleMetadata::default();
+        let sets = PropertySets::default();
+        let result = native::check(&native, &metadata, &sets, &[], &able());
+        assert_eq!(result.unwrap_err(), expected);
     }
 
     #[test]

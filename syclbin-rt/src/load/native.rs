@@ -81,6 +81,7 @@ pub(crate) fn check(
 }
 
 fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
+    image::check_fpga(target)?;
     let fits = match Target::of_triple(target) {
         // A runtime gives this target to code from a driver; files from before July 2025 have no target.
         Target::Spir64 | Target::Other("") => true,

@@ -16,7 +16,7 @@ spirv() {
 }
 spirv export_side
 spirv import_side
-cp host.c double_it.c "$work"
+cp host.c double_it.c upstream.cpp "$work"
 cp ../export_side.object.syclbin "$work/export_side.syclbin"
 llvm-as kernels.ll -o "$work/kernels.bc"
 here=$PWD
@@ -42,6 +42,8 @@ llvm-offload-binary -o mixed.offload \
     --image=file=double_it.bc,triple=spirv64,kind=openmp
 llvm-offload-binary -o nested.offload --image=file=export_side.syclbin,$spir
 clang-sycl-linker --triple=spirv64 kernels.bc -o linked.offload
+clang++ -fsycl -fsycl-device-only -std=c++20 -O2 -fno-ident -emit-llvm -c upstream.cpp -o upstream.bc
+clang-sycl-linker --triple=spirv64-unknown-unknown upstream.bc -o upstream.offload
 
 # Objects, executables, libraries.
 embed="-Xclang -fembed-offload-object=two.offload"
@@ -99,7 +101,7 @@ llvm-objcopy --add-section=$old=both.spv --add-section=$sizes=sizes plain_object
 llvm-objcopy --add-section=$old=both.spv plain.obj old.obj
 
 chmod a-x *
-cp two.offload mixed.offload nested.offload linked.offload fat.o fat.obj merged.o library.a bsd.a thin.a \
+cp two.offload mixed.offload nested.offload linked.offload upstream.offload fat.o fat.obj merged.o library.a bsd.a thin.a \
     windows.lib wrapped.so kept.dll old.dll binary.bundle text.bundle bundle.o compressed.bundle \
     compressed2.bundle lto.o macho.o \
     old.o old_sizes.o old.obj "$here"

@@ -75,6 +75,8 @@ pub struct Requirements {
     pub dimensions: Option<usize>,
     /// The sets of virtual functions that the code calls, which other modules may define.
     pub virtual_functions: Vec<String>,
+    /// The sets of virtual functions that the code defines for others.
+    pub defined_virtual_functions: Vec<String>,
     /// The pipes between host and device, by their unique identifiers.
     pub host_pipes: Vec<String>,
     /// The sanitizer that the code reports to: `asan`, `msan` or `tsan`.
@@ -189,6 +191,7 @@ impl Views {
             matrix_products,
             dimensions: needs.dimensions.map(Dimensions::get),
             virtual_functions: self.virtual_functions.uses.0.clone(),
+            defined_virtual_functions: self.virtual_functions.defines.0.clone(),
             host_pipes: self.pipes.names().map(str::to_owned).collect(),
             sanitizer: self.misc.sanitizer.as_ref().map(ToString::to_string),
         }

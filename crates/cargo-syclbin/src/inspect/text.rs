@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use syclbin::Aspect;
+use syclbin::metadata::Target;
 
 use super::kernel::{beside, declared, extent, qualified, signature};
 use super::native;
@@ -96,6 +97,7 @@ impl Page {
             "v1-bare" => "version 1, without a wrapper",
             "v1" => "version 1 in an OffloadBinary of version 1",
             "v1-offload2" => "version 1 in an OffloadBinary of version 2",
+            "images" => "device images of LLVM's own SYCL compiler, without SYCLBIN",
             _ => "version 2, an OffloadBinary with an entry for each part",
         };
         self.field(
@@ -165,6 +167,9 @@ impl Page {
     fn image(&mut self, image: &Image) {
         let target = match image.target.as_str() {
             "" => String::new(),
+            target if Target::of_triple(target).is_fpga() => {
+                format!(" for {} (an FPGA, which nothing here runs)", Shown(target))
+            }
             target => format!(" for {}", Shown(target)),
         };
         let told = match (&image.arch, image.ir_type, image.ir_type_number) {
@@ -295,6 +300,10 @@ fn needed(needs: &Requirements) -> Vec<String> {
     }));
     for (what, names) in [
         ("virtual functions of", &needs.virtual_functions),
+        (
+            "function pointers, for the virtual functions of",
+            &needs.defined_virtual_functions,
+        ),
         ("host pipe", &needs.host_pipes),
     ] {
         needed.extend(names.iter().map(|name| format!("{what} {}", Shown(name))));

@@ -45,7 +45,7 @@ use crate::content::Content;
 use crate::cubin;
 use crate::error::Error;
 use crate::model::{AbstractModule, Image, Syclbin};
-use crate::offload::{ImageKind, Strings};
+use crate::offload::{self, ImageKind, Strings};
 use crate::ptx;
 use crate::signature::spirv;
 
@@ -196,7 +196,9 @@ impl DeviceImage<'_> {
                 Some(kernels.into_iter().map(|kernel| kernel.name).collect())
             }
             _ => {
-                let listed = self.string("symbols").and_then(symbols::listed);
+                let listed = self
+                    .string(offload::symbols::KEY)
+                    .and_then(offload::symbols::listed);
                 listed.or_else(|| match self.content {
                     Content::Elf { machine: 224 } => symbols::amd_kernels(&self.bytes),
                     _ => None,

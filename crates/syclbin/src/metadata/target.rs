@@ -14,6 +14,8 @@ pub enum Target<'t> {
     Spir64Gen,
     /// `spir64_x86_64`: code of CPUs.
     Spir64X86_64,
+    /// `spir64_fpga`: code of FPGAs, of DPC++ before 2025.
+    Spir64Fpga,
     /// `nvptx64`: code of NVIDIA GPUs.
     Nvptx64,
     /// `amdgcn`: code of AMD GPUs.
@@ -33,10 +35,21 @@ impl<'t> Target<'t> {
             "spir64" => Self::Spir64,
             "spir64_gen" => Self::Spir64Gen,
             "spir64_x86_64" => Self::Spir64X86_64,
+            "spir64_fpga" => Self::Spir64Fpga,
             "nvptx64" => Self::Nvptx64,
             "amdgcn" => Self::AmdGcn,
             "native_cpu" => Self::NativeCpu,
             other => Self::Other(other),
+        }
+    }
+
+    /// Returns whether the code is for FPGAs. Object files of DPC++ name them `fpga_aocx`, `fpga_aocr` and `fpga_dep`.
+    #[must_use]
+    pub fn is_fpga(self) -> bool {
+        match self {
+            Self::Spir64Fpga => true,
+            Self::Other(name) => name.starts_with("fpga_"),
+            _ => false,
         }
     }
 
@@ -48,6 +61,7 @@ impl<'t> Target<'t> {
             Self::Spir64 => "spir64",
             Self::Spir64Gen => "spir64_gen",
             Self::Spir64X86_64 => "spir64_x86_64",
+            Self::Spir64Fpga => "spir64_fpga",
             Self::Nvptx64 => "nvptx64",
             Self::AmdGcn => "amdgcn",
             Self::NativeCpu => "native_cpu",
@@ -73,6 +87,7 @@ mod tests {
             ("spir64-unknown-unknown", Target::Spir64),
             ("spir64_gen-unknown-unknown", Target::Spir64Gen),
             ("spir64_x86_64-unknown-unknown", Target::Spir64X86_64),
+            ("spir64_fpga-unknown-unknown", Target::Spir64Fpga),
             ("nvptx64-nvidia-cuda", Target::Nvptx64),
             ("amdgcn-amd-amdhsa", Target::AmdGcn),
             ("native_cpu", Target::NativeCpu),
@@ -83,5 +98,9 @@ mod tests {
             let first = triple.split('-').next().unwrap();
             assert_eq!(target.spelling(), first);
         }
+        for fpga in ["spir64_fpga", "fpga_aocx-intel-unknown", "fpga_dep"] {
+            assert!(Target::of_triple(fpga).is_fpga(), "{fpga}");
+        }
+        assert!(!Target::Spir64.is_fpga() && !Target::Other("").is_fpga());
     }
 }

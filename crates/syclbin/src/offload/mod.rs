@@ -20,6 +20,7 @@ mod binary;
 #[cfg(feature = "compression")]
 mod compressed;
 pub(crate) mod encode;
+pub(crate) mod symbols;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -182,21 +183,34 @@ impl Entry<'_> {
 /// When a record does not hold together; offsets count from the start of `bytes`.
 pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let mut entries = Vec::new();
-    let mut start = 0;
-    while let Some(zeros) = bytes[start..].iter().position(|byte| *byte != 0) {
-        start += zeros;
-        let fail = |error: Error| error.moved(start as u64);
-        let binary = Binary::parse(&bytes[start..]).map_err(fail)?;
+    each_binary(bytes, |binary, _| {
         if entries.is_empty() {
             // Most files are one OffloadBinary. Its table of entries was found to lie in the file.
             entries = Vec::with_capacity(binary.count);
         }
         for entry in binary.entries() {
-            entries.push(entry.map_err(fail)?);
+            entries.push(entry?);
         }
+        Ok(())
+    })?;
+    Ok(entries)
+}
+
+/// Calls `each` with each OffloadBinary in `bytes`, as [`read`] finds them, and with the offset of its
+/// first byte. Offsets in the errors of `each` count from there.
+pub(crate) fn each_binary<'a>(
+    bytes: &'a [u8],
+    mut each: impl FnMut(&Binary<'a>, u64) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut start = 0;
+    while let Some(zeros) = bytes[start..].iter().position(|byte| *byte != 0) {
+        start += zeros;
+        let fail = |error: Error| error.moved(start as u64);
+        let binary = Binary::parse(&bytes[start..]).map_err(fail)?;
+        each(&binary, start as u64).map_err(fail)?;
         start += binary.bytes.len();
     }
-    Ok(entries)
+    Ok(())
 }
 
 /// Writes one OffloadBinary of version 2 with these entries. The same entries always give the same

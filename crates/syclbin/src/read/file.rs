@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::image::{Image, Metadata, Owner};
 use super::limits::Limits;
 use super::module::{AbstractModule, NO_STRINGS, Parts};
-use super::{v1, v2};
+use super::{images, v1, v2};
 use crate::container::Container;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, Syclbin};
@@ -39,10 +39,11 @@ struct More<'a> {
 enum Layout<'a> {
     V1(v1::Tables<'a>),
     V2(Box<v2::Entries<'a>>),
+    Images(Box<images::Images<'a>>),
 }
 
 impl Layout<'_> {
-    /// Returns the header. In version 2, which has none, each entry is one record and belongs to one module.
+    /// Returns the header. Where there is none, each entry is one record and belongs to one module.
     fn header(&self) -> raw::FileHeader {
         match self {
             Self::V1(tables) => tables.header(),
@@ -52,6 +53,7 @@ impl Layout<'_> {
                 native_device_code_image_count: u32::MAX,
                 ..raw::FileHeader::default()
             },
+            Self::Images(_) => raw::FileHeader::default(),
         }
     }
 }
@@ -93,6 +95,13 @@ impl<'a> File<'a> {
                 layout: Layout::V2(Box::new(entries)),
             });
         }
+        if !image.starts_with(&raw::MAGIC)
+            && kind != ImageKind::SYCLBIN
+            && let Some(images) = images::Images::find(bytes)?
+        {
+            let layout = Layout::Images(Box::new(images));
+            return Ok(Self::new(Container::Images, layout));
+        }
         if ![ImageKind::SYCLBIN, SYCLBIN_2025].contains(&kind) {
             let record = Owner::Entry(0).to_string();
             let kind = ErrorKind::ImageKind(kind.0);
@@ -133,6 +142,7 @@ impl<'a> File<'a> {
         match &self.layout {
             Layout::V1(tables) => tables.global(),
             Layout::V2(entries) => Ok(entries.global),
+            Layout::Images(_) => Ok(Metadata::none(Owner::File)),
         }
     }
 
@@ -146,6 +156,9 @@ impl<'a> File<'a> {
     /// Returns the entries of the wrapper that do not belong to SYCLBIN.
     #[must_use]
     pub fn foreign(&self) -> &[Entry<'a>] {
+        if let Layout::Images(images) = &self.layout {
+            return &images.foreign;
+        }
         self.more.as_ref().map_or(&[], |more| &more.foreign)
     }
 
@@ -155,6 +168,7 @@ impl<'a> File<'a> {
         match &self.layout {
             Layout::V1(tables) => tables.module_count(),
             Layout::V2(entries) => entries.modules.len(),
+            Layout::Images(images) => images.modules.len(),
         }
     }
 
@@ -176,6 +190,7 @@ impl<'a> File<'a> {
         let parts = match &self.layout {
             Layout::V1(tables) => Parts::V1(tables, tables.module(index)?),
             Layout::V2(entries) => Parts::V2(&entries.modules[index]),
+            Layout::Images(images) => Parts::V2(&images.modules[index]),
         };
         Ok(AbstractModule { index, parts })
     }
@@ -189,11 +204,11 @@ impl<'a> File<'a> {
         (0..self.module_count()).map(|index| self.module(index))
     }
 
-    /// Returns where the SYCLBIN header starts, or 0 in version 2, which has no header.
+    /// Returns where the SYCLBIN header starts, or 0 where there is none.
     pub(crate) fn offset(&self) -> u64 {
         match &self.layout {
             Layout::V1(tables) => tables.base,
-            Layout::V2(_) => 0,
+            Layout::V2(_) | Layout::Images(_) => 0,
         }
     }
 
@@ -201,18 +216,17 @@ impl<'a> File<'a> {
     pub(crate) fn image_counts(&self) -> (usize, usize) {
         match &self.layout {
             Layout::V1(tables) => tables.image_counts(),
-            Layout::V2(entries) => entries.modules.iter().fold((0, 0), |(ir, native), module| {
-                (ir + module.ir.len(), native + module.native.len())
-            }),
+            Layout::V2(entries) => count_images(&entries.modules),
+            Layout::Images(images) => count_images(&images.modules),
         }
     }
 
-    /// Returns each image once, whichever modules claim it. Empty in version 2, where the wrapper's entries
-    /// are the images.
+    /// Returns each image once, whichever modules claim it. Only in version 1: elsewhere the wrapper's entries are the
+    /// images.
     pub(crate) fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
         let tables = match &self.layout {
             Layout::V1(tables) => Some(tables),
-            Layout::V2(_) => None,
+            Layout::V2(_) | Layout::Images(_) => None,
         };
         tables.into_iter().flat_map(|tables| {
             let (ir, native) = tables.image_counts();
@@ -228,8 +242,11 @@ impl<'a> File<'a> {
     /// # Errors
     ///
     /// When a record does not hold together, or several records claim the same bytes. No writer shares bytes,
-    /// and a small file must not expand to a huge one.
+    /// and a small file must not expand to a huge one. In [`Container::Images`], also when code cannot be read.
     pub fn to_model(&self) -> Result<Syclbin<'a>, Error> {
+        if let Layout::Images(images) = &self.layout {
+            return images.to_model();
+        }
         let mut budget = Limits::new(&self.layout.header());
         let global = budget.metadata(self.global()?)?;
         let mut modules = Vec::new();
@@ -260,6 +277,12 @@ impl<'a> File<'a> {
             foreign: self.foreign().to_vec(),
         })
     }
+}
+
+fn count_images(modules: &[v2::Module<'_>]) -> (usize, usize) {
+    modules.iter().fold((0, 0), |(ir, native), module| {
+        (ir + module.ir.len(), native + module.native.len())
+    })
 }
 
 impl<'a> More<'a> {

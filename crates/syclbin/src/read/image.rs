@@ -65,6 +65,15 @@ pub struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
+    /// The metadata of a record that has none.
+    pub(super) fn none(owner: Owner) -> Self {
+        Self {
+            owner,
+            text: &[],
+            offset: 0,
+        }
+    }
+
     /// Returns the text form.
     #[must_use]
     pub fn text(&self) -> &'a [u8] {

@@ -6,6 +6,12 @@
 //! is asked for. In version 1, opening a file takes the same time for one image as for a thousand. In version
 //! 2 the time grows with the number of records, not of bytes.
 //!
+//! LLVM's own SYCL compiler writes device images into OffloadBinaries, without SYCLBIN ([`Container::Images`]). Each is
+//! read as one module. A [`File`] has no metadata for it. [`parse`] adds what the entry and the code say: target,
+//! kernels, imports and exports. All readers of SYCLBIN read such files because the result is the same model.
+//!
+//! [`Container::Images`]: crate::Container::Images
+//!
 //! In version 1 the modules of a hostile file can all claim the same images. Code that walks a [`File`]
 //! through all modules reads those images again for each module; [`parse`] returns an error.
 //!
@@ -28,6 +34,7 @@
 
 mod file;
 mod image;
+mod images;
 mod limits;
 mod module;
 mod v1;

@@ -88,7 +88,10 @@ impl<'a> Entries<'a> {
             match entry.string(key::FORMAT_VERSION) {
                 Some(VERSION) => {}
                 Some(other) => {
-                    return Err(fail(format!("format version `{other}` is not {VERSION}")));
+                    let remedy = "use a newer syclbin, or write the file again in version 2";
+                    return Err(fail(format!(
+                        "format version `{other}` is not {VERSION}; {remedy}"
+                    )));
                 }
                 None => return Err(fail(format!("it has no `{}`", key::FORMAT_VERSION))),
             }

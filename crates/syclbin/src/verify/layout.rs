@@ -94,7 +94,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     }
     spans.append(&mut images);
     // In version 2, these are the images of the wrapper's entries, which the wrapper's check covers.
-    if file.container() != Container::Version2 {
+    if !matches!(file.container(), Container::Version2 | Container::Images) {
         overlaps(spans, findings);
     }
     claims(headers, findings);

@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{Findings, Severity};
+use crate::container::Container;
 use crate::metadata::{
     ArgumentMask, DeviceGlobal, DeviceLibraries, DeviceRequirements, FileMetadata, HostPipe,
     IrMetadata, Malformed, MiscProperties, Named, NativeMetadata, ProgramMetadata,
@@ -39,6 +40,13 @@ pub(super) struct Module<'a> {
 
 /// Reads all property sets of a file whose records lie where they should.
 pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
+    if file.container() == Container::Images {
+        let model = file.to_model().unwrap_or_else(|error| {
+            findings.error(error);
+            Syclbin::default()
+        });
+        return of_images(file, model);
+    }
     let mut read = |owner: Owner, metadata: Metadata<'a>| read_sets(owner, metadata, findings);
     // The check of the layout has reported what fails here.
     let whole = match file.global() {
@@ -89,6 +97,38 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
     };
     check_values(&sets, findings);
     sets
+}
+
+/// Pairs the images of a file without SYCLBIN with what their code says.
+fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
+    let pairs = file.modules().flatten().zip(model.modules);
+    let modules = pairs.map(|(module, says)| Module {
+        owner: Owner::Module(module.index()),
+        images: (module.images().flatten())
+            .zip(says.images)
+            .map(|(image, says)| {
+                let offset = image.offset();
+                (image, Located { offset, says })
+            })
+            .collect(),
+        module: Located {
+            offset: 0,
+            says: AbstractModule {
+                images: Vec::new(),
+                ..says
+            },
+        },
+    });
+    Sets {
+        modules: modules.collect(),
+        file: Located {
+            offset: 0,
+            says: Syclbin {
+                modules: Vec::new(),
+                ..model
+            },
+        },
+    }
 }
 
 /// Reads one view.

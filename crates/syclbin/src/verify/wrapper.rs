@@ -28,6 +28,12 @@ pub(super) fn check(bytes: &[u8], container: Container, findings: &mut Findings)
             let reason = "SYCLBIN version 2 is a draft; no released runtime loads it";
             findings.add(Severity::Note, 0, HEADER, reason);
         }
+        Container::Images => {
+            let reason = "device images of LLVM's own SYCL compiler, without SYCLBIN: the reference runtime does not \
+                          load them; `cargo syclbin convert` makes SYCLBIN of them";
+            findings.add(Severity::Note, 0, "file", reason);
+            return;
+        }
     }
     let binary = match Binary::parse(bytes) {
         Ok(binary) => binary,

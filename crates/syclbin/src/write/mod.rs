@@ -39,6 +39,13 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
     if container == Container::Version2 {
         return v2::write(file);
     }
+    if container == Container::Images {
+        return Err(Error::Container {
+            record: "file".into(),
+            what: "SYCLBIN".into(),
+            container,
+        });
+    }
     for (index, module) in file.modules.iter().enumerate() {
         let images = module.images.iter().map(|image| &image.strings);
         if let Some((key, _)) = images.chain([&module.strings]).flatten().next() {

@@ -18,7 +18,11 @@ use syclbin::{
 
 /// The containers, not their sources.
 fn containers() -> Vec<(String, Vec<u8>)> {
-    let is_source = |name: &str| [".c", ".ll", ".sh"].iter().any(|end| name.ends_with(end));
+    let is_source = |name: &str| {
+        [".c", ".cpp", ".ll", ".sh"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
     let mut files = test_files::all("extract", "");
     files.retain(|(name, _)| !is_source(name));
     assert!(files.len() >= 20, "the files are missing");
@@ -57,6 +61,8 @@ fn lines(bytes: &[u8]) -> Vec<String> {
 const EXPORT: &str = "SYCL | spir64-unknown-unknown |  | SPIR-V | 264";
 const IMPORT: &str =
     "SYCL | spir64-unknown-unknown |  | SPIR-V | 1140 | compile-opts=-cl-fast-relaxed-math";
+const UPSTREAM: &str =
+    "SYCL | spirv64-unknown-unknown |  | SPIR-V | 1240 | symbols=scale,_ZTSZ3usePiE6Filled";
 const LINKED: &str = "SYCL | spirv64 |  | SPIR-V | 336 | symbols=first,second";
 
 /// What `llvm-objdump --offloading` and `clang-offload-bundler --list` of LLVM 22 show of the same
@@ -90,9 +96,10 @@ fn every_llvm_container_yields_its_images() {
             ),
         ]
     };
-    let expected: [(&str, Vec<String>); 23] = [
+    let expected: [(&str, Vec<String>); 24] = [
         ("two.offload", both("")),
         ("linked.offload", vec![linked("")]),
+        ("upstream.offload", vec![format!("entry 0 | {UPSTREAM}")]),
         ("fat.o", both(section)),
         ("fat.obj", both(section)),
         ("wrapped.so", both(section)),

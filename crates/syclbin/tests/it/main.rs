@@ -9,6 +9,8 @@ mod differences;
 #[cfg(feature = "extract")]
 mod extract;
 mod files;
+mod future;
+mod images;
 mod linked;
 mod metadata;
 mod nvidia;
@@ -18,5 +20,6 @@ mod portable;
 mod ptx;
 mod renamed;
 mod signatures;
+mod specification;
 mod variables;
 mod verify;

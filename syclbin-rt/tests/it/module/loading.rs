@@ -252,3 +252,22 @@ fn failed_build_comes_with_the_drivers_log() -> Result<()> {
     }
     assert_usable(&queue)
 }
+
+/// `clang-sycl-linker` of LLVM 22 made the file. It has no SYCLBIN, so the code says everything.
+#[test]
+fn images_of_upstream_llvm_run() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile("extract/upstream.offload");
+    let module = common::load(&queue, &bytes)?;
+    let names: Vec<&str> = module.kernel_names().collect();
+    assert_eq!(names, ["scale", "_ZTSZ3usePiE6Filled"]);
+    let kernel = module.kernel("scale");
+    let mut data = queue.upload(&[1f32, 2.0, 3.0])?;
+    let args = [Arg::write(&mut data), Arg::scalar(2.5f32)];
+    // SAFETY: one work-item per element.
+    unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(3)? };
+    assert_eq!(queue.download(&data)?, [2.5, 5.0, 7.5]);
+    Ok(())
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Device images without SYCLBIN: the OffloadBinaries of LLVM's own SYCL compiler.
+//!
+//! `clang-sycl-linker` of LLVM 22 writes an OffloadBinary for each image, one after another. Since 2026 it writes one
+//! OffloadBinary with an entry for each image. The strings `triple`, `arch` and `symbols` describe an image. There are
+//! no property sets and no state, so the code says which symbols it takes and gives.
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::image::{Image, Metadata, Owner};
+use super::v2;
+use crate::content::Content;
+use crate::error::{Error, ErrorKind};
+use crate::model::{self, AbstractModule, IrType, State, Syclbin};
+use crate::offload::{self, Entry, ImageKind, OffloadKind, Strings, symbols};
+use crate::property::set;
+use crate::ptx;
+use crate::raw::v2::key;
+use crate::signature::spirv::{self, Import};
+
+/// SYCL's number in LLVM before 2025. HIP has it today, for targets of AMD.
+const SYCL_2024: OffloadKind = OffloadKind(4);
+
+/// The images of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Images<'a> {
+    /// A module for each image.
+    pub(super) modules: Vec<v2::Module<'a>>,
+    /// What describes each image.
+    described: Vec<Described<'a>>,
+    /// Entries that are not device code for SYCL.
+    pub(super) foreign: Vec<Entry<'a>>,
+}
+
+/// What the strings of an entry say.
+#[derive(Clone, Debug)]
+struct Described<'a> {
+    content: Content,
+    triple: Cow<'a, str>,
+    arch: Cow<'a, str>,
+    symbols: Option<Box<[u8]>>,
+}
+
+impl<'a> Images<'a> {
+    /// Finds device images for SYCL in all OffloadBinaries of `bytes`. Returns `None` if there are none, or an entry is
+    /// SYCLBIN.
+    pub(super) fn find(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
+        let mut found = Self {
+            modules: Vec::new(),
+            described: Vec::new(),
+            foreign: Vec::new(),
+        };
+        let (mut index, mut syclbin, mut bitcode) = (0, false, None);
+        offload::each_binary(bytes, |binary, start| {
+            for (number, entry) in binary.entries().enumerate() {
+                let entry = entry?;
+                syclbin |= entry.image_kind == ImageKind::SYCLBIN;
+                let content = Content::of(&entry.image);
+                if is_sycl(&entry) && content == Content::LlvmBitcode {
+                    bitcode = bitcode.or(Some((index, start + binary.entry_at(number))));
+                }
+                if is_sycl(&entry) && is_code(content) {
+                    let offset = start + binary.raw_entry(number)?.image_offset;
+                    found.add(entry, content, Owner::Entry(index), offset);
+                } else {
+                    found.foreign.push(entry);
+                }
+                index += 1;
+            }
+            Ok(())
+        })?;
+        if syclbin {
+            return Ok(None);
+        }
+        match bitcode {
+            Some((index, at)) if found.modules.is_empty() => {
+                let remedy = "LLVM bitcode for SYCL, which no driver takes; link it with clang-sycl-linker, or \
+                              compile with -fsyclbin";
+                let record = Owner::Entry(index).to_string();
+                Err(Error::new(record, at, ErrorKind::Unsupported(remedy)))
+            }
+            _ => Ok((!found.modules.is_empty()).then_some(found)),
+        }
+    }
+
+    fn add(&mut self, entry: Entry<'a>, content: Content, owner: Owner, offset: u64) {
+        let Cow::Borrowed(bytes) = entry.image else {
+            return; // entries that were read are borrowed
+        };
+        let mut strings = entry.strings;
+        let triple = take(&mut strings, key::TRIPLE).unwrap_or_default();
+        let arch = take(&mut strings, key::ARCH).unwrap_or_default();
+        let native = !matches!(content, Content::SpirV | Content::Ptx);
+        if !native && !matches!(&*arch, "" | "generic") {
+            strings.push((key::ARCH.into(), bytes_of(arch.clone())));
+        }
+        let listed = strings.iter().position(|(name, _)| name == symbols::KEY);
+        let symbols = listed.map(|at| strings.remove(at).1.into_owned().into());
+        // Options are written also where there are none.
+        strings.retain(|(_, value)| !value.is_empty());
+        let metadata = Metadata::none(owner);
+        let image = Image {
+            native,
+            metadata,
+            bytes,
+            offset,
+            strings,
+        };
+        let (ir, native) = if native {
+            (Vec::new(), [image].into())
+        } else {
+            ([image].into(), Vec::new())
+        };
+        self.modules.push(v2::Module {
+            metadata,
+            strings: Vec::new(),
+            ir,
+            native,
+        });
+        self.described.push(Described {
+            content,
+            triple,
+            arch,
+            symbols,
+        });
+    }
+
+    /// Returns the file that a SYCLBIN of the same code would be.
+    pub(super) fn to_model(&self) -> Result<Syclbin<'a>, Error> {
+        let mut state = State::Executable;
+        let mut modules = Vec::new();
+        for (found, described) in self.modules.iter().zip(&self.described) {
+            let Some(image) = found.ir.iter().chain(&found.native).next() else {
+                continue; // each module has one
+            };
+            let module = described.module(image).map_err(|error| {
+                let record = image.owner().to_string();
+                error.within(record, image.offset)
+            })?;
+            if module.metadata.set(set::IMPORTED_SYMBOLS).is_some() {
+                state = State::Object;
+            }
+            modules.push(module);
+        }
+        let mut file = Syclbin::new(state);
+        file.modules = modules;
+        file.foreign.clone_from(&self.foreign);
+        Ok(file)
+    }
+}
+
+impl<'a> Described<'a> {
+    fn module(&self, image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
+        let mut module = AbstractModule::default();
+        let code = match self.content {
+            Content::SpirV => {
+                let code = spirv::Module::parse(image.bytes)?;
+                let imports = code.imports();
+                let imports = imports.filter(|name| matches!(Import::of(name), Import::Symbol));
+                put(&mut module, set::KERNEL_NAMES, code.kernels());
+                put(&mut module, set::IMPORTED_SYMBOLS, imports);
+                put(&mut module, set::EXPORTED_SYMBOLS, code.exports());
+                let target = match &*self.triple {
+                    "" => "spirv64-unknown-unknown",
+                    triple => triple,
+                };
+                model::Image::ir(IrType::SpirV, target, image.bytes)
+            }
+            Content::Ptx => {
+                let text = ptx::Module::read(image.bytes).0;
+                let kernels = text.kernels.iter().map(|kernel| kernel.name.as_str());
+                put(&mut module, set::KERNEL_NAMES, kernels);
+                for (set, names) in [
+                    (set::IMPORTED_SYMBOLS, &text.imports),
+                    (set::EXPORTED_SYMBOLS, &text.exports),
+                ] {
+                    put(&mut module, set, names.iter().map(String::as_str));
+                }
+                model::Image::ir(IrType::Ptx, &self.triple, image.bytes)
+            }
+            _ => {
+                let names = self.symbols.as_deref().and_then(symbols::listed);
+                let names = names.unwrap_or_default();
+                put(
+                    &mut module,
+                    set::KERNEL_NAMES,
+                    names.iter().map(String::as_str),
+                );
+                model::Image::native(&self.arch, &self.triple, image.bytes)
+            }
+        };
+        module.images.push(model::Image {
+            strings: image.strings.clone(),
+            ..code
+        });
+        Ok(module)
+    }
+}
+
+fn is_sycl(entry: &Entry<'_>) -> bool {
+    match entry.offload_kind {
+        OffloadKind::SYCL => true,
+        SYCL_2024 => entry
+            .string(key::TRIPLE)
+            .is_some_and(|triple| triple.starts_with("spir")),
+        _ => false,
+    }
+}
+
+/// Whether an image is code that a driver may take.
+fn is_code(content: Content) -> bool {
+    matches!(
+        content,
+        Content::SpirV
+            | Content::Ptx
+            | Content::Elf { .. }
+            | Content::CudaFatbin
+            | Content::ClangBundle
+            | Content::CompressedBundle
+            | Content::Archive
+    )
+}
+
+fn put<'n>(
+    module: &mut AbstractModule<'_>,
+    set: &'static str,
+    names: impl Iterator<Item = &'n str>,
+) {
+    for name in names {
+        module.metadata.insert(set, name.to_owned(), 1u32);
+    }
+}
+
+/// Removes the text with this key. Other values than text stay.
+fn take<'a>(strings: &mut Strings<'a>, key: &str) -> Option<Cow<'a, str>> {
+    let at = strings
+        .iter()
+        .position(|(name, value)| name == key && core::str::from_utf8(value).is_ok())?;
+    Some(match strings.remove(at).1 {
+        Cow::Borrowed(value) => Cow::Borrowed(core::str::from_utf8(value).unwrap_or_default()),
+        Cow::Owned(value) => Cow::Owned(String::from_utf8(value).unwrap_or_default()),
+    })
+}
+
+fn bytes_of(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
