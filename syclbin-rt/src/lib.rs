@@ -195,8 +195,8 @@ pub use syclbin_macros::include_syclbin;
 #[cfg(feature = "half")]
 pub use half;
 
-pub use syclbin::Aspect;
 pub use syclbin::architecture::Architecture;
+pub use syclbin::{Aspect, MergeError, State};
 
 pub use backend::slice::DeviceSlice;
 pub use backend::{DevicePointer, Mapped, MappedMut};

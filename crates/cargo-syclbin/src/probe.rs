@@ -4,8 +4,9 @@
 use std::io::{self, Read as _, Write as _};
 
 use cargo_syclbin::doctor::file::{Answers, DeviceReport, ImageReport, Position, Step};
+use syclbin::property::{key, set};
 use syclbin::read::File;
-use syclbin::{AbstractModule, Container, Syclbin};
+use syclbin::{AbstractModule, Container, State, Syclbin};
 use syclbin_rt::{Device, ErrorKind, Module, Queue};
 
 /// Loads the file on standard input from `start` on, and writes each [`Step`] to standard output.
@@ -75,7 +76,8 @@ fn load(queue: &Queue, module: &[u8], others: &[u8]) -> syclbin_rt::Result<Modul
     unsafe { builder.load(module) }
 }
 
-/// Divides a file: the module alone, and all others to link with. Both keep the indices, with empty modules in between.
+/// Divides a file: the module alone, and all others to link with. Both keep the indices, with empty modules in between,
+/// and are objects, as an executable is not linked with others.
 fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
     let only = |keep: &dyn Fn(usize) -> bool| {
         let modules = file.modules.iter().enumerate();
@@ -86,10 +88,13 @@ fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
                 AbstractModule::default()
             }
         };
-        Syclbin {
+        let mut part = Syclbin {
             modules: modules.map(module).collect(),
             ..file.clone()
-        }
+        };
+        let state = State::Object.number();
+        part.global.insert(set::GLOBAL, key::STATE, state);
+        part
     };
     (only(&|other| other == index), only(&|other| other != index))
 }

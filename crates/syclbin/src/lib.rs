@@ -33,6 +33,7 @@
 //! - [`verify`]: everything that is wrong with a file,
 //! - [`ptx`] and [`cubin`]: NVIDIA's text form of code and its native code,
 //! - [`native`]: the registers, spills and memory of each kernel in code for Intel's and NVIDIA's GPUs,
+//! - [`merge`]: files of the same kernels for several devices to one file,
 //! - [`offload`]: OffloadBinary files with any content; [`Content`] tells what an image really is,
 //! - `extract`, behind the feature of the same name: device images from objects, executables, archives and
 //!   bundles.
@@ -62,6 +63,7 @@ mod error;
 #[cfg(feature = "extract")]
 pub mod extract;
 mod link;
+mod merge;
 pub mod metadata;
 mod model;
 pub mod native;
@@ -81,6 +83,7 @@ pub use aspect::{Aspect, UnknownAspect};
 pub use container::Container;
 pub use content::Content;
 pub use error::{Error, ErrorKind};
+pub use merge::{MergeError, merge};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
 pub use property::{PropertySet, PropertySets, Value};
 

@@ -3,6 +3,7 @@
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::aspect::Aspect;
 use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
@@ -54,6 +55,18 @@ impl State {
             "object" => Some(Self::Object),
             "executable" => Some(Self::Executable),
             _ => None,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    /// Writes the name that `-fsyclbin=` takes, or else the number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input => f.write_str("input"),
+            Self::Object => f.write_str("object"),
+            Self::Executable => f.write_str("executable"),
+            Self::Other(number) => write!(f, "{number}"),
         }
     }
 }
@@ -325,6 +338,7 @@ impl<'a> Image<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
     use alloc::vec;
 
     #[test]
@@ -378,5 +392,9 @@ mod tests {
         assert_eq!(State::from_number(9).number(), 9);
         assert_eq!(IrType::from_number(7), IrType::Other(7));
         assert_eq!(State::from_name("object"), Some(State::Object));
+        for state in [State::Input, State::Object, State::Executable] {
+            assert_eq!(State::from_name(&state.to_string()), Some(state));
+        }
+        assert_eq!(State::Other(9).to_string(), "9");
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use syclbin::signature::Difference;
+use syclbin::{MergeError, State};
 
 use crate::backend::failure::Code;
 use crate::error::image_problem::ImageProblem;
@@ -113,6 +114,30 @@ pub enum ErrorKind {
         #[source]
         error: syclbin::Error,
     },
+    /// A file that is linked with others is an executable, which is linked already.
+    #[error(
+        "cannot link {}: {} is in state executable, so it is linked already; load it without other files, \
+         or compile it to an object (`Build::link_at_load`, `-fsyclbin=object`)",
+        linked(files),
+        files.get(*index).map_or("a file", String::as_str)
+    )]
+    LinkedExecutable {
+        /// The number of the executable; 0 is the loaded file.
+        index: usize,
+        /// A description of each file. The loaded file comes first.
+        files: Vec<String>,
+    },
+    /// A module cannot be saved in a state.
+    #[error("cannot save the module in state {state}: {reason}")]
+    SaveState {
+        /// The requested state.
+        state: State,
+        /// The reason, and what to do.
+        reason: String,
+    },
+    /// Modules cannot be saved in one file.
+    #[error("cannot save the modules in one file: {0}")]
+    Merge(#[source] MergeError),
     /// A module has properties that no file can hold.
     #[error("cannot write the SYCLBIN file: {0}")]
     Unwritable(#[source] syclbin::write::Error),
@@ -393,6 +418,14 @@ fn list(items: &[impl Display]) -> String {
     }
     let lines = items.iter().map(|item| format!("\n  {item}"));
     format!(":{}", lines.collect::<String>())
+}
+
+/// Returns the files that are linked with each other: the loaded file, and all others.
+fn linked(files: &[String]) -> String {
+    match files {
+        [] => "no files".to_owned(),
+        [file, linked @ ..] => format!("{file} with {}", linked.join(" and ")),
+    }
 }
 
 /// Returns the advice for a file that other devices run.

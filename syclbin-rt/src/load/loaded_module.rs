@@ -19,6 +19,8 @@ use crate::module::kernel::Symbol;
 /// An abstract module of the file, loaded.
 pub(crate) struct LoadedModule {
     pub(crate) kernels: Vec<Symbol>,
+    /// The names under which kernels were registered, with their symbols.
+    pub(crate) registered: Vec<(String, String)>,
     /// The built program, or the reason why each image was skipped.
     pub(crate) program: Result<Program, Vec<String>>,
     /// Whether the program is native code of the file.
@@ -45,20 +47,27 @@ impl LoadedModule {
             chosen: built.program.as_ref().map(|program| program.image),
             images: images.map(verdict).collect(),
         };
+        let registered = unit.metadata.registered_kernels.iter();
+        let registered = registered.map(|(name, symbol)| (name.to_owned(), symbol.clone()));
+        let registered = registered.collect();
         match built.program {
             Some(program) => Self {
                 kernels: symbols(files, unit, &program),
+                registered,
                 program: Ok(program.program),
                 native: program.native,
                 constants: program.constants,
                 choice,
                 properties: program.properties,
             },
-            None => Self::without_program(
-                unit.module.kernel_names(),
-                reasons(&choice, "it holds no image"),
-                choice,
-            ),
+            None => Self {
+                registered,
+                ..Self::without_program(
+                    unit.module.kernel_names(),
+                    reasons(&choice, "it holds no image"),
+                    choice,
+                )
+            },
         }
     }
 
@@ -86,6 +95,7 @@ impl LoadedModule {
         };
         Self {
             kernels: kernels.map(symbol).collect(),
+            registered: Vec::new(),
             program: Err(reasons),
             native: false,
             constants: None,

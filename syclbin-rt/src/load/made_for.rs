@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use syclbin::Value;
 use syclbin::property::{PropertySets, set};
+use syclbin::{Image, Value};
 
 use crate::device::facts::Facts;
 
@@ -30,8 +30,13 @@ impl MadeFor {
         }
     }
 
-    /// Reads the device from the properties of a module, if a runtime recorded it.
-    pub(crate) fn read(sets: &PropertySets<'_>) -> Option<Self> {
+    /// Reads the device of a native image, if a runtime recorded it. It is in the properties of the image, in files for
+    /// several devices, or else of its module.
+    pub(crate) fn of_image(image: &Image<'_>, of_module: &PropertySets<'_>) -> Option<Self> {
+        Self::read(&image.metadata).or_else(|| Self::read(of_module))
+    }
+
+    fn read(sets: &PropertySets<'_>) -> Option<Self> {
         let text = |key| {
             let value = sets.get(set::NATIVE_CODE, key)?;
             value.as_str().map(str::to_owned)

@@ -62,7 +62,7 @@ pub(crate) fn check(
         ));
     }
     constants::check(image, metadata, values, facts)?;
-    match (MadeFor::read(sets), MadeFor::of(facts)) {
+    match (MadeFor::of_image(image, sets), MadeFor::of(facts)) {
         // Only its driver can check code that is not an ELF file.
         (Some(made_for), device) if made_for == device => match elf_machine(&image.bytes) {
             Err(damaged) if image.bytes.starts_with(ELF) => Err(damaged),

@@ -5,6 +5,7 @@ use syclbin::Image;
 
 use crate::load::device_code::Code;
 use crate::load::files::{Files, ImageIndex};
+use crate::load::made_for::MadeFor;
 use crate::load::unit::Unit;
 use crate::load::{native, requirements};
 
@@ -12,6 +13,7 @@ use crate::load::{native, requirements};
 pub(crate) struct Selection<'l> {
     pub(crate) module: usize,
     pub(crate) unit: &'l Unit<'l>,
+    /// Those that were saved on this device come first.
     pub(crate) native: Vec<SelectedImage<'l>>,
     pub(crate) ir: Vec<SelectedImage<'l>>,
 }
@@ -51,12 +53,20 @@ impl<'l> Selection<'l> {
                 let form = form(files, index, image, unit, constants);
                 SelectedImage { index, form }
             });
-            selected.collect()
+            selected.collect::<Vec<_>>()
         };
+        let mut native = select(true);
+        let here = MadeFor::of(files.facts());
+        let is_elsewhere = |selected: &SelectedImage<'_>| {
+            let image = unit.module.images.get(selected.index.image);
+            let made_for = image.and_then(|image| MadeFor::of_image(image, &unit.module.metadata));
+            made_for.as_ref() != Some(&here)
+        };
+        native.sort_by_key(is_elsewhere);
         Self {
             module,
             unit,
-            native: select(true),
+            native,
             ir: select(false),
         }
     }

@@ -9,6 +9,7 @@ use syclbin_toolchain::file;
 
 use crate::error::{ErrorKind, Result};
 use crate::kernel_info::KernelInfo;
+use crate::module::source_file::SourceFile;
 use crate::module::{Module, stubs};
 use crate::queue::Queue;
 
@@ -19,7 +20,7 @@ use crate::queue::Queue;
 pub struct ModuleBuilder<'q> {
     queue: &'q Queue,
     values: Vec<(String, Vec<u8>)>,
-    linked: Vec<&'q [u8]>,
+    linked: Vec<SourceFile<'q>>,
 }
 
 /// A file that [`include_syclbin!`](crate::include_syclbin) has embedded: the output of a compiler.
@@ -40,6 +41,10 @@ impl Embedded {
     #[must_use]
     pub const unsafe fn new(bytes: &'static [u8]) -> Self {
         Self(bytes)
+    }
+
+    pub(crate) fn bytes(self) -> &'static [u8] {
+        self.0
     }
 }
 
@@ -90,6 +95,9 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// The code of `file` becomes part of this module. To launch the kernels of `file`, load it as well.
     ///
+    /// All files must be in state object or input. A file in state [executable](crate::State::Executable) is linked
+    /// already, and `load` returns an error for it.
+    ///
     /// ```no_run
     /// use syclbin_rt::{Device, Module};
     ///
@@ -102,15 +110,16 @@ impl<'q> ModuleBuilder<'q> {
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
     pub fn link(mut self, file: &'q [u8]) -> Self {
-        self.linked.push(file);
+        self.linked.push(SourceFile::Given(file));
         self
     }
 
     /// Links with an embedded file. For generated code only: its `load` is safe, so every file must be
     /// embedded.
     #[doc(hidden)]
-    pub fn link_embedded(self, file: Embedded) -> Self {
-        self.link(file.0)
+    pub fn link_embedded(mut self, file: Embedded) -> Self {
+        self.linked.push(SourceFile::Embedded(file.0));
+        self
     }
 
     /// Reads a SYCLBIN file and builds its kernels with these values and files.
@@ -118,7 +127,7 @@ impl<'q> ModuleBuilder<'q> {
     /// # Errors
     ///
     /// As for [`Module::load`]. Also when the file has no such constant or the constant has another size, and
-    /// when a file to link is not a SYCLBIN file.
+    /// when a file to link is not a SYCLBIN file. Files that are linked with one another must not be executables.
     ///
     /// # Safety
     ///
@@ -128,7 +137,7 @@ impl<'q> ModuleBuilder<'q> {
         reason = "what a driver does with code is beyond every check; the duty is the caller's"
     )]
     pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
-        self.read(bytes)
+        self.read(SourceFile::Given(bytes))
     }
 
     /// Loads an embedded file. For generated code only.
@@ -143,7 +152,7 @@ impl<'q> ModuleBuilder<'q> {
     )]
     #[doc(hidden)]
     pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
-        self.read(file.0)
+        self.read(SourceFile::Embedded(file.0))
     }
 
     /// Loads the file at `path` for the stubs of `kernels`, which were generated from `embedded`. For generated code
@@ -168,7 +177,7 @@ impl<'q> ModuleBuilder<'q> {
             error,
         })?;
         stubs::check(&bytes, Some(path), embedded, kernels)?;
-        self.read(&bytes)
+        self.read(SourceFile::Given(&bytes))
     }
 
     /// Loads `bytes` for the stubs of `kernels`, which were generated from `embedded`. For generated code only.
@@ -188,10 +197,10 @@ impl<'q> ModuleBuilder<'q> {
         kernels: &[KernelInfo],
     ) -> Result<Module> {
         stubs::check(bytes, None, embedded, kernels)?;
-        self.read(bytes)
+        self.read(SourceFile::Given(bytes))
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<Module> {
-        Module::read(self.queue, bytes, &self.linked, &self.values)
+    fn read(&self, file: SourceFile<'_>) -> Result<Module> {
+        Module::read(self.queue, file, &self.linked, &self.values)
     }
 }

@@ -9,16 +9,21 @@ mod hidden_arguments_tests;
 pub(crate) mod kernel;
 pub(crate) mod kernel_attributes;
 pub(crate) mod save;
+pub(crate) mod save_code;
+pub(crate) mod source_file;
 pub(crate) mod specialization;
 pub(crate) mod stubs;
 pub(crate) mod watched_file;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use syclbin::__private::mangled::KERNEL_PREFIX;
+use syclbin::metadata::without_run_prefix;
 use syclbin::property::PropertySets;
+use syclbin::{State, Syclbin};
 
 use crate::device::discovery::Discovery;
 use crate::error::{ErrorKind, Result};
@@ -29,21 +34,30 @@ use crate::load::loaded_module::LoadedModule;
 use crate::module::builder::{Embedded, ModuleBuilder};
 use crate::module::global::{Global, Variable};
 use crate::module::kernel::{Kernel, Symbol};
+use crate::module::source_file::SourceFile;
 use crate::queue::Queue;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
 /// For each abstract module of the file, a single image is built when the file is loaded. This is the first
-/// native image that is for this device and that its driver takes, else the first SPIR-V image.
+/// native image that is for this device and that its driver takes, else the first SPIR-V image. An image that
+/// was saved on the same device comes before other native images.
 ///
 /// SPIR-V is not built where another module has native code of all its kernels. If two modules have the same
 /// kernel, the native kernel runs. [`Module::images`] lists the chosen images with the reasons.
+///
+/// A module keeps a copy of its files, unless they are embedded in the program, for [`Module::to_syclbin_in`].
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);
 
 struct Inner {
     queue: Queue,
     global: PropertySets<'static>,
+    state: Option<State>,
+    /// The loaded file, and the files that it is linked with.
+    files: Vec<Cow<'static, [u8]>>,
+    /// The given values of specialization constants.
+    constants: Vec<(String, Vec<u8>)>,
     modules: Vec<LoadedModule>,
     variables: Vec<Variable>,
 }
@@ -69,14 +83,14 @@ impl Module {
         reason = "what a driver does with code is beyond every check; the duty is the caller's"
     )]
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
-        Self::read(queue, bytes, &[], &[])
+        Self::read(queue, SourceFile::Given(bytes), &[], &[])
     }
 
     /// Loads an embedded file. For generated code only. This is safe because the maker of `file` guarantees its
     /// code.
     #[doc(hidden)]
     pub fn load_embedded(queue: &Queue, file: Embedded) -> Result<Self> {
-        Self::read(queue, file.as_ref(), &[], &[])
+        Self::read(queue, SourceFile::Embedded(file.bytes()), &[], &[])
     }
 
     /// Creates a builder, which loads a module with other values of its specialization constants, or linked
@@ -98,15 +112,18 @@ impl Module {
 
     pub(crate) fn read(
         queue: &Queue,
-        bytes: &[u8],
-        linked: &[&[u8]],
+        file: SourceFile<'_>,
+        linked: &[SourceFile<'_>],
         constants: &[(String, Vec<u8>)],
     ) -> Result<Self> {
+        let bytes = file.bytes();
         let mut files = vec![syclbin::read::parse(bytes).map_err(ErrorKind::File)?];
-        for (index, bytes) in (1..).zip(linked) {
-            let file = syclbin::read::parse(bytes);
+        for (index, file) in (1..).zip(linked) {
+            let file = syclbin::read::parse(file.bytes());
             files.push(file.map_err(|error| ErrorKind::LinkedFile { index, error })?);
         }
+        source_file::check_states(&files)?;
+        let state = files.first().and_then(Syclbin::state);
         let global = files.first().map(|file| file.global.clone().into_owned());
         let files = Files::new(files, queue.device().facts());
         let metadata = files.units().map(|unit| &unit.metadata);
@@ -127,13 +144,20 @@ impl Module {
         Ok(Self(Arc::new(Inner {
             queue: queue.clone(),
             global: global.unwrap_or_default(),
+            state,
+            files: std::iter::once(&file)
+                .chain(linked)
+                .map(|file| file.into_owned())
+                .collect(),
+            constants: constants.to_vec(),
             modules,
             variables,
         })))
     }
 
     /// Returns the kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the compiler's
-    /// prefix `__sycl_kernel_`.
+    /// prefix `__sycl_kernel_`. If there is none, it is a registered name, such as `ns::scale<int>`
+    /// (`registered_names` in SYCL, property set `SYCL/registered kernels`).
     ///
     /// Every call creates a separate kernel object. Two threads can launch two of them at the same time without
     /// waiting for each other.
@@ -147,6 +171,12 @@ impl Module {
         let mut holders = self.holders(name);
         if holders.is_empty() {
             holders = self.holders(&format!("{KERNEL_PREFIX}{name}"));
+        }
+        if holders.is_empty() {
+            let mut registered = self.registered();
+            if let Some((_, symbol)) = registered.find(|(registered, _)| *registered == name) {
+                holders = self.holders(without_run_prefix(symbol));
+            }
         }
         // The first native module was compiled for this device ahead of time.
         holders.sort_by_key(|(module, _)| !module.native);
@@ -163,7 +193,11 @@ impl Module {
         if holders.is_empty() {
             return Err(ErrorKind::NoKernel {
                 name: name.to_owned(),
-                available: self.kernel_names().map(str::to_owned).collect(),
+                available: self
+                    .kernel_names()
+                    .chain(self.registered().map(|(name, _)| name))
+                    .map(str::to_owned)
+                    .collect(),
             }
             .into());
         }
@@ -218,33 +252,20 @@ impl Module {
         self.0.modules.iter().map(|module| &module.choice)
     }
 
-    /// Saves the module as a SYCLBIN file in state executable, with the native code that this device's driver
-    /// has made. So the next load compiles nothing. The reference runtime can load the file too.
+    /// Returns the state of the file that the module was loaded from; `None` if the file does not say.
     ///
-    /// Linked code and the values of specialization constants are compiled in: other values are refused when
-    /// the file is loaded. Modules of the file that do not fit this device are left out. The file names the device
-    /// and the driver, which may be the only ones to take it, so keep the original file.
-    ///
-    /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles
-    /// for the processor it runs on, until a process loads code for a lesser processor. From then on it
-    /// compiles for that processor too, and refuses all code for better processors, such as a file that was
-    /// saved before. Other processes still accept that file.
-    ///
-    /// ```no_run
-    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
-    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
-    /// # // SAFETY: a compiler made the file.
-    /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
-    /// std::fs::write("saxpy.native.syclbin", module.to_syclbin()?).unwrap();
-    /// # Ok::<(), syclbin_rt::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// When the driver does not return its code, and when modules were compiled both before and after the
-    /// process loaded code for a lesser processor. No driver would accept such a file for long.
-    pub fn to_syclbin(&self) -> Result<Vec<u8>> {
-        save::to_vec(self.queue(), &self.0.global, &self.0.modules)
+    /// A loaded module can run whatever its state was: loading has compiled code of state
+    /// [input](State::Input), and linked code of state [object](State::Object). A file of state
+    /// [executable](State::Executable) was linked before, so it is not linked with other files.
+    #[must_use]
+    pub fn state(&self) -> Option<State> {
+        self.0.state
+    }
+
+    /// Returns the registered names of kernels, with their symbols.
+    fn registered(&self) -> impl Iterator<Item = (&str, &str)> {
+        let registered = self.0.modules.iter().flat_map(|module| &module.registered);
+        registered.map(|(name, symbol)| (name.as_str(), symbol.as_str()))
     }
 
     /// Returns the queue on which the kernels are launched.

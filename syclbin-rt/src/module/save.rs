@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::load::loaded_module::LoadedModule;
 use crate::load::made_for::MadeFor;
 use crate::load::unit::Unit;
-use crate::module::specialization;
+use crate::module::{Module, save_code, specialization};
 use crate::queue::Queue;
 
 /// The target that the reference runtime and this crate give to native code from a driver. With another target,
@@ -28,6 +28,102 @@ const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// The only key of the set of hidden arguments.
 const LAYOUT: &str = "layout";
+
+impl Module {
+    /// Saves the module as a SYCLBIN file in state executable, with the native code that this device's driver
+    /// has made. So the next load compiles nothing. The reference runtime can load the file too.
+    ///
+    /// Linked code and the values of specialization constants are compiled in: other values are refused when
+    /// the file is loaded. Modules of the file that do not fit this device are left out. The file names the device
+    /// and the driver, which may be the only ones to take it, so keep the original file.
+    ///
+    /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles
+    /// for the processor it runs on, until a process loads code for a lesser processor. From then on it
+    /// compiles for that processor too, and refuses all code for better processors, such as a file that was
+    /// saved before. Other processes still accept that file.
+    ///
+    /// ```no_run
+    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
+    /// # // SAFETY: a compiler made the file.
+    /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
+    /// std::fs::write("saxpy.native.syclbin", module.to_syclbin()?).unwrap();
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not return its code, and when modules were compiled both before and after the
+    /// process loaded code for a lesser processor. No driver would accept such a file for long.
+    pub fn to_syclbin(&self) -> Result<Vec<u8>> {
+        to_vec(&self.executable()?)
+    }
+
+    /// Saves the module and `others` as a single SYCLBIN file in state executable, with the native code of each. They
+    /// are the same file, loaded on different devices. Each device then takes its own code.
+    ///
+    /// The devices may have different drivers. `syclbin::merge` does the same with files that were saved on
+    /// different machines.
+    ///
+    /// ```no_run
+    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// use syclbin_rt::{Device, Module};
+    ///
+    /// let load = |selector: &str| {
+    ///     let queue = Device::select(selector)?.queue()?;
+    ///     // SAFETY: a compiler made the file.
+    ///     unsafe { Module::load(&queue, &bytes) }
+    /// };
+    /// let saved = load("gpu")?.to_syclbin_with(&[&load("cpu")?])?;
+    /// std::fs::write("saxpy.native.syclbin", saved).unwrap();
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`to_syclbin`](Self::to_syclbin). Also when the modules were loaded from different files.
+    pub fn to_syclbin_with(&self, others: &[&Self]) -> Result<Vec<u8>> {
+        let first = self.executable()?;
+        let others = others.iter().map(|other| other.executable());
+        let others = others.collect::<Result<Vec<_>>>()?;
+        to_vec(&syclbin::merge(first, others).map_err(ErrorKind::Merge)?)
+    }
+
+    /// Saves the module as a SYCLBIN file in a state.
+    ///
+    /// - [Executable](State::Executable): native code, as [`to_syclbin`](Self::to_syclbin) saves it.
+    /// - [Object](State::Object) and [input](State::Input): the code as it was loaded, for all devices, with the files
+    ///   that it was linked with. The file loads without them, and their kernels are in it too. Native code
+    ///   is left out where the code that it was made from is there. Given values of specialization constants are
+    ///   recorded, and can be changed again.
+    ///
+    /// ```no_run
+    /// # let bytes = std::fs::read("blur.syclbin").unwrap();
+    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
+    /// use syclbin_rt::{Module, State};
+    ///
+    /// let builder = Module::builder(&queue).specialization_constant("_ZL6radius", 3i32);
+    /// // SAFETY: a compiler made the file.
+    /// let module = unsafe { builder.load(&bytes)? };
+    /// std::fs::write("blur3.syclbin", module.to_syclbin_in(State::Input)?).unwrap();
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`to_syclbin`](Self::to_syclbin) in state executable. In other states, when a module has native code
+    /// only, and when the file lacks the default of a constant that was given a value.
+    pub fn to_syclbin_in(&self, state: State) -> Result<Vec<u8>> {
+        match state {
+            State::Executable => self.to_syclbin(),
+            _ => save_code::to_vec(&self.0.files, &self.0.constants, state),
+        }
+    }
+
+    fn executable(&self) -> Result<Syclbin<'static>> {
+        file(self.queue(), &self.0.global, &self.0.modules)
+    }
+}
 
 /// Returns the hidden arguments of the kernels in saved native code, if it has any.
 pub(crate) fn hidden_arguments(sets: &PropertySets<'_>) -> Option<Layout> {
@@ -127,7 +223,7 @@ fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConsta
 }
 
 /// Records the values in force.
-fn set_values(
+pub(crate) fn set_values(
     sets: &mut PropertySets<'static>,
     mut specialization: SpecializationConstants,
     constants: &[(String, Vec<u8>)],
@@ -142,12 +238,18 @@ fn set_values(
     specialization.write(sets);
 }
 
-/// Returns the file of a loaded module.
-pub(crate) fn to_vec(
+/// Returns the bytes of a file.
+pub(crate) fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
+    let bytes = syclbin::write::to_vec(file, Container::default());
+    bytes.map_err(|error| ErrorKind::Unwritable(error).into())
+}
+
+/// Returns the file of a loaded module, with native code.
+pub(crate) fn file(
     queue: &Queue,
     global: &PropertySets<'static>,
     modules: &[LoadedModule],
-) -> Result<Vec<u8>> {
+) -> Result<Syclbin<'static>> {
     let facts = queue.device().facts();
     let mut file = Syclbin {
         global: global.clone(),
@@ -180,8 +282,7 @@ pub(crate) fn to_vec(
             ..AbstractModule::default()
         });
     }
-    let bytes = syclbin::write::to_vec(&file, Container::default());
-    bytes.map_err(|error| ErrorKind::Unwritable(error).into())
+    Ok(file)
 }
 
 fn binary(program: &Program, queue: &Queue, module: &LoadedModule) -> Result<Vec<u8>> {

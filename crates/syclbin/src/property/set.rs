@@ -76,7 +76,8 @@ pub const VARIABLES: &str = "SYCLBIN-RS/variable types";
 /// This project defines this set too.
 pub const SOURCES: &str = "SYCLBIN-RS/sources";
 /// The device and the driver that made the native code of a module: platform, name and version, each a byte
-/// array of UTF-8 text. Only that driver knows the form of such code.
+/// array of UTF-8 text. Only that driver knows the form of such code. In a file for several devices, each native image
+/// has this set instead of the module.
 ///
 /// This project defines this set too.
 pub const NATIVE_CODE: &str = "SYCLBIN-RS/native code";

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
 use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
-use syclbin_rt::{Arg, ErrorKind, Launch, Module, ModuleBuilder, Queue, Result};
+use syclbin_rt::{Arg, ErrorKind, Launch, Module, ModuleBuilder, Queue, Result, State};
 
 use crate::answer::{constants, file};
 use crate::common;
@@ -155,6 +155,35 @@ fn constants_are_saved_with_the_module() -> Result<()> {
     let message = error.to_string();
     assert!(
         message.contains("compiled for another value of specialization constant pair"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[test]
+fn constants_saved_with_code_can_be_changed() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    for state in [State::Input, State::Object] {
+        let module = Module::builder(&queue).specialization_constant("pair", [4u32, 5]);
+        let saved = load(module, &constants())?.to_syclbin_in(state)?;
+        let module = common::load(&queue, &saved)?;
+        assert_eq!(answer(&queue, &module)?, [70, 4, 5]);
+        let module = Module::builder(&queue).specialization_constant("radius", 3u32);
+        // SAFETY: the code is well-formed.
+        let module = unsafe { module.load(&saved)? };
+        assert_eq!(answer(&queue, &module)?, [3, 4, 5]);
+        let again = common::load(&queue, &module.to_syclbin_in(state)?)?;
+        assert_eq!(answer(&queue, &again)?, [3, 4, 5]);
+    }
+    let mut without = constants();
+    without.defaults = None;
+    let module = Module::builder(&queue).specialization_constant("pair", [4u32, 5]);
+    let error = load(module, &without)?.to_syclbin_in(State::Input);
+    let message = error.expect_err("no place for the value").to_string();
+    assert!(
+        message.contains("the default of specialization constant pair"),
         "{message}"
     );
     Ok(())

@@ -11,3 +11,4 @@ mod link;
 mod loading;
 mod requirements;
 mod save;
+mod states;
