@@ -173,21 +173,45 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// All sources in one file, built and saved by this project's own runtime.
+    /// All sources in one file, built and saved by this project's own runtime, in each state.
     pub(crate) fn saved(&self, checks: &mut Checks) -> Result<()> {
-        let name = "saved.executable";
         let all = requests(|_| true);
-        let file = merged(State::Executable, &self.executables)?;
-        let saved = content::saved_here(&write(&file, Container::default())?)?;
+        let executable = write(
+            &merged(State::Executable, &self.executables)?,
+            Container::default(),
+        )?;
+        let native = content::saved_here(&executable, State::Executable)?;
+        let merged_file = content::for_other_devices_too(&native)?;
+        for (name, file) in [
+            ("saved.executable", &native),
+            ("saved_for_devices.executable", &merged_file),
+        ] {
+            let verdict = self.judge.run(&job(name, State::Executable, file, &all))?;
+            checks.runs(
+                &format!("{name}, native code by syclbin-rt"),
+                &verdict,
+                &all,
+            );
+        }
+        let name = "saved.executable";
         let verdict = self
             .judge
-            .run(&job(name, State::Executable, &saved, &all))?;
-        checks.runs(
-            &format!("{name}, native code by syclbin-rt"),
-            &verdict,
-            &all,
-        );
-        checks.built(name, &verdict.content, &parse(&saved)?);
+            .run(&job(name, State::Executable, &native, &[]))?;
+        checks.built(name, &verdict.content, &parse(&native)?);
+        let (linkable, kernels) = self.linkable()?;
+        for (state, kernels) in [(State::Input, &all), (State::Object, &kernels)] {
+            let name = format!("saved.{state}");
+            let file = match state {
+                State::Input => {
+                    write(&merged(State::Object, &self.objects)?, Container::default())?
+                }
+                _ => write(&linkable, Container::default())?,
+            };
+            let saved = content::saved_here(&file, state)?;
+            let verdict = self.judge.run(&job(&name, state, &saved, kernels))?;
+            checks.runs(&format!("{name}, code by syclbin-rt"), &verdict, kernels);
+            checks.code(&name, &verdict.content, &parse(&saved)?);
+        }
         Ok(())
     }
 

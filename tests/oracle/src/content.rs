@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syclbin::property::{key, set};
 use syclbin::signature::{KernelSignature, kernels};
 use syclbin::verify::{Severity, verify};
-use syclbin::{AbstractModule, Container, PropertySets, State, Syclbin, Value};
+use syclbin::{AbstractModule, Container, Image, PropertySets, State, Syclbin, Value};
 use syclbin_rt::{Arg, Device, Launch, Module};
 
 use crate::Result;
@@ -115,15 +115,26 @@ pub(crate) fn runs_here(content: &[u8]) -> Result<()> {
     equal("y", &expected, &y)
 }
 
-/// What this project's own runtime saves of a file once it has built it for the CPU device.
+/// What this project's own runtime saves of a file in `state` once it has built it for the CPU device.
 #[allow(unsafe_code, reason = "the code was compiled for this")]
-pub(crate) fn saved_here(file: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn saved_here(file: &[u8], state: State) -> Result<Vec<u8>> {
     let saved = || {
         let queue = Device::select("cpu")?.queue()?;
         // SAFETY: a compiler made the file.
-        unsafe { Module::load(&queue, file)? }.to_syclbin()
+        unsafe { Module::load(&queue, file)? }.to_syclbin_in(state)
     };
     saved().map_err(|error| error.to_string())
+}
+
+/// A saved file, with images for another device behind its own.
+pub(crate) fn for_other_devices_too(saved: &[u8]) -> Result<Vec<u8>> {
+    let ours = parse(saved)?;
+    let mut theirs = ours.clone();
+    for module in &mut theirs.modules {
+        module.images = vec![Image::native("pvc", "spir64_gen-unknown-unknown", vec![1])];
+    }
+    let merged = syclbin::merge(ours, [theirs]).map_err(|error| error.to_string())?;
+    write(&merged, Container::default())
 }
 
 fn saxpy(file: &[u8]) -> syclbin_rt::Result<Vec<f32>> {
