@@ -345,3 +345,103 @@ impl Bits<'_> {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bits, each number with its lowest bit first.
+    #[derive(Default)]
+    struct Writer(Vec<bool>);
+
+    impl Writer {
+        fn fixed(&mut self, value: u64, width: u32) {
+            self.0.extend((0..width).map(|bit| value >> bit & 1 == 1));
+        }
+
+        fn vbr(&mut self, mut value: u64, width: u32) {
+            let more = 1 << (width - 1);
+            while value >= more {
+                self.fixed(value % more + more, width);
+                value /= more;
+            }
+            self.fixed(value, width);
+        }
+
+        fn align(&mut self) {
+            let end = self.0.len().next_multiple_of(32);
+            self.0.resize(end, false);
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            let byte = |bits: &[bool]| {
+                bits.iter()
+                    .rev()
+                    .fold(0, |byte, bit| byte * 2 + u8::from(*bit))
+            };
+            self.0.chunks(8).map(byte).collect()
+        }
+    }
+
+    /// Returns bitcode with a module whose abbreviation IDs have three bits.
+    fn module_of(content: impl FnOnce(&mut Writer)) -> Vec<u8> {
+        let mut inside = Writer::default();
+        content(&mut inside);
+        inside.fixed(0, 3);
+        inside.align();
+        let mut whole = Writer::default();
+        whole.fixed(0xdec0_4342, 32);
+        whole.fixed(ENTER_BLOCK, 2);
+        whole.vbr(8, 8);
+        whole.vbr(3, 4);
+        whole.align();
+        whole.fixed(inside.0.len() as u64 / 32, 32);
+        whole.0.extend(inside.0);
+        whole.bytes()
+    }
+
+    /// Defines an abbreviation of a literal and an array of `element_width` bits, and a record of `count` elements.
+    fn array(count: u64, element_width: u64) -> Vec<u8> {
+        module_of(|inside| {
+            inside.fixed(DEFINE_ABBREVIATION, 3);
+            inside.vbr(3, 5);
+            inside.fixed(1, 1);
+            inside.vbr(99, 8);
+            // An array, and its elements of fixed width.
+            inside.fixed(0, 1);
+            inside.fixed(3, 3);
+            inside.fixed(0, 1);
+            inside.fixed(1, 3);
+            inside.vbr(element_width, 5);
+            // The first abbreviation has ID 4.
+            inside.fixed(4, 3);
+            inside.vbr(count, 6);
+            let bits = count.min(8) * element_width;
+            inside.fixed(0, u32::try_from(bits).unwrap());
+        })
+    }
+
+    #[test]
+    fn elements_without_bits_are_refused() {
+        assert_eq!(offload_binaries(&array(3, 8)).unwrap(), [[0; 0]; 0]);
+        assert!(offload_binaries(&array(1 << 40, 0)).is_err());
+        assert!(offload_binaries(&array(1 << 40, 8)).is_err());
+    }
+
+    #[test]
+    fn long_abbreviations_are_refused() {
+        let literals = |count: u64| {
+            module_of(|inside| {
+                inside.fixed(DEFINE_ABBREVIATION, 3);
+                inside.vbr(count, 5);
+                for _ in 0..count {
+                    inside.fixed(1, 1);
+                    inside.vbr(0, 8);
+                }
+                inside.fixed(4, 3);
+            })
+        };
+        assert!(offload_binaries(&literals(LONGEST)).is_ok());
+        assert!(offload_binaries(&literals(LONGEST + 1)).is_err());
+    }
+}
