@@ -8,7 +8,6 @@ mod text;
 mod value;
 
 pub use text::Inexpressible;
-#[cfg(feature = "extract")]
 pub(crate) use text::key_problem;
 pub use value::Value;
 

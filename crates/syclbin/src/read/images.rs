@@ -7,6 +7,7 @@
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -16,7 +17,7 @@ use crate::content::Content;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, AbstractModule, IrType, State, Syclbin};
 use crate::offload::{self, Entry, ImageKind, OffloadKind, Strings, symbols};
-use crate::property::set;
+use crate::property::{key_problem, set};
 use crate::ptx;
 use crate::raw::v2::key;
 use crate::signature::spirv::{self, Import};
@@ -160,9 +161,9 @@ impl<'a> Described<'a> {
                 let code = spirv::Module::parse(image.bytes)?;
                 let imports = code.imports();
                 let imports = imports.filter(|name| matches!(Import::of(name), Import::Symbol));
-                put(&mut module, set::KERNEL_NAMES, code.kernels());
-                put(&mut module, set::IMPORTED_SYMBOLS, imports);
-                put(&mut module, set::EXPORTED_SYMBOLS, code.exports());
+                put(&mut module, set::KERNEL_NAMES, code.kernels())?;
+                put(&mut module, set::IMPORTED_SYMBOLS, imports)?;
+                put(&mut module, set::EXPORTED_SYMBOLS, code.exports())?;
                 let target = match &*self.triple {
                     "" => "spirv64-unknown-unknown",
                     triple => triple,
@@ -172,12 +173,12 @@ impl<'a> Described<'a> {
             Content::Ptx => {
                 let text = ptx::Module::read(image.bytes).0;
                 let kernels = text.kernels.iter().map(|kernel| kernel.name.as_str());
-                put(&mut module, set::KERNEL_NAMES, kernels);
+                put(&mut module, set::KERNEL_NAMES, kernels)?;
                 for (set, names) in [
                     (set::IMPORTED_SYMBOLS, &text.imports),
                     (set::EXPORTED_SYMBOLS, &text.exports),
                 ] {
-                    put(&mut module, set, names.iter().map(String::as_str));
+                    put(&mut module, set, names.iter().map(String::as_str))?;
                 }
                 model::Image::ir(IrType::Ptx, &self.triple, image.bytes)
             }
@@ -188,7 +189,7 @@ impl<'a> Described<'a> {
                     &mut module,
                     set::KERNEL_NAMES,
                     names.iter().map(String::as_str),
-                );
+                )?;
                 model::Image::native(&self.arch, &self.triple, image.bytes)
             }
         };
@@ -224,14 +225,25 @@ fn is_code(content: Content) -> bool {
     )
 }
 
+/// Adds names to a property set.
+///
+/// # Errors
+///
+/// When a property set in text form cannot hold a name. No compiler writes such a name.
 fn put<'n>(
     module: &mut AbstractModule<'_>,
     set: &'static str,
     names: impl Iterator<Item = &'n str>,
-) {
+) -> Result<(), Error> {
     for name in names {
+        if let Some(problem) = key_problem(name) {
+            let problem =
+                format!("the symbol {name:?} cannot be a key of a property set: {problem}");
+            return Err(Error::new(set, 0, ErrorKind::Record(problem.into())));
+        }
         module.metadata.insert(set, name.to_owned(), 1u32);
     }
+    Ok(())
 }
 
 /// Removes the text with this key. Other values than text stay.

@@ -167,6 +167,23 @@ fn native_upstream_images_take_kernels_from_symbols() {
 }
 
 #[test]
+fn symbols_that_no_property_set_holds_are_refused() {
+    let elf = b"\x7fELF\x02\x01\x01".to_vec();
+    for (name, problem) in [("", "empty"), ("a\nb", "line feed"), ("a=b", "`=`")] {
+        let list = table(&["one", name]);
+        let bytes = offload::write(&[Entry {
+            image_kind: ImageKind::OBJECT,
+            ..entry(&elf, &[("symbols", &list)])
+        }]);
+        let error = parse(&bytes.unwrap()).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("{name:?}")) && error.contains(problem),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn bitcode_for_sycl_is_refused_with_remedy() {
     let bytes = offload::write(&[Entry {
         image_kind: ImageKind::BITCODE,

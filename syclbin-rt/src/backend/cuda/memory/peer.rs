@@ -56,7 +56,7 @@ impl Queue {
     }
 
     /// Lets this device reach memory of the device of `other` where the hardware can. Copies take the direct way then.
-    /// A driver that refuses copies through the host, so this is no error.
+    /// A driver that refuses still copies, through the host.
     fn reach(&self, other: &Self) -> Result<(), Failure> {
         let functions = self.context().enter()?;
         let (here, there) = (self.context().device(), other.context().device());
