@@ -33,7 +33,7 @@
 //! - [`verify`]: everything that is wrong with a file,
 //! - [`ptx`] and [`cubin`]: NVIDIA's text form of code and its native code,
 //! - [`native`]: the registers, spills and memory of each kernel in code for Intel's and NVIDIA's GPUs,
-//! - [`merge`]: files of the same kernels for several devices to one file,
+//! - [`merge()`]: files of the same kernels for several devices to one file,
 //! - [`offload`]: OffloadBinary files with any content; [`Content`] tells what an image really is,
 //! - `extract`, behind the feature of the same name: device images from objects, executables, archives and
 //!   bundles.
