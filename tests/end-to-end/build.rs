@@ -165,4 +165,14 @@ fn for_nvidia() {
             .link_at_load(name.ends_with("_side"))
             .compile(&format!("nvidia_{name}"));
     }
+    Build::new()
+        .source("../files/import_side.cpp")
+        .source("../files/export_side.cpp")
+        .targets([
+            "spir64",
+            "spir64_x86_64",
+            "nvidia_gpu_sm_80",
+            "nvidia_gpu_sm_90",
+        ])
+        .compile("nvidia_linked");
 }

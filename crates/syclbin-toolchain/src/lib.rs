@@ -16,6 +16,7 @@
 //!   nvidia/13.5.37/          where there is an NVIDIA GPU, or where it was asked for
 //!     MANIFEST
 //!     bin/ptxas              PTX to native code
+//!     bin/nvlink             native code of several modules to one
 //!     nvvm/libdevice/libdevice.10.bc   mathematics that code for NVIDIA's GPUs calls
 //! ```
 //!

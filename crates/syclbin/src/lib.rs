@@ -127,7 +127,9 @@ pub mod __private {
 
         /// Linking ahead of time.
         pub mod link {
-            pub use crate::link::{LinkError, Object, Obstacle, Unlinked, link, link_modules};
+            pub use crate::link::{
+                LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata,
+            };
         }
 
         /// Instructions and their words.

@@ -174,7 +174,7 @@ const NVVM: WheelPin = WheelPin {
     ],
 };
 
-/// The PTX assembler.
+/// The PTX assembler, and the linker of its objects.
 const NVCC: WheelPin = WheelPin {
     name: "nvidia-cuda-nvcc",
     version: "13.5.37",
@@ -185,6 +185,7 @@ const NVCC: WheelPin = WheelPin {
     licence: NVIDIA_EULA,
     members: &[
         cuda(MemberKind::CudaProgram, "bin/ptxas", 50_753_552),
+        cuda(MemberKind::CudaProgram, "bin/nvlink", 46_153_216),
         dist_info("licenses/License.txt", 59_262),
     ],
 };

@@ -43,6 +43,7 @@ Targets:
       nvptx64-nvidia-cuda                 PTX, compiled by NVIDIA's driver when a program runs: for sm_75, and
                      so for all later GPUs
       nvidia_gpu_... PTX for the lowest GPU that is named, and native code for each, made by ptxas
+                     and nvlink
   --optional-target=nvptx64-nvidia-cuda   PTX as well; if a source cannot be compiled to PTX,
                      this program warns and leaves out its PTX
   --offload-arch=NAME,...                 the same by processor (avx2, skx ...) or GPU (pvc, sm_80 ...)

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::property::{PropertySet, Value, key, set};
-use syclbin::{AbstractModule, Image, ImageKind, IrType, State, ptx};
+use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, State, ptx};
 
 use crate::link::input_file::InputFile;
 use crate::link::symbols::named;
@@ -47,15 +47,12 @@ fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
     Ok(functions)
 }
 
-/// Returns whether an image is PTX.
+/// Returns whether an image is PTX, also where the file calls it native code: see [`crate::nvidia::set_apart`].
 pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
-    matches!(
-        image.kind(),
-        ImageKind::Ir {
-            ty: IrType::Ptx,
-            ..
-        }
-    )
+    match image.kind() {
+        ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
+        ImageKind::Native { .. } => Content::of(&image.bytes) == Content::Ptx,
+    }
 }
 
 fn parsed(code: &[u8]) -> Result<spirv::Module> {

@@ -7,6 +7,7 @@
 
 mod backend;
 mod brought;
+mod nvlink;
 pub(crate) mod ocloc;
 
 use std::collections::BTreeSet;
@@ -27,6 +28,7 @@ use crate::{Result, own};
 pub(crate) use backend::Backend;
 use backend::Tool;
 pub(crate) use brought::sift;
+use nvlink::Nvlink;
 
 /// Returns why a module cannot be compiled from SPIR-V to native code, if there is a reason.
 fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
@@ -82,6 +84,7 @@ pub(crate) fn add(
     let mut warnings = Vec::new();
     let mut steps = Vec::new();
     let mut places: Vec<Vec<(&Backend, PathBuf)>> = Vec::new();
+    let mut nvlink = Nvlink::new(file, folder);
     for (index, module) in file.modules.iter().enumerate() {
         let mut outputs = Vec::new();
         let mut refused: Option<String> = None;
@@ -93,8 +96,14 @@ pub(crate) fn add(
             let what = described(module);
             if let Some(why) = backend.objection(module)? {
                 if let Tool::Ptxas(_) = backend.tool {
-                    let (gpus, _) = without.get_or_insert((Vec::new(), why));
-                    gpus.push(backend.arch.as_str());
+                    let is_used = module.kernel_names().next().is_some();
+                    if file.state() == Some(State::Executable)
+                        && is_used
+                        && let Some(why) = nvlink.add(index, number, backend)?
+                    {
+                        let (gpus, _) = without.get_or_insert((Vec::new(), why));
+                        gpus.push(backend.arch.as_str());
+                    }
                     continue;
                 }
                 let name = backend.named();
@@ -135,10 +144,12 @@ pub(crate) fn add(
         places.push(outputs);
     }
     steps::run_all(&steps, show)?;
+    let linked = nvlink.run(show)?;
     let modules = std::mem::take(&mut file.modules);
     for (module, outputs) in modules.into_iter().zip(places) {
         add_to_module(module, outputs, keep_spirv, &mut file.modules)?;
     }
+    file.modules.extend(linked);
     Ok(warnings)
 }
 

@@ -19,7 +19,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 pub use error::LinkError;
-pub use modules::{Obstacle, Unlinked, link_modules};
+pub use modules::{Obstacle, Unlinked, link_modules, linked_metadata};
 
 use crate::portable::{Version, put};
 use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL};

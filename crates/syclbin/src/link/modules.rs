@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::{LinkError, Object, link};
 use crate::metadata::DeviceRequirements;
 use crate::model::{AbstractModule, Image, ImageKind, IrType};
-use crate::property::{PropertySet, set};
+use crate::property::{PropertySet, PropertySets, set};
 use crate::ptx;
 use crate::signature::spirv::{Import, Module};
 
@@ -182,10 +182,42 @@ fn link_one(
             }
         }
     }
+    let metadata = linked_metadata(modules, names, &needed, &resolved)?;
+    let objects: Vec<(String, &[u8])> = (needed.iter())
+        .map(|index| (name(*index), code(&modules[*index]).unwrap_or_default()))
+        .collect();
+    let objects: Vec<Object<'_>> = (objects.iter())
+        .map(|(name, spirv)| Object { name, spirv })
+        .collect();
+    let (program, libraries) = (objects[0], &objects[1..]);
+    let linked = link(program, libraries)?;
     let mut module = modules[start].clone();
-    let mut requirements = DeviceRequirements::read(&module.metadata)
-        .map_err(|_| Obstacle::Requirements(name(start)))?;
-    for &index in &needed {
+    module.images.retain(|image| image.spirv().is_some());
+    if let Some(image) = module.images.first_mut() {
+        image.bytes = Cow::Owned(linked);
+    }
+    module.metadata = metadata;
+    Ok(module)
+}
+
+/// Returns the properties of a module that is linked with others: `needed` are the modules, itself first, and `resolved`
+/// are the imports that they define.
+///
+/// # Errors
+///
+/// When only the loader can link the modules, or a module has malformed properties.
+pub fn linked_metadata(
+    modules: &[AbstractModule<'static>],
+    names: &[String],
+    needed: &[usize],
+    resolved: &BTreeSet<&str>,
+) -> Result<PropertySets<'static>, Obstacle> {
+    let name = |index: usize| names.get(index).cloned().unwrap_or_default();
+    let start = needed[0];
+    let mut linked = modules[start].metadata.clone();
+    let mut requirements =
+        DeviceRequirements::read(&linked).map_err(|_| Obstacle::Requirements(name(start)))?;
+    for &index in needed {
         let metadata = &modules[index].metadata;
         let has = |set| metadata.set(set).is_some_and(|set| !set.is_empty());
         if has(set::VIRTUAL_FUNCTIONS) {
@@ -212,29 +244,11 @@ fn link_one(
             all.extend(new);
         }
     }
-    let objects: Vec<(String, &[u8])> = (needed.iter())
-        .map(|index| (name(*index), code(&modules[*index]).unwrap_or_default()))
-        .collect();
-    let objects: Vec<Object<'_>> = (objects.iter())
-        .map(|(name, spirv)| Object { name, spirv })
-        .collect();
-    let (program, libraries) = (objects[0], &objects[1..]);
-    let linked = link(program, libraries)?;
-    module.images.retain(|image| image.spirv().is_some());
-    if let Some(image) = module.images.first_mut() {
-        image.bytes = Cow::Owned(linked);
-    }
-    requirements.write(&mut module.metadata);
+    requirements.write(&mut linked);
     let imported = set::IMPORTED_SYMBOLS;
-    module
-        .metadata
-        .retain(imported, |symbol| !resolved.contains(symbol));
-    if module
-        .metadata
-        .set(imported)
-        .is_some_and(PropertySet::is_empty)
-    {
-        module.metadata.remove_set(imported);
+    linked.retain(imported, |symbol| !resolved.contains(symbol));
+    if linked.set(imported).is_some_and(PropertySet::is_empty) {
+        linked.remove_set(imported);
     }
-    Ok(module)
+    Ok(linked)
 }

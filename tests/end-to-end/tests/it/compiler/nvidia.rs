@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code for NVIDIA's GPUs from source to files, as far as that goes without a GPU: PTX that `ptxas` takes,
 //! native code, and what the compiler library needs help with.
+#![allow(unsafe_code)] // loading a file and launching a kernel are unsafe
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use syclbin::property::set;
 use syclbin::signature::{self, KernelSignature};
 use syclbin::{AbstractModule, ImageKind, IrType, Syclbin};
+use syclbin_rt::{Arg, Launch, Module};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use crate::common;
@@ -117,8 +120,108 @@ fn ptx_of_importing_module_can_be_linked() {
     let bytes = built("export_side");
     let exporting = syclbin::read::parse(&bytes).unwrap();
     assert!(ptx(&exporting.modules[0]).contains(".visible .func"));
-    // A program links by the driver, and the component has no linker.
-    common::say_skipped("linking the two needs nvlink");
+}
+
+#[test]
+fn linked_sources_have_native_code() {
+    if component().is_none() {
+        return;
+    }
+    let bytes = built("linked");
+    let findings = syclbin::verify::verify(&bytes);
+    assert!(findings.is_empty(), "{findings:?}");
+    let file = syclbin::read::parse(&bytes).unwrap();
+    let of_kernel: Vec<_> = file
+        .modules
+        .iter()
+        .filter(|module| module.kernel_names().next().is_some())
+        .map(|module| (images(module), module.metadata.set(set::IMPORTED_SYMBOLS)))
+        .collect();
+    let [(spirv, None), (ptx, Some(_)), (native, None)] = of_kernel.as_slice() else {
+        panic!("{of_kernel:?}");
+    };
+    assert_eq!(spirv.as_slice(), ["SpirV", "x86_64"]);
+    assert_eq!(ptx.as_slice(), ["sm_80"]);
+    assert_eq!(native.as_slice(), ["sm_80", "sm_90"]);
+    let last = file.modules.last().unwrap();
+    for (image, sm) in last.images.iter().zip([80, 90]) {
+        let target = syclbin::cubin::target(&image.bytes).unwrap();
+        assert_eq!(target.number, sm);
+        let text = b".text._Z5shapef";
+        assert!(image.bytes.windows(text.len()).any(|part| part == text));
+    }
+    // The CPU device takes its native code, and a simulated driver links the PTX.
+    let Some(queue) = common::queue() else { return };
+    // SAFETY: the compiler made the file.
+    let module = unsafe { Module::load(&queue, &bytes) }.unwrap();
+    let kernel = module.kernel("apply");
+    let x = queue.upload(&[3.0f32; 8]).unwrap();
+    let mut y = queue.upload(&[0.0f32; 8]).unwrap();
+    let args = [Arg::read(&x), Arg::write(&mut y)];
+    // SAFETY: both buffers hold 8 elements.
+    unsafe { Launch::new(&kernel, &["x", "y"], args).launch(8) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [10.0; 8]);
+}
+
+/// Compiles sources of which each calls a function of the next, and returns the file and what the compiler said.
+fn chained(last: &str) -> (Syclbin<'static>, String) {
+    let folder =
+        folder("__attribute__((sycl_device)) int f(int);\nKERNEL k(int *x) { *x = f(*x); }\n");
+    let middle = "__attribute__((sycl_device)) int g(int);\n\
+                  __attribute__((sycl_device)) int f(int x) { return g(x) + 1; }\n";
+    std::fs::write(folder.path().join("f.cpp"), middle).unwrap();
+    std::fs::write(folder.path().join("g.cpp"), last).unwrap();
+    let targets = "-fsycl-targets=spir64,nvidia_gpu_sm_80";
+    let arguments = [
+        "-fsyclbin",
+        targets,
+        "k.cpp",
+        "f.cpp",
+        "g.cpp",
+        "-o",
+        "k.syclbin",
+    ];
+    let output = clang(&arguments, folder.path());
+    assert!(output.status.success(), "{}", said(&output));
+    (read(&folder.path().join("k.syclbin")), said(&output))
+}
+
+#[test]
+fn native_code_holds_functions_of_all_sources() {
+    if component().is_none() {
+        return;
+    }
+    let (file, said) = chained("__attribute__((sycl_device)) int g(int x) { return x * 2; }\n");
+    assert_eq!(said, "");
+    let native = file.modules.last().unwrap();
+    assert_eq!(
+        native.kernel_names().collect::<Vec<_>>(),
+        ["__sycl_kernel_k"]
+    );
+    assert_eq!(images(native), ["sm_80"]);
+    assert!(native.images[0].bytes.starts_with(b"\x7fELF"));
+}
+
+#[test]
+fn variables_of_other_sources_leave_ptx_only() {
+    if component().is_none() {
+        return;
+    }
+    let (file, said) = chained(
+        "#include <sycl/ext/oneapi/device_global/device_global.hpp>
+sycl::ext::oneapi::experimental::device_global<int> number;
+__attribute__((sycl_device)) int g(int x) { return x + number.get(); }
+",
+    );
+    assert!(
+        said.contains("kernel k: only PTX and no native code for sm_80, as it cannot be linked:")
+            && said.contains("device globals"),
+        "{said}"
+    );
+    let with_kernel = |module: &&AbstractModule<'_>| module.kernel_names().next().is_some();
+    let kernels: Vec<_> = file.modules.iter().filter(with_kernel).collect();
+    assert_eq!(kernels.len(), 1);
+    assert_eq!(images(kernels[0]), ["SpirV", "Ptx"]);
 }
 
 #[test]

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Native code for NVIDIA GPUs of a module that calls functions of others.
+//!
+//! ptxas assembles the PTX of each module to an object. nvlink joins the objects that a module needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use syclbin::__private::spirv::link::linked_metadata;
+use syclbin::property::set;
+use syclbin::{AbstractModule, Image, Syclbin, ptx};
+
+use super::backend::{Backend, Tool};
+use super::{described, import, write};
+use crate::command_line::options::Show;
+use crate::steps::{self, Step};
+use crate::{Result, own};
+
+/// The modules of a file that are to be linked, and the processes that link them.
+pub(super) struct Nvlink<'f> {
+    modules: &'f [AbstractModule<'static>],
+    names: Vec<String>,
+    folder: &'f Path,
+    assemble: Vec<Step>,
+    link: Vec<Step>,
+    /// The objects by module and backend.
+    objects: BTreeMap<(usize, usize), PathBuf>,
+    /// The linked modules by their number in the file, still without code.
+    linked: BTreeMap<usize, Linked<'f>>,
+}
+
+struct Linked<'f> {
+    module: AbstractModule<'static>,
+    outputs: Vec<(&'f Backend, PathBuf)>,
+}
+
+impl<'f> Nvlink<'f> {
+    pub(super) fn new(file: &'f Syclbin<'static>, folder: &'f Path) -> Self {
+        Self {
+            modules: &file.modules,
+            names: file.modules.iter().map(described).collect(),
+            folder,
+            assemble: Vec::new(),
+            link: Vec::new(),
+            objects: BTreeMap::new(),
+            linked: BTreeMap::new(),
+        }
+    }
+
+    /// Plans to link module `index` for backend `number`. Returns why that is impossible, if there is a reason.
+    pub(super) fn add(
+        &mut self,
+        index: usize,
+        number: usize,
+        backend: &'f Backend,
+    ) -> Result<Option<String>> {
+        let Tool::Ptxas(assembler) = &backend.tool else {
+            return Ok(None);
+        };
+        let linker = assembler.with_file_name("nvlink");
+        let (needed, metadata) = match self.needed(index, backend) {
+            Ok(found) => found,
+            Err(why) => return Ok(Some(why)),
+        };
+        if !linker.is_file() {
+            return Ok(Some(format!(
+                "uses functions of other sources, and the linker '{}' is not found; run `{} --component nvidia --force`",
+                linker.display(),
+                syclbin_toolchain::INSTALL_COMMAND
+            )));
+        }
+        let mut objects = Vec::new();
+        for module in needed {
+            objects.push(self.object(module, number, backend)?);
+        }
+        let output = self.folder.join(format!("{index}.{number}.linked"));
+        let kernels: Vec<&str> = self.modules[index].kernel_names().collect();
+        let mut arguments = vec![
+            format!("-arch={}", backend.arch),
+            format!("--kernels-used={}", kernels.join(",")),
+        ];
+        arguments.extend(objects.iter().map(|path| path.display().to_string()));
+        arguments.extend(["-o".to_owned(), output.display().to_string()]);
+        self.link.push(Step {
+            program: linker,
+            arguments,
+            variables: Vec::new(),
+            subject: self.names[index].clone(),
+            reads: None,
+            writes: vec![output.clone()],
+            like: None,
+            is_optional: false,
+            gpu: None,
+        });
+        let empty = || Linked {
+            module: AbstractModule {
+                metadata,
+                ..AbstractModule::default()
+            },
+            outputs: Vec::new(),
+        };
+        let linked = self.linked.entry(index).or_insert_with(empty);
+        linked.outputs.push((backend, output));
+        Ok(None)
+    }
+
+    /// Returns the modules that module `start` needs, itself first, and the properties of the linked module. The error is
+    /// the reason why it cannot be linked.
+    fn needed(
+        &self,
+        start: usize,
+        backend: &Backend,
+    ) -> std::result::Result<(Vec<usize>, syclbin::property::PropertySets<'static>), String> {
+        let text = |module: &AbstractModule<'_>| ptx::Module::parse(backend.input(module)?).ok();
+        let texts: Vec<Option<ptx::Module>> = self.modules.iter().map(text).collect();
+        let mut needed = vec![start];
+        let mut resolved = BTreeSet::new();
+        let mut next = 0;
+        while let Some(index) = needed.get(next).copied() {
+            next += 1;
+            for symbol in texts[index].iter().flat_map(|text| &text.imports) {
+                // A function of one module goes before one that several have.
+                let has = |text: &Option<ptx::Module>, weak: bool| {
+                    text.as_ref().is_some_and(|text| {
+                        text.exports.contains(symbol) && text.weak_exports.contains(symbol) == weak
+                    })
+                };
+                let strong = texts.iter().position(|text| has(text, false));
+                let found = strong.or_else(|| texts.iter().position(|text| has(text, true)));
+                let Some(exporter) = found else {
+                    return Err(import(&BTreeSet::from([symbol.clone()])).unwrap_or_default());
+                };
+                resolved.insert(symbol.as_str());
+                if !needed.contains(&exporter) {
+                    needed.push(exporter);
+                }
+            }
+        }
+        let has_constants = |index: &&usize| {
+            let constants = self.modules[**index]
+                .metadata
+                .set(set::SPECIALIZATION_CONSTANTS);
+            constants.is_some_and(|constants| !constants.is_empty())
+        };
+        if let Some(index) = needed[1..].iter().find(has_constants) {
+            return Err(format!(
+                "uses {}, which reads specialization constants",
+                self.names[*index]
+            ));
+        }
+        let metadata = linked_metadata(self.modules, &self.names, &needed, &resolved);
+        let mut metadata = metadata.map_err(|obstacle| format!("cannot be linked: {obstacle}"))?;
+        // The loader links the PTX of other modules with the PTX of this one, and not with native code.
+        metadata.remove_set(set::EXPORTED_SYMBOLS);
+        Ok((needed, metadata))
+    }
+
+    /// Returns the path of the object of a module, and plans to assemble it.
+    fn object(&mut self, index: usize, number: usize, backend: &Backend) -> Result<PathBuf> {
+        if let Some(object) = self.objects.get(&(index, number)) {
+            return Ok(object.clone());
+        }
+        let input = self.folder.join(format!("{index}.{}", backend.suffix()));
+        write(
+            &input,
+            backend.input(&self.modules[index]).unwrap_or_default(),
+        )?;
+        let object = self.folder.join(format!("{index}.{number}.o"));
+        let mut step = backend.step(&self.names[index], &input, &object)?;
+        step.arguments.insert(0, "-c".to_owned());
+        self.assemble.push(step);
+        self.objects.insert((index, number), object.clone());
+        Ok(object)
+    }
+
+    /// Runs the processes, and returns the linked modules.
+    pub(super) fn run(self, show: Show) -> Result<Vec<AbstractModule<'static>>> {
+        steps::run_all(&self.assemble, show)?;
+        steps::run_all(&self.link, show)?;
+        let modules = self.linked.into_values().map(|linked| {
+            let mut module = linked.module;
+            for (backend, output) in linked.outputs {
+                let code = backend.code(&output).or_else(|error| {
+                    own(format!(
+                        "nvlink wrote no code for {}: {error}",
+                        described(&module)
+                    ))
+                })?;
+                let image = Image::native(&backend.arch, &backend.target.triple(), code);
+                module.images.push(image);
+            }
+            Ok(module)
+        });
+        modules.collect()
+    }
+}
