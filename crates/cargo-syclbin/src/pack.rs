@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use syclbin::extract::{embed, images, package};
+use syclbin::extract::{bundle, embed, images, package};
 use syclbin::offload::{self, Compression, Entry, ImageKind, OffloadKind};
 use syclbin::write::to_vec;
 use syclbin::{Container, Content};
@@ -35,7 +35,10 @@ pub struct Options {
     /// Write a copy of this ELF object with the images in its section `.llvm.offloading`
     #[arg(long, value_name = "OBJECT")]
     pub into: Option<PathBuf>,
-    /// Compress the OffloadBinary, which LLVM reads after version 23 [default method: zstd]
+    /// Write an offload bundle, which LLVM's clang-offload-bundler reads
+    #[arg(long, conflicts_with = "into")]
+    pub bundle: bool,
+    /// Compress the OffloadBinary, which LLVM reads after version 23, or the bundle [default method: zstd]
     #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true,
         default_missing_value = Compression::Zstd.name(), value_parser = compression())]
     pub compress: Option<Compression>,
@@ -123,14 +126,13 @@ pub fn run(options: &Options) -> Result<()> {
         .output
         .extension()
         .is_some_and(|end| end == "syclbin");
-    if is_syclbin && (options.compress.is_some() || options.into.is_some()) {
-        return Err(Error::PackSyclbin {
-            option: if options.into.is_some() {
-                "--into"
-            } else {
-                "--compress"
-            },
-        });
+    let unfit = [
+        (options.into.is_some(), "--into"),
+        (options.bundle, "--bundle"),
+        (options.compress.is_some(), "--compress"),
+    ];
+    if let Some((_, option)) = unfit.into_iter().find(|(given, _)| is_syclbin && *given) {
+        return Err(Error::PackSyclbin { option });
     }
     let read = options.images.iter().map(|image| Input::any(&image.file));
     let inputs = read.collect::<Result<Vec<_>>>()?;
@@ -142,11 +144,18 @@ pub fn run(options: &Options) -> Result<()> {
         file: options.output.clone(),
         cause: Box::new(cause),
     };
-    let packed = match options.compress {
-        Some(method) => offload::write_compressed(&entries, method),
-        None => offload::write_each(&entries),
-    }
-    .map_err(unwritable)?;
+    let packed = if options.bundle {
+        bundle(&entries, options.compress).map_err(|cause| Error::Extract {
+            file: options.output.clone(),
+            cause: Box::new(cause),
+        })?
+    } else {
+        match options.compress {
+            Some(method) => offload::write_compressed(&entries, method),
+            None => offload::write_each(&entries),
+        }
+        .map_err(unwritable)?
+    };
     let result = if is_syclbin {
         syclbin(&options.output, &packed)?
     } else if let Some(host) = &options.into {

@@ -16,7 +16,7 @@ spirv() {
 }
 spirv export_side
 spirv import_side
-cp host.c double_it.c upstream.cpp "$work"
+cp host.c double_it.c upstream.cpp registered.c "$work"
 cp ../export_side.object.syclbin "$work/export_side.syclbin"
 llvm-as kernels.ll -o "$work/kernels.bc"
 here=$PWD
@@ -53,6 +53,8 @@ $clang --target=$windows $embed -c host.c -o fat.obj
 $clang --target=$linux -flto $embed -c host.c -o lto.o
 $clang --target=x86_64-apple-macosx10.15 -c host.c -o mac.o
 llvm-objcopy --add-section=__LLVM,.llvm.offloading=two.offload mac.o macho.o
+$clang --target=arm64-apple-macosx11 -c host.c -o arm.o
+llvm-lipo -create macho.o arm.o -output universal.o
 $clang --target=$linux -Xclang -fembed-offload-object=linked.offload -c host.c -o other.o
 llvm-objcopy --weaken other.o
 ld.lld -r fat.o other.o -o merged.o
@@ -72,6 +74,12 @@ for section in .llvm.offloading=two.offload __CLANG_OFFLOAD_BUNDLE__sycl-spir64=
 done
 mv .llvm.offloading=two.offload.dll kept.dll
 mv __CLANG_OFFLOAD_BUNDLE__sycl-spir64=import_side.spv.dll old.dll
+
+# What the older driver of DPC++ links: images with options and property sets, which the host code registers.
+$clang --target=$linux -Os -fPIC -ffreestanding -c registered.c -o registered.o
+ld.lld -shared -z noseparate-code --build-id=none --hash-style=gnu -s registered.o -o registered.so
+$clang --target=$windows -Os -ffreestanding -c registered.c -o registered.obj
+lld-link /dll /noentry /brepro /opt:noref registered.obj /out:registered.dll
 
 # Bundles. This bundler knows OpenMP and HIP, DPC++'s knows SYCL as well.
 bundle() { clang-offload-bundler "$@"; }
@@ -102,6 +110,6 @@ llvm-objcopy --add-section=$old=both.spv plain.obj old.obj
 
 chmod a-x *
 cp two.offload mixed.offload nested.offload linked.offload upstream.offload fat.o fat.obj merged.o library.a bsd.a thin.a \
-    windows.lib wrapped.so kept.dll old.dll binary.bundle text.bundle bundle.o compressed.bundle \
-    compressed2.bundle lto.o macho.o \
+    windows.lib wrapped.so registered.so registered.dll kept.dll old.dll binary.bundle text.bundle bundle.o compressed.bundle \
+    compressed2.bundle lto.o macho.o universal.o \
     old.o old_sizes.o old.obj "$here"

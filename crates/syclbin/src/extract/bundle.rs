@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::OffloadKind;
-use crate::content::BUNDLE_MAGIC;
+use crate::content::{BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
 use crate::error::{Error, ErrorKind};
 use crate::offload::{self, Compression};
 use crate::raw::{Budget, Fields, slice};
@@ -75,13 +75,10 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
             return Err(fail(4, ErrorKind::Version { found, supported }));
         }
     };
-    let method = match method {
-        0 => Compression::Zlib,
-        1 => Compression::Zstd,
-        other => {
-            let problem = alloc::format!("method {other} is not known, only 0 (zlib) and 1 (zstd)");
-            return Err(fail(6, ErrorKind::Compressed(problem.into())));
-        }
+    let mut known = Compression::ALL.into_iter();
+    let Some(method) = known.find(|known| number(*known) == method) else {
+        let problem = alloc::format!("method {method} is not known, only 0 (zlib) and 1 (zstd)");
+        return Err(fail(6, ErrorKind::Compressed(problem.into())));
     };
     let file = slice(bytes, (0, file_size), "file", || RECORD.into(), 8)?;
     let Some(packed) = file.get(header_size..) else {
@@ -93,6 +90,95 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
         return Err(fail(0, ErrorKind::Bundle("it unpacks to something else")));
     }
     Ok(bundle)
+}
+
+/// Returns an offload bundle of `entries`, as `clang-offload-bundler` writes it, or a compressed one of version 2. The
+/// identifier of each entry has its kind and its strings `triple` and `arch`.
+///
+/// # Errors
+///
+/// When an entry has no kind or no triple, or other strings, for which a bundle has no place. Also when a compressed
+/// bundle has 4 GiB or more.
+pub fn bundle(
+    entries: &[offload::Entry<'_>],
+    compression: Option<Compression>,
+) -> Result<Vec<u8>, Error> {
+    let ids: Vec<String> = entries.iter().map(id).collect::<Result<_, _>>()?;
+    let header = ids.iter().map(|id| 24 + id.len()).sum::<usize>();
+    let mut offset = BUNDLE_MAGIC.len() + 8 + header;
+    let mut bundle = BUNDLE_MAGIC.to_vec();
+    bundle.extend((entries.len() as u64).to_le_bytes());
+    for (entry, id) in entries.iter().zip(&ids) {
+        for number in [offset, entry.image.len(), id.len()] {
+            bundle.extend((number as u64).to_le_bytes());
+        }
+        bundle.extend(id.as_bytes());
+        offset += entry.image.len();
+    }
+    for entry in entries {
+        bundle.extend_from_slice(&entry.image);
+    }
+    match compression {
+        Some(method) => compressed(&bundle, method),
+        None => Ok(bundle),
+    }
+}
+
+/// The number of a method in a compressed bundle.
+const fn number(method: Compression) -> u16 {
+    match method {
+        Compression::Zlib => 0,
+        Compression::Zstd => 1,
+    }
+}
+
+fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
+    const HEADER: usize = 24;
+    let packed = method.pack(bundle);
+    // FNV-1a. Nothing checks it, but tools may keep unpacked bundles under this number.
+    let hash = bundle.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let size = |size: usize| {
+        let kind = ErrorKind::Bundle("a compressed bundle has less than 4 GiB");
+        u32::try_from(size).map_err(|_| Error::new(RECORD, 8, kind))
+    };
+    let mut file = COMPRESSED_BUNDLE_MAGIC.to_vec();
+    file.extend(2u16.to_le_bytes());
+    file.extend(number(method).to_le_bytes());
+    file.extend(size(HEADER + packed.len())?.to_le_bytes());
+    file.extend(size(bundle.len())?.to_le_bytes());
+    file.extend(hash.to_le_bytes());
+    file.extend(packed);
+    Ok(file)
+}
+
+/// Returns the identifier of an entry: the kind, a triple of four parts, and the architecture.
+fn id(entry: &offload::Entry<'_>) -> Result<String, Error> {
+    let fail = |problem: String| Error::new(RECORD, 0, ErrorKind::Record(problem.into()));
+    let kind = entry.offload_kind.name().filter(|name| *name != "none");
+    let kind = kind
+        .ok_or_else(|| fail("an entry of a bundle has a kind: sycl, openmp, cuda or hip".into()))?;
+    let (mut triple, mut arch) = (String::new(), String::new());
+    for (key, value) in &entry.strings {
+        let value = String::from_utf8_lossy(value);
+        match &**key {
+            "triple" => triple = value.into_owned(),
+            "arch" => arch = value.into_owned(),
+            other => {
+                return Err(fail(alloc::format!(
+                    "a bundle has no place for the key `{other}`; leave it out"
+                )));
+            }
+        }
+    }
+    if triple.is_empty() {
+        return Err(fail("an entry of a bundle has a triple".into()));
+    }
+    for _ in triple.split('-').count()..4 {
+        triple.push_str("-unknown");
+    }
+    Ok(alloc::format!("{kind}-{triple}-{arch}"))
 }
 
 /// Returns whether `bytes` are a text bundle: the first line that is not blank starts an entry.

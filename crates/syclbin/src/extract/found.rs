@@ -13,6 +13,7 @@ use super::{DeviceImage, InSyclbin, archive, walk};
 use crate::error::{Error, ErrorKind};
 use crate::model;
 use crate::offload;
+use crate::property::PropertySets;
 
 /// Reads a member of a thin archive.
 pub(super) type Open<'r> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'r;
@@ -122,6 +123,7 @@ fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'stat
             triple: image.triple.into_owned().into(),
             arch: image.arch.into_owned().into(),
             strings: offload::owned_strings(image.strings),
+            properties: image.properties.map(PropertySets::into_owned),
             bytes: image.bytes.into_owned().into(),
             syclbin: image.syclbin.map(|place| InSyclbin {
                 file: file(place.file),

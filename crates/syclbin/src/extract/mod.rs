@@ -4,7 +4,7 @@
 //! [`images`] reads any of these formats, which it detects by content. They may be nested:
 //!
 //! - OffloadBinary files, several one after another, version 1, 2 and 3, also compressed,
-//! - ELF, COFF and Mach-O objects, executables and shared libraries. Images lie in sections `.llvm.offloading`
+//! - ELF, COFF and Mach-O objects, executables and shared libraries, also universal Mach-O files. Images lie in sections `.llvm.offloading`
 //!   (the current driver of clang), or in sections named `__CLANG_OFFLOAD_BUNDLE__` and a target (the older driver
 //!   of DPC++, also in what it links),
 //! - LLVM bitcode with OffloadBinaries among its constants, as link-time optimization has it,
@@ -14,8 +14,8 @@
 //!
 //! [`package()`] makes SYCLBIN of these images and says for each image what is missing.
 //!
-//! The property sets that DPC++ links into executables are not read: they lie behind relocated pointers, in no
-//! section of their own.
+//! In what the older driver of DPC++ links, images have property sets ([`DeviceImage::properties`]). Other objects and
+//! bundles have none.
 //!
 //! No input makes this module panic. Work and memory are bounded by a multiple of the input's size. For compressed
 //! containers, that is 128 times the size, and 16 MiB more.
@@ -29,6 +29,7 @@ mod input_slice;
 mod modules;
 mod object;
 mod package;
+mod registered;
 mod symbols;
 mod walk;
 
@@ -38,6 +39,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub use bundle::bundle;
 pub use embed::embed;
 pub use package::{Note, package};
 
@@ -46,6 +48,7 @@ use crate::cubin;
 use crate::error::Error;
 use crate::model::{AbstractModule, Image, Syclbin};
 use crate::offload::{self, ImageKind, Strings};
+use crate::property::PropertySets;
 use crate::ptx;
 use crate::signature::spirv;
 
@@ -74,6 +77,9 @@ pub struct DeviceImage<'a> {
     pub content: Content,
     /// What else the file says: keys and values, such as `compile-opts`.
     pub strings: Strings<'a>,
+    /// Its property sets, where a linked program registers it with SYCL's runtime. Images of a SYCLBIN file have them in
+    /// [`Self::syclbin`].
+    pub properties: Option<PropertySets<'a>>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
     /// Its place in a SYCLBIN file, if it comes from such a file.

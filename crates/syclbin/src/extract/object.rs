@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use object::read::FileKind;
 use object::read::coff::{CoffHeader, SectionTable};
 use object::read::elf::{FileHeader, SectionHeader};
-use object::read::macho::{MachHeader, Section as _, Segment};
+use object::read::macho::{FatArch, MachHeader, MachOFatFile, Section as _, Segment};
 use object::read::pe::ImageNtHeaders;
 use object::{Endianness, elf, macho, pe};
 
@@ -194,6 +194,31 @@ where
         }
     }
     Ok(found)
+}
+
+/// Objects and their names.
+type Named<'a> = Vec<(String, &'a [u8])>;
+
+/// Returns the objects of a universal Mach-O file with the names of their architectures, or `None` for another file.
+pub(super) fn universal(bytes: &[u8]) -> Option<Result<Named<'_>, Error>> {
+    let found = match FileKind::parse(bytes).ok()? {
+        FileKind::MachOFat32 => fat_objects::<macho::FatArch32>(bytes),
+        FileKind::MachOFat64 => fat_objects::<macho::FatArch64>(bytes),
+        _ => return None,
+    };
+    Some(found.map_err(|error| {
+        let kind = ErrorKind::Object(error.to_string());
+        Error::new("universal Mach-O file", 0, kind)
+    }))
+}
+
+fn fat_objects<Arch: FatArch>(bytes: &[u8]) -> object::read::Result<Named<'_>> {
+    let file = MachOFatFile::<Arch>::parse(bytes)?;
+    let objects = file.arches().iter().map(|arch| {
+        let name = alloc::format!("{:?}", arch.architecture());
+        Ok((name.to_ascii_lowercase(), arch.data(bytes)?))
+    });
+    objects.collect()
 }
 
 /// What a section of this name holds, if it matters here. Windows linkers cut names to 8 bytes, and

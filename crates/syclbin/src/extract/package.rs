@@ -155,7 +155,9 @@ impl<'a> Packer<'a> {
                 _ => {}
             }
         }
-        self.note(true, NO_PROPERTIES);
+        if image.properties.is_none() {
+            self.note(true, NO_PROPERTIES);
+        }
         module.images.push(code);
         self.modules.push(module);
     }
@@ -199,7 +201,7 @@ impl<'a> Packer<'a> {
                 return None;
             }
         };
-        let mut module = AbstractModule::default();
+        let mut module = described(image);
         let kernels: Vec<String> = code.kernels().map(ToOwned::to_owned).collect();
         self.kernels(&mut module, image, Some(kernels));
         let (mut imports, mut constants, mut library) = (0, 0, 0);
@@ -245,7 +247,7 @@ impl<'a> Packer<'a> {
     }
 
     fn ptx(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
-        let mut module = AbstractModule::default();
+        let mut module = described(image);
         self.kernels(&mut module, image, image.kernel_names());
         let text = ptx::Module::read(&image.bytes).0;
         for symbol in &text.imports {
@@ -295,7 +297,7 @@ impl<'a> Packer<'a> {
                 return None;
             }
         }
-        let mut module = AbstractModule::default();
+        let mut module = described(image);
         self.kernels(&mut module, image, image.kernel_names());
         if image.content == Content::Unknown {
             self.note(
@@ -344,6 +346,14 @@ impl<'a> Packer<'a> {
             ),
             None => module.metadata.insert(set, name.to_owned(), 1u32),
         }
+    }
+}
+
+/// Returns a module with the properties of an image.
+fn described<'a>(image: &DeviceImage<'a>) -> AbstractModule<'a> {
+    AbstractModule {
+        metadata: image.properties.clone().unwrap_or_default(),
+        ..AbstractModule::default()
     }
 }
 

@@ -10,13 +10,15 @@ use alloc::vec::Vec;
 
 use super::found::{Found, Open};
 use super::input_slice::InputSlice;
-use super::object::{Role, Section, sections};
+use super::object::{Role, Section, sections, universal};
+use super::registered::{Registered, registered};
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bitcode, bundle, modules};
 use crate::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC, Content};
 use crate::cubin;
 use crate::error::{Error, ErrorKind};
 use crate::model;
 use crate::offload::{self, ImageKind, Strings};
+use crate::property::PropertySets;
 use crate::raw::{offload_binary, v1, v2};
 use crate::read;
 
@@ -30,6 +32,7 @@ struct Declared<'a> {
     arch: Cow<'a, str>,
     image_kind: Option<ImageKind>,
     strings: Strings<'a>,
+    properties: Option<PropertySets<'a>>,
 }
 
 impl Declared<'_> {
@@ -40,6 +43,7 @@ impl Declared<'_> {
             arch: Cow::Borrowed(""),
             image_kind: None,
             strings: Vec::new(),
+            properties: None,
         }
     }
 
@@ -131,6 +135,14 @@ pub(super) fn container<'a>(
         }
         return Ok(Recognized::Container);
     }
+    if let Some(objects) = universal(bytes) {
+        let mut budget = slice.budget();
+        for (name, bytes) in objects.map_err(|error| slice.error(error))? {
+            slice.spend(&mut budget, bytes, &name)?;
+            container(&slice.part(bytes, &format!("object for {name}")), found)?;
+        }
+        return Ok(Recognized::Container);
+    }
     if let Some(sections) = sections(bytes) {
         let sections = sections.map_err(|error| slice.error(error))?;
         object(slice, sections, found)?;
@@ -171,6 +183,15 @@ fn object<'a>(
             sizes.entry(id.clone()).or_default().push_back(section.data);
         }
     }
+    let with_images: Vec<&[u8]> = (sections.iter())
+        .filter(|section| matches!(section.role, Role::Bundle(_)))
+        .map(|section| section.data)
+        .collect();
+    let mut images_of_program = if with_images.is_empty() {
+        Vec::new()
+    } else {
+        registered(slice.bytes, &with_images)
+    };
     for section in sections {
         let part = slice.part(section.data, &format!("section {}", section.name));
         match section.role {
@@ -180,9 +201,12 @@ fn object<'a>(
             }
             Role::Bundle(id) => {
                 slice.spend(&mut budget, section.data, &section.name)?;
+                let id_text = String::from_utf8_lossy(&id);
+                if registered_images(&part, &id_text, slice, &mut images_of_program, found)? {
+                    continue;
+                }
                 let sizes = sizes.get_mut(&id).and_then(VecDeque::pop_front);
                 let images = modules::bundled(&part, sizes, big_endian)?;
-                let id = String::from_utf8_lossy(&id);
                 let several = images.len() > 1;
                 for (index, bytes) in images.into_iter().enumerate() {
                     let part = if several {
@@ -193,13 +217,51 @@ fn object<'a>(
                             ..part.clone()
                         }
                     };
-                    image(&part, Declared::entry(&id), found)?;
+                    image(&part, Declared::entry(&id_text), found)?;
                 }
             }
             Role::Sizes(_) => {}
         }
     }
     Ok(())
+}
+
+/// Adds the images of a section which the program registers. Returns whether there are any.
+fn registered_images<'a>(
+    section: &InputSlice<'a>,
+    id: &str,
+    program: &InputSlice<'a>,
+    registered: &mut Vec<Registered>,
+    found: &mut Found<'a, '_>,
+) -> Result<bool, Error> {
+    let start = section.offset.saturating_sub(program.offset);
+    let start = usize::try_from(start).unwrap_or(usize::MAX);
+    let range = start..start.saturating_add(section.bytes.len());
+    let of_section: Vec<Registered> = registered
+        .extract_if(.., |image| range.contains(&image.start))
+        .collect();
+    let several = of_section.len() > 1;
+    let any = !of_section.is_empty();
+    for (index, of_program) in of_section.into_iter().enumerate() {
+        let bytes = &program.bytes[of_program.start..of_program.start + of_program.size];
+        let part = if several {
+            section.part(bytes, &format!("image {index}"))
+        } else {
+            InputSlice {
+                bytes,
+                ..section.clone()
+            }
+        };
+        let mut declared = Declared::entry(id);
+        if !of_program.triple.is_empty() {
+            declared.triple = of_program.triple.into();
+        }
+        declared.strings = of_program.strings;
+        declared.properties = Some(of_program.properties);
+        declared.offload_kind = OffloadKind::Sycl;
+        image(&part, declared, found)?;
+    }
+    Ok(any)
 }
 
 /// Reads the images in OffloadBinaries that follow one another.
@@ -232,6 +294,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
                 _ => arch,
             },
             triple,
+            properties: None,
             image_kind: Some(entry.image_kind),
             strings: (entry.strings.into_iter())
                 .filter(|(key, _)| key != "triple" && key != "arch")
@@ -305,6 +368,7 @@ fn leaf<'a>(
         image_kind: declared.image_kind,
         content: Content::of(&bytes),
         strings: declared.strings,
+        properties: declared.properties,
         bytes,
         syclbin: None,
     }
@@ -340,6 +404,7 @@ fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), 
                 arch: arch.into(),
                 image_kind,
                 strings: Vec::new(),
+                properties: None,
             };
             let bytes = image.bytes.clone();
             let part = match bytes {

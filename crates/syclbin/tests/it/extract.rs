@@ -10,7 +10,7 @@ use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 use syclbin::__private::spirv::Module;
 use syclbin::extract::{DeviceImage, OffloadKind, images, package};
 use syclbin::offload;
-use syclbin::property::set;
+use syclbin::property::{PropertySets, key, set};
 use syclbin::{
     AbstractModule, Container, Content, Image, ImageKind, IrType, State, Syclbin, Value, read,
     write,
@@ -83,6 +83,14 @@ fn every_llvm_container_yields_its_images() {
             format!("{place}: image 1 | SYCL | spir64 |  | SPIR-V | 1140"),
         ]
     };
+    let registered = |place: &str| {
+        vec![
+            format!(
+                "{place}: image 0 | SYCL | spir64 |  | SPIR-V | 264 | compile-opts=-cl-opt-disable"
+            ),
+            format!("{place}: image 1 | SYCL | spir64 |  | SPIR-V | 1140"),
+        ]
+    };
     let section = "section .llvm.offloading: ";
     let member = "archive member other.o: section .llvm.offloading: ";
     let compressed = |version| {
@@ -96,7 +104,7 @@ fn every_llvm_container_yields_its_images() {
             ),
         ]
     };
-    let expected: [(&str, Vec<String>); 24] = [
+    let expected: [(&str, Vec<String>); 27] = [
         ("two.offload", both("")),
         ("linked.offload", vec![linked("")]),
         ("upstream.offload", vec![format!("entry 0 | {UPSTREAM}")]),
@@ -172,6 +180,12 @@ fn every_llvm_container_yields_its_images() {
         ("lto.o", both("embedded object 0: ")),
         ("macho.o", both(section)),
         (
+            "universal.o",
+            both("object for x86_64: section .llvm.offloading: "),
+        ),
+        ("registered.so", registered(old)),
+        ("registered.dll", registered("section __CLANG_")),
+        (
             "bundle.o",
             vec![
                 "section __CLANG_OFFLOAD_BUNDLE__openmp-spirv64-unknown-unknown-unknown- | OpenMP \
@@ -211,7 +225,7 @@ fn images_are_equal_at_their_offsets() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 36);
+    assert_eq!(compared, 42);
     assert!(native.len() == 2 && native[0] == native[1]);
     assert!(ptx.len() == 2 && ptx[0] == ptx[1]);
 }
@@ -550,6 +564,53 @@ fn packaged_spirv_has_kernels_imports_and_exports() {
     let bytes = test_files::read("extract/linked.offload");
     let (file, _) = package(images(&bytes).unwrap());
     assert_eq!(file.state(), Some(State::Executable));
+}
+
+/// The host code of the files has the structs of versions 2 and 3.
+#[test]
+fn registered_images_keep_their_properties() {
+    for name in ["registered.so", "registered.dll"] {
+        let bytes = test_files::read(&format!("extract/{name}"));
+        let (file, notes) = package(images(&bytes).unwrap());
+        let property = |module: usize, set: &str, key: &str| {
+            let metadata: &PropertySets<'_> = &file.modules[module].metadata;
+            metadata.get(set, key).cloned()
+        };
+        let aspects = property(0, set::DEVICE_REQUIREMENTS, key::ASPECTS);
+        assert_eq!(aspects, Some(Value::from(vec![5, 0, 0, 0, 6, 0, 0, 0])));
+        assert_eq!(
+            property(0, "SYCL/misc properties", "optLevel"),
+            Some(Value::U32(3))
+        );
+        let removed = property(1, set::KERNEL_PARAM_OPT, "__sycl_kernel_apply");
+        let expected = Value::Bytes {
+            bits: 3,
+            data: vec![4],
+        };
+        assert_eq!(removed, Some(expected));
+        assert!(
+            !notes.iter().any(|note| note.text.contains("property sets")),
+            "{notes:?}"
+        );
+        let written = write::to_vec(&file, Container::default()).unwrap();
+        assert_eq!(read::parse(&written).unwrap(), file);
+    }
+}
+
+#[test]
+fn damaged_structs_lose_properties_only() {
+    let whole = test_files::read("extract/registered.so");
+    let count = images(&whole).unwrap().len();
+    let mut lost = 0;
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        // Damage to headers of the object is an error, with its place.
+        let Ok(found) = images(&bytes) else { continue };
+        lost += usize::from(found.iter().any(|image| image.properties.is_none()));
+        assert!(found.len() <= count + 1, "{at}");
+    }
+    assert!(lost > 50, "{lost}");
 }
 
 #[test]

@@ -98,6 +98,47 @@ fn packed_images_are_extracted_again() {
 }
 
 #[test]
+fn bundles_are_extracted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = images(folder.path());
+    let without_note = first.replace(",note=a,note=b", "");
+    let file = |name: &str| folder.path().join(name);
+    let mut sizes = Vec::new();
+    for (name, options) in [
+        ("plain.bundle", vec!["--bundle"]),
+        ("zstd.bundle", vec!["--bundle", "--compress"]),
+        ("zlib.bundle", vec!["--bundle", "--compress=zlib"]),
+    ] {
+        let out = file(name);
+        let words = ["pack", &without_note, &second, "-o", word(&out)];
+        assert_eq!(answer(&[&words[..], &options].concat()), "");
+        let bytes = fs::read(&out).unwrap();
+        sizes.push(bytes.len());
+        let found = syclbin::extract::images(&bytes).unwrap();
+        let facts: Vec<_> = found
+            .iter()
+            .map(|image| (&*image.triple, &*image.arch, image.offload_kind.to_string()))
+            .collect();
+        assert_eq!(
+            facts,
+            [
+                ("spir64-unknown-unknown", "", "SYCL".to_owned()),
+                ("nvptx64-nvidia-cuda", "sm_75", "CUDA".to_owned()),
+            ]
+        );
+        assert_eq!(found[0].bytes, fs::read(file("a.spv")).unwrap());
+    }
+    assert!(sizes[1] < sizes[0] && sizes[2] < sizes[0], "{sizes:?}");
+    let out = file("refused.bundle");
+    let noted = stderr(&run(&["pack", &first, "--bundle", "-o", word(&out)]));
+    assert!(noted.contains("no place for the key `note`"), "{noted}");
+    let kind = without_note.replace("--image=", "--image=kind=none,");
+    let kind = stderr(&run(&["pack", &kind, "--bundle", "-o", word(&out)]));
+    assert!(kind.contains("sycl, openmp, cuda or hip"), "{kind}");
+    assert!(!out.exists());
+}
+
+#[test]
 fn output_name_asks_for_syclbin() {
     let folder = tempfile::tempdir().unwrap();
     let [first, second] = images(folder.path());
