@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use gpu_report::plan::Kind;
-use gpu_report::report::StepReport;
+use gpu_report::report::{Outcome, StepReport};
 use gpu_report::{Device, Report, figures_table};
 
 use super::at;
@@ -77,15 +77,15 @@ fn day(report: &Report) -> &str {
 fn row(report: &Report, device: &Device) -> String {
     let of = |kind: Kind| report.steps.iter().filter(move |step| step.kind == kind);
     let words = |steps: Vec<&StepReport>| {
-        let bad: Vec<String> = steps
+        let others: Vec<String> = steps
             .iter()
-            .filter(|step| !step.outcome.is_good())
+            .filter(|step| step.outcome != Outcome::Passed)
             .map(|step| format!("{} {}", step.name, step.outcome.word()))
             .collect();
-        let good = steps.len() - bad.len();
-        match bad.as_slice() {
-            [] => format!("all {good}"),
-            _ => format!("{good}; {}", bad.join(", ")),
+        let passed = steps.len() - others.len();
+        match others.as_slice() {
+            [] => format!("all {passed}"),
+            _ => format!("{passed}; {}", others.join(", ")),
         }
     };
     let benchmark = match figures(report) {
