@@ -22,6 +22,8 @@ mod import_side_object;
 mod structs_executable;
 #[path = "../snapshots/structs_object.rs"]
 mod structs_object;
+#[path = "../snapshots/upstream_offload.rs"]
+mod upstream_offload;
 #[path = "../snapshots/vector_ops_executable.rs"]
 mod vector_ops_executable;
 #[path = "../snapshots/vector_ops_object.rs"]
@@ -42,6 +44,7 @@ fn main() {
     assert!(!import_side_object::kernels::SYCLBIN.is_empty());
     assert!(!structs_executable::kernels::SYCLBIN.is_empty());
     assert!(!structs_object::kernels::SYCLBIN.is_empty());
+    assert!(!upstream_offload::kernels::SYCLBIN.is_empty());
     assert!(!vector_ops_executable::kernels::SYCLBIN.is_empty());
     assert!(!vector_ops_object::kernels::SYCLBIN.is_empty());
     assert!(!work_group_executable::kernels::SYCLBIN.is_empty());

@@ -189,13 +189,23 @@ fn key_for(key: &Key, variant: [u8; 4]) -> Key {
 
 /// Returns the key: a hash of everything that determines the code that a driver makes.
 fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_>]) -> Key {
+    key_of_release(env!("CARGO_PKG_VERSION"), facts, environment, modules)
+}
+
+/// Returns the key in the release `release` of this crate. No release uses what another one stored.
+fn key_of_release(
+    release: &str,
+    facts: &Facts,
+    environment: &[(OsString, OsString)],
+    modules: &[Source<'_>],
+) -> Key {
     let mut hash = Sha256::new();
     // Each part follows its length, so that two lists of parts never look alike.
     let mut add = |part: &[u8]| {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     };
-    add(concat!("syclbin-rt ", env!("CARGO_PKG_VERSION")).as_bytes());
+    add(format!("syclbin-rt {release}").as_bytes());
     for part in [
         &facts.platform,
         &facts.name,

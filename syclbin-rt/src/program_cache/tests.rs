@@ -63,7 +63,7 @@ fn origin(
 }
 
 #[test]
-fn keys_tell_code_constants_settings_and_devices_apart() {
+fn keys_tell_inputs_releases_and_devices_apart() {
     let facts = Facts::default();
     let other = Facts {
         driver_version: "2".to_owned(),
@@ -106,6 +106,7 @@ fn keys_tell_code_constants_settings_and_devices_apart() {
         set("IGC_A", "1"),
         set("IGC_A", "2"),
         set("IGC_B", "1"),
+        key_of_release("0.0.1", &facts, &[], &ir(b"ab")),
     ];
     let distinct: std::collections::BTreeSet<Key> = keys.into();
     assert_eq!(distinct.len(), keys.len());

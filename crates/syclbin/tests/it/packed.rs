@@ -10,7 +10,7 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use syclbin::extract::{embed, images, images_with, package};
+use syclbin::extract::{self, embed, images, images_with, package};
 use syclbin::offload::{self, Compression, Entry, ImageKind, OffloadKind};
 use syclbin::{Content, read};
 
@@ -139,6 +139,37 @@ fn bundles_of_all_versions_are_unpacked() {
                     .arg(format!("--input={}", path.display())),
             );
             assert!(listed.unwrap().contains("hip-amdgcn-amd-amdhsa--gfx90a"));
+        }
+    }
+}
+
+#[test]
+fn llvm_unbundles_what_bundle_writes() {
+    // LLVM's own tool lists entries of kind sycl, and unbundles only other kinds.
+    let entries = two().map(|entry| Entry {
+        offload_kind: OffloadKind::OPENMP,
+        ..entry
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    for compression in [None, Some(Compression::Zlib), Some(Compression::Zstd)] {
+        let written = extract::bundle(&entries, compression).unwrap();
+        let found = images(&written).unwrap();
+        let ours: Vec<&[u8]> = found.iter().map(|image| &*image.bytes).collect();
+        assert_eq!(ours, entries.each_ref().map(|entry| &*entry.image));
+        let Some(mut bundler) = llvm("clang-offload-bundler") else {
+            continue;
+        };
+        std::fs::write(file("a.bundle"), &written).unwrap();
+        let targets = "openmp-spir64-unknown-unknown-unknown-,openmp-nvptx64-nvidia-cuda-unknown-";
+        let unbundle = bundler
+            .args(["--unbundle", "--type=bc"])
+            .arg(format!("--targets={targets}"))
+            .arg(format!("--input={}", file("a.bundle").display()))
+            .args(["a", "b"].map(|name| format!("--output={}", file(name).display())));
+        assert_eq!(said(unbundle).unwrap(), "");
+        for (name, entry) in ["a", "b"].iter().zip(&entries) {
+            assert_eq!(std::fs::read(file(name)).unwrap(), *entry.image);
         }
     }
 }

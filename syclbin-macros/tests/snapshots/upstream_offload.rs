@@ -1,0 +1,260 @@
+/// The kernels of `upstream.offload`.
+#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+pub mod kernels {
+    /// The bytes of `upstream.offload`, aligned to 8.
+    pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
+        8, "../../../tests/files/extract/upstream.offload"
+    );
+    /// The kernels with functions, as data.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
+        ::syclbin_rt::KernelInfo {
+            name: "scale",
+            symbol: "scale",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "Filled",
+            symbol: "_ZTSZ3usePiE6Filled",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(16),
+                },
+            ],
+            work_group_size: &[],
+            aspects: &[],
+        },
+    ];
+    /// The kernels of `upstream.offload`, compiled for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {
+        scale: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        Filled: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+    }
+    impl Module {
+        /// The file, for another one to be linked with: see [`Builder::link`].
+        pub const FILE: ::syclbin_rt::Embedded = unsafe {
+            ::syclbin_rt::Embedded::new(SYCLBIN)
+        };
+        /// Returns the best device of this machine that `upstream.offload` has code for: a GPU, else a CPU.
+        ///
+        /// `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.
+        ///
+        /// # Errors
+        ///
+        /// When no device runs anything in the file; the error has the reason for each device.
+        pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
+            ::syclbin_rt::Device::best_for(Self::FILE)
+        }
+        /// Compiles the kernels of `upstream.offload` for the device of `queue`.
+        ///
+        /// # Errors
+        ///
+        /// When no image of the file fits the device, or the driver refuses them all. A single
+        /// kernel that the device cannot run makes an error only when it is launched.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            ::core::result::Result::Ok(
+                Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
+            )
+        }
+        /// Compiles the kernels of another file, such as a newer build, for the device of `queue`.
+        ///
+        /// The file must have the kernels, specialization constants and device globals of
+        /// `upstream.offload` that have functions here, with the same types. It may have other
+        /// code, and more of each.
+        ///
+        /// # Errors
+        ///
+        /// When the file cannot be read, and when it does not fit; the error lists all differences.
+        /// Otherwise the errors of [`load`](Self::load).
+        ///
+        /// # Safety
+        ///
+        /// A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe
+        /// here, the kernel of the file does nothing undefined under the same conditions.
+        pub unsafe fn load_file(
+            queue: &::syclbin_rt::Queue,
+            path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
+        ) -> ::syclbin_rt::Result<Self> {
+            unsafe { Self::builder(queue).load_file(path) }
+        }
+        /// Does the same for the bytes of a file.
+        ///
+        /// # Errors
+        ///
+        /// As of [`load_file`](Self::load_file).
+        ///
+        /// # Safety
+        ///
+        /// As for [`load_file`](Self::load_file).
+        pub unsafe fn from_bytes(
+            queue: &::syclbin_rt::Queue,
+            bytes: &[u8],
+        ) -> ::syclbin_rt::Result<Self> {
+            unsafe { Self::builder(queue).load_bytes(bytes) }
+        }
+        /// A module that is linked with other files, or whose specialization constants get other values than their defaults.
+        pub fn builder(queue: &::syclbin_rt::Queue) -> Builder<'_> {
+            Builder {
+                module: ::syclbin_rt::Module::builder(queue),
+            }
+        }
+        fn new(module: &::syclbin_rt::Module) -> Self {
+            Self {
+                scale: module.kernel("scale"),
+                Filled: module.kernel("_ZTSZ3usePiE6Filled"),
+            }
+        }
+        /// Kernel `scale`; the file does not tell its C++ signature.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, nor that
+        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
+        /// that the caller vouches for.
+        pub fn scale<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<f32>,
+            arg1: f32,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                &self.scale,
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+            )
+        }
+        /// Kernel `Filled`; the file does not tell its C++ signature.
+        ///
+        /// Whether these are signed is not known; taken for signed: `arg0`.
+        ///
+        /// # Safety
+        ///
+        /// To launch it is unsafe: nothing checks what the kernel does, nor that its work-items do
+        /// not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller
+        /// vouches for.
+        pub fn Filled(&self, arg0: Fill) -> ::syclbin_rt::Launch<'_, 1> {
+            ::syclbin_rt::Launch::new(
+                &self.Filled,
+                &["arg0"],
+                [::syclbin_rt::Arg::value(arg0)],
+            )
+        }
+    }
+    /// The kernels of `upstream.offload`, to be linked with other files.
+    #[derive(Clone, Debug)]
+    #[must_use = "nothing is loaded before `load`"]
+    pub struct Builder<'q> {
+        module: ::syclbin_rt::ModuleBuilder<'q>,
+    }
+    impl<'q> Builder<'q> {
+        /// Looks in `file`, such as `other::Module::FILE`, for the functions and variables that the kernels import.
+        pub fn link(self, file: ::syclbin_rt::Embedded) -> Self {
+            Self {
+                module: self.module.link_embedded(file),
+            }
+        }
+        /// Compiles the kernels with these values and files.
+        ///
+        /// # Errors
+        ///
+        /// As of [`Module::load`].
+        pub fn load(self) -> ::syclbin_rt::Result<Module> {
+            let module = unsafe { self.module.load_embedded(Module::FILE)? };
+            ::core::result::Result::Ok(Module::new(&module))
+        }
+        /// Compiles the kernels of another file with these values and files.
+        ///
+        /// # Errors
+        ///
+        /// As of [`Module::load_file`].
+        ///
+        /// # Safety
+        ///
+        /// As for [`Module::load_file`].
+        pub unsafe fn load_file(
+            self,
+            path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
+        ) -> ::syclbin_rt::Result<Module> {
+            let path = path.as_ref();
+            let module = unsafe {
+                self.module.load_file_for(path, Module::FILE, KERNELS)?
+            };
+            ::core::result::Result::Ok(Module::new(&module))
+        }
+        /// Compiles the kernels of a file of these bytes, with these values and files.
+        ///
+        /// # Errors
+        ///
+        /// As of [`Module::load_file`].
+        ///
+        /// # Safety
+        ///
+        /// As for [`Module::load_file`].
+        pub unsafe fn load_bytes(self, bytes: &[u8]) -> ::syclbin_rt::Result<Module> {
+            let module = unsafe {
+                self.module.load_bytes_for(bytes, Module::FILE, KERNELS)?
+            };
+            ::core::result::Result::Ok(Module::new(&module))
+        }
+    }
+    /// ```cpp
+    /// struct Fill {
+    ///     void * _; /* 0 */
+    ///     int _; /* 8 */
+    /// };
+    /// ```
+    ///
+    /// 16 bytes, aligned to 8 on the device.
+    ///
+    /// The file tells neither the names of all members nor which integers are signed; taken for
+    /// signed.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        ::syclbin_rt::bytemuck::Pod,
+        ::syclbin_rt::bytemuck::Zeroable
+    )]
+    #[bytemuck(crate = "::syclbin_rt::bytemuck")]
+    #[repr(C)]
+    pub struct Fill {
+        /// Points to what the file does not describe.
+        pub field0: ::syclbin_rt::DevicePointer<()>,
+        /// At byte 8.
+        pub field1: i32,
+        #[doc(hidden)]
+        pub _padding12: ::syclbin_rt::Padding<4>,
+    }
+    impl ::core::default::Default for Fill {
+        /// All bytes are zero.
+        fn default() -> Self {
+            ::syclbin_rt::bytemuck::Zeroable::zeroed()
+        }
+    }
+    const _: () = {
+        const SIZE: usize = ::core::mem::size_of::<Fill>();
+        ::core::assert!(SIZE == 16);
+        ::core::assert!(::core::mem::offset_of!(Fill, field0) == 0);
+        ::core::assert!(::core::mem::offset_of!(Fill, field1) == 8);
+    };
+}
