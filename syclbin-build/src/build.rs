@@ -144,8 +144,7 @@ impl Build {
     ///
     /// What cannot be linked now is linked at load time, with a warning: device globals and specialization constants
     /// of other sources, and virtual functions. PTX is linked at load time too, and native code for NVIDIA GPUs is
-    /// linked now. With [`link_at_load`](Self::link_at_load), this setting has no
-    /// effect.
+    /// linked now. With [`link_at_load`](Self::link_at_load), this setting has no effect.
     pub fn link(mut self, yes: bool) -> Self {
         self.request.links = yes;
         self

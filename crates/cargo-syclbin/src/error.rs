@@ -253,7 +253,7 @@ pub enum Error {
 
     /// An option of `pack` does not go with SYCLBIN.
     #[error(
-        "{option} is for OffloadBinaries, and the name of the output asks for SYCLBIN; name it other than .syclbin"
+        "{option} does not write SYCLBIN, which the name of the output asks for; name it other than .syclbin"
     )]
     PackSyclbin {
         /// The option.

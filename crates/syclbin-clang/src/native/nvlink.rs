@@ -74,11 +74,10 @@ impl<'f> Nvlink<'f> {
             objects.push(self.object(module, number, backend)?);
         }
         let output = self.folder.join(format!("{index}.{number}.linked"));
-        let kernels: Vec<&str> = self.modules[index].kernel_names().collect();
-        let mut arguments = vec![
-            format!("-arch={}", backend.arch),
-            format!("--kernels-used={}", kernels.join(",")),
-        ];
+        let mut arguments = vec![format!("-arch={}", backend.arch)];
+        // One argument for all names could be longer than systems allow.
+        let kernels = self.modules[index].kernel_names();
+        arguments.extend(kernels.map(|kernel| format!("--kernels-used={kernel}")));
         arguments.extend(objects.iter().map(|path| path.display().to_string()));
         arguments.extend(["-o".to_owned(), output.display().to_string()]);
         self.link.push(Step {

@@ -4,9 +4,9 @@
 //! [`images`] reads any of these formats, which it detects by content. They may be nested:
 //!
 //! - OffloadBinary files, several one after another, version 1, 2 and 3, also compressed,
-//! - ELF, COFF and Mach-O objects, executables and shared libraries, also universal Mach-O files. Images lie in sections `.llvm.offloading`
-//!   (the current driver of clang), or in sections named `__CLANG_OFFLOAD_BUNDLE__` and a target (the older driver
-//!   of DPC++, also in what it links),
+//! - ELF, COFF and Mach-O objects, executables and shared libraries, also universal Mach-O files. Images lie in
+//!   sections `.llvm.offloading` (the current driver of clang), or in sections named `__CLANG_OFFLOAD_BUNDLE__` and a
+//!   target (the older driver of DPC++, also in what it links),
 //! - LLVM bitcode with OffloadBinaries among its constants, as link-time optimization has it,
 //! - `ar` archives of these, also thin ones ([`images_with`]),
 //! - offload bundles of `clang-offload-bundler`, binary, text and compressed,

@@ -209,7 +209,7 @@ fn wrong_pack_arguments_are_refused() {
         ),
         (
             vec![&first, "-o", word(&syclbin), "--compress"],
-            "--compress is for OffloadBinaries",
+            "--compress does not write SYCLBIN",
         ),
         (
             vec![bitcode, "-o", word(&syclbin)],
