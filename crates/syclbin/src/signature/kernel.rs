@@ -87,6 +87,7 @@ pub(super) fn kernel(
         location: location(module, symbol),
         parameters,
         required_local_size,
+        dimensions: None,
     }
 }
 

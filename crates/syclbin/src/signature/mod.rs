@@ -91,6 +91,8 @@ pub struct KernelSignature {
     /// The only size of work-groups it can be launched with, in work-items. It is in SYCL's order, one number
     /// per dimension. There are three numbers where only the code has the size.
     pub required_local_size: Option<Vec<u32>>,
+    /// How many dimensions its ranges have: 1 to 3, and 0 for a single task. `None` if the file does not record it.
+    pub dimensions: Option<u8>,
 }
 
 /// A parameter of a kernel.
@@ -152,6 +154,7 @@ impl KernelSignature {
             location: None,
             parameters,
             required_local_size: None,
+            dimensions: None,
         }
     }
 }
