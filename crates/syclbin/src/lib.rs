@@ -94,9 +94,7 @@ pub mod __private {
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::rename::{Unrenamed, rename_kernels, with_source};
     pub use crate::signature::definition::{Definition, Member};
-    pub use crate::signature::record::{
-        record, record_layouts, record_locations, record_variables,
-    };
+    pub use crate::signature::recorded::record;
 
     /// The source directory of this crate. `syclbin-build` caches what this code made.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");

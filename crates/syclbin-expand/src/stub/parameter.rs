@@ -158,6 +158,7 @@ impl Passing {
             }
             Type::Sampler => borrowed(quote!(&'a #rt::Sampler), quote!(#rt::Arg::sampler(#name))),
             Type::KernelHandler => hidden(quote!(#rt::Arg::kernel_handler())),
+            Type::Unused => hidden(quote!(#rt::Arg::scalar(0u8))),
         }
     }
 }

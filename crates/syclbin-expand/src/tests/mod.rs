@@ -317,8 +317,8 @@ fn a_recorded_declaration_tells_unsigned_from_signed() {
     let mut module = AbstractModule::default();
     module.add_kernel_name(symbol);
     let text = "void saxpy(float a, const float *x, float *y, unsigned int n)";
-    let declaration = Declaration::parse(text).unwrap();
-    syclbin::__private::record(&mut module, [(&symbol.to_owned(), &declaration)]);
+    let declared = test_files::Declared::default().kernel(symbol, text);
+    declared.record(&mut module);
     let code = expanded(of_module(module));
     let expected = "saxpy<'a>(&'a self, a: f32, x: &'a ::syclbin_rt::DeviceSlice<f32>, \
         y: &'a mut ::syclbin_rt::DeviceSlice<f32>, n: u32)";

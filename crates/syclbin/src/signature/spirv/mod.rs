@@ -69,6 +69,8 @@ pub struct Module {
     exports: Vec<String>,
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
+    /// What the source annotates functions with.
+    pub(super) annotations: BTreeMap<u32, Vec<String>>,
     /// The functions that something calls.
     called: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
