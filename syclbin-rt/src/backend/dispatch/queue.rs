@@ -96,11 +96,6 @@ impl Queue {
         }
     }
 
-    /// Returns whether recorded commands are faster when they are enqueued one by one.
-    pub(crate) fn is_faster_one_by_one(&self) -> bool {
-        each!(Self, self, queue => queue.is_faster_one_by_one())
-    }
-
     /// Returns whether the device supports memory with addresses.
     pub(crate) fn has_addresses(&self) -> bool {
         each!(Self, self, queue => queue.has_addresses())
