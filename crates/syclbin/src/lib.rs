@@ -75,6 +75,7 @@ mod raw;
 pub mod read;
 mod rename;
 pub mod signature;
+mod spirv;
 pub mod verify;
 pub mod write;
 
@@ -117,6 +118,7 @@ pub mod __private {
             ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
             Uses, is_target, unresolved_imports,
         };
+        pub use crate::spirv::trim;
 
         /// Rewriting for drivers that take less.
         pub mod portable {

@@ -21,5 +21,6 @@ mod ptx;
 mod renamed;
 mod signatures;
 mod specification;
+mod trimmed;
 mod variables;
 mod verify;
