@@ -124,8 +124,9 @@ absent! {
         ) -> Result<(), Failure>;
         fn write_variable(self: &Self, program: &Program, name: &CStr, bytes: &[u8]) -> Result<(), Failure>;
         fn read_variable(
-            self: &Self, program: &Program, name: &CStr, bytes: &mut [u8]
+            self: &Self, program: &Program, name: &CStr, offset: usize, bytes: &mut [u8]
         ) -> Result<(), Failure>;
+        fn variable_size(self: &Self, program: &Program, name: &CStr) -> Result<usize, Failure>;
     }
     Memory {
         fn part_alignment(self: &Self) -> Option<usize>;

@@ -47,7 +47,22 @@ type clEnqueueReadGlobalVariableINTEL_t = Option<
     ) -> cl_int,
 >;
 
+// As above: what tells the size and the address of a variable.
+type clGetDeviceGlobalVariablePointerINTEL_t = Option<
+    unsafe extern "C" fn(
+        cl_device_id,
+        cl_program,
+        *const c_char,
+        *mut usize,
+        *mut *mut c_void,
+    ) -> cl_int,
+>;
+
 functions! {
+    clGetDeviceGlobalVariablePointerINTEL: clGetDeviceGlobalVariablePointerINTEL_t(
+        device: cl_device_id, program: cl_program, name: *const c_char, size: *mut usize,
+        address: *mut *mut c_void) -> cl_int,
+        Role::plain();
     clEnqueueWriteGlobalVariableINTEL: clEnqueueWriteGlobalVariableINTEL_t(
         queue: cl_command_queue, program: cl_program, name: *const c_char, blocking: cl_bool,
         size: usize, offset: usize, from: *const c_void, waits: cl_uint, list: *const cl_event,

@@ -39,6 +39,14 @@ pub(in crate::backend::opencl) type EnqueueGlobalVariable<P> = unsafe extern "C"
 ) -> cl_int;
 type EnqueueWriteGlobalVariable = EnqueueGlobalVariable<*const c_void>;
 type EnqueueReadGlobalVariable = EnqueueGlobalVariable<*mut c_void>;
+/// Writes the size and the address of a variable. Not in a published extension either.
+type GetDeviceGlobalVariablePointer = unsafe extern "C" fn(
+    cl_device_id,
+    cl_program,
+    *const c_char,
+    *mut usize,
+    *mut *mut c_void,
+) -> cl_int;
 
 /// The extension functions of a device.
 #[derive(Default)]
@@ -65,6 +73,7 @@ pub(in crate::backend::opencl) struct Usm {
 pub(in crate::backend::opencl) struct Globals {
     pub(in crate::backend::opencl) enqueue_write: Gated<EnqueueWriteGlobalVariable>,
     pub(in crate::backend::opencl) enqueue_read: Gated<EnqueueReadGlobalVariable>,
+    pub(in crate::backend::opencl) get_pointer: Gated<GetDeviceGlobalVariablePointer>,
 }
 
 impl Extensions {
@@ -109,6 +118,7 @@ impl Extensions {
                 Globals {
                     enqueue_write: Gated::at(address(c"clEnqueueWriteGlobalVariableINTEL")?),
                     enqueue_read: Gated::at(address(c"clEnqueueReadGlobalVariableINTEL")?),
+                    get_pointer: Gated::at(address(c"clGetDeviceGlobalVariablePointerINTEL")?),
                 }
             })
         };
