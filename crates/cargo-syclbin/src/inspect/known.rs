@@ -43,6 +43,7 @@ const KNOWN: [&str; 28] = [
     set::REGISTERED_KERNELS,
     set::DECLARATIONS,
     set::LOCATIONS,
+    set::LEFT_OUT,
     set::LAYOUTS,
     set::VARIABLES,
     set::SOURCES,

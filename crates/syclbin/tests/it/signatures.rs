@@ -217,10 +217,13 @@ fn only_structs_of_one_name_are_a_conflict() {
         ),
         ("c", "void c(Q q)", &[]),
     ]);
-    let conflicts = found
-        .kernels
-        .iter()
-        .map(|kernel| kernel.parameters.as_ref().unwrap_err().is_conflict());
+    let conflicts = found.kernels.iter().map(|kernel| {
+        kernel
+            .left_out()
+            .unwrap()
+            .to_string()
+            .contains("two structs are called `P`")
+    });
     assert_eq!(conflicts.collect::<Vec<_>>(), [true, true, false]);
 }
 

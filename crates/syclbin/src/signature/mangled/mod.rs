@@ -118,7 +118,9 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
     // Identifiers of C++ may have the mark too. Then the part before it is not a name.
     if is_marked
         && let Some((plain, source)) = symbol.rsplit_once(SOURCE_MARK)
-        && source.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+        && source
+            .chars()
+            .all(|c| c == '_' || c.is_ascii_alphanumeric())
         && let Some(mut name) = without_mark(plain)
     {
         name.source = Some(source.into());

@@ -366,7 +366,11 @@ fn functions_and_values_are_template_arguments() {
             "store<&Tensor::count>",
             "",
         ),
-        ("_ZTSZ1fIL_Z3addiiELf3fc00000ELd4000000000000000ELDnEEvvEUlvE_", "f<add, 1.5, 2, nullptr>", ""),
+        (
+            "_ZTSZ1fIL_Z3addiiELf3fc00000ELd4000000000000000ELDnEEvvEUlvE_",
+            "f<add, 1.5, 2, nullptr>",
+            "",
+        ),
         ("_ZTSZ1fIJXadL_Z3addiiEELi1EEEvvEUlvE_", "f<&add, 1>", ""),
         (
             "_ZTSZZ7genericRN4sycl3_V15queueEPiENKUlT_S2_E_clISt17integral_constantIiLi32EEEEDaS4_S2_EUlNS0_2idILi1EEEE_",
@@ -377,8 +381,15 @@ fn functions_and_values_are_template_arguments() {
         ("_ZTSZN1a1bIXsrNS_1cE1dEEEvvEUlvE_", "a::b", ""),
     ] {
         let found = parse(symbol).unwrap_or_else(|| panic!("{symbol}"));
-        let arguments = found.lambdas.iter().flat_map(|lambda| &lambda.template_arguments);
+        let arguments = found
+            .lambdas
+            .iter()
+            .flat_map(|lambda| &lambda.template_arguments);
         let arguments: Vec<&str> = arguments.map(String::as_str).collect();
-        assert_eq!((&*found.qualified(), &*arguments.join("; ")), (name, lambda), "{symbol}");
+        assert_eq!(
+            (&*found.qualified(), &*arguments.join("; ")),
+            (name, lambda),
+            "{symbol}"
+        );
     }
 }
