@@ -18,7 +18,7 @@ use super::report::Kernel;
 use crate::input::hex;
 
 /// Every set whose meaning is known.
-const KNOWN: [&str; 28] = [
+const KNOWN: [&str; 29] = [
     set::GLOBAL,
     set::IR_MODULE,
     set::NATIVE_IMAGE,

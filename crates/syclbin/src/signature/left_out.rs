@@ -27,14 +27,4 @@ impl KernelSignature {
             "parameter {name}: the file does not tell what the local accessor holds"
         )))
     }
-
-    /// Returns whether a user lacks the kernel: it has no function, and it is a kernel that the source launches. Others
-    /// are the runtime's own kernels, and functions that a compiler lists among the kernels.
-    #[must_use]
-    pub fn is_missed(&self) -> bool {
-        match self.left_out() {
-            Some(reason) => !reason.is_no_kernel(),
-            None => self.name.is_none(),
-        }
-    }
 }
