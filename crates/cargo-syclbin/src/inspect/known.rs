@@ -18,7 +18,7 @@ use super::report::Kernel;
 use crate::input::hex;
 
 /// Every set whose meaning is known.
-const KNOWN: [&str; 28] = [
+const KNOWN: [&str; 29] = [
     set::GLOBAL,
     set::IR_MODULE,
     set::NATIVE_IMAGE,
@@ -43,6 +43,7 @@ const KNOWN: [&str; 28] = [
     set::REGISTERED_KERNELS,
     set::DECLARATIONS,
     set::LOCATIONS,
+    set::LEFT_OUT,
     set::LAYOUTS,
     set::VARIABLES,
     set::SOURCES,

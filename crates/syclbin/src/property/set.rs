@@ -65,6 +65,11 @@ pub const LAYOUTS: &str = "SYCLBIN-RS/struct layouts";
 ///
 /// This project defines this set too.
 pub const LOCATIONS: &str = "SYCLBIN-RS/lambda locations";
+/// Why a kernel cannot have a function, where only the build knows it: key its symbol, value a byte array of UTF-8
+/// text.
+///
+/// This project defines this set too.
+pub const LEFT_OUT: &str = "SYCLBIN-RS/left out";
 /// The types of device globals and specialization constants: key the identifier, value a byte
 /// array of UTF-8 text, the type as C++ spells it: `int[4]`.
 ///
