@@ -10,7 +10,7 @@ use opencl_sys::{
     clSharedMemAllocINTEL_t,
 };
 use opencl3::types::{
-    cl_bool, cl_command_queue, cl_event, cl_int, cl_platform_id, cl_program, cl_uint,
+    cl_bool, cl_command_queue, cl_device_id, cl_event, cl_int, cl_platform_id, cl_program, cl_uint,
 };
 
 use crate::backend::opencl::driver::sys::{EntryPoint, Functions};
