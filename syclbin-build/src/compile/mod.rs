@@ -6,7 +6,7 @@ pub(crate) mod diagnostics;
 mod imports;
 mod included;
 mod jobs;
-pub(crate) mod same_names;
+mod same_names;
 mod tokens;
 
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ pub(crate) fn compile(
     let results = included::without(sources.iter().zip(results).collect(), request);
     let (sources, results): (Vec<&Path>, Vec<_>) = results.into_iter().unzip();
     let mut compiled = all_or_error(&sources, results)?;
-    same_names::resolve(&mut compiled, &sources)?;
+    same_names::resolve(&mut compiled, &sources);
     let mut files: BTreeSet<PathBuf> = request.sources.iter().cloned().collect();
     for one in &compiled {
         for path in &one.files {

@@ -48,11 +48,13 @@ impl Sources<'_> {
         let absent = passed.is_none() && code.rank() > 0;
         let scratch = Scratch::of(module, code, symbol);
         let parameters = if listed && passed.is_none() {
-            unsupported("the code exports it as a function and has no kernel of that name")
+            Err(no_kernel(
+                "the code exports it as a function and has no kernel of that name",
+            ))
         } else if absent {
             unsupported("the code has no kernel of that name")
         } else if let Some(reason) = of_runtime(symbol) {
-            unsupported(reason)
+            Err(reason)
         } else {
             match module.eliminated_arguments(symbol) {
                 Ok(removed) => {
@@ -219,20 +221,29 @@ fn runtimes_own(symbol: &str) -> Option<&str> {
         .or_else(|| class.strip_prefix("N4sycl"))
 }
 
+fn no_kernel(reason: &str) -> Unsupported {
+    Unsupported {
+        no_kernel: true,
+        ..Unsupported::new(reason)
+    }
+}
+
 /// Returns why a program cannot launch a kernel of the SYCL runtime.
-fn of_runtime(symbol: &str) -> Option<&'static str> {
+fn of_runtime(symbol: &str) -> Option<Unsupported> {
     let own = runtimes_own(symbol)?;
     if is_rounded_range(symbol) {
-        Some(
+        Some(no_kernel(
             "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
-        )
+        ))
     } else if own.contains("eduction") {
-        Some(
+        Some(Unsupported::new(
             "it is a step of `sycl::reduction`, which the SYCL runtime launches with memory of its own; \
              write the reduction as a kernel, with `sycl::reduce_over_group` for instance",
-        )
+        ))
     } else if own.starts_with("3_V1") {
-        Some("the SYCL runtime launches it for one of its own functions")
+        Some(no_kernel(
+            "the SYCL runtime launches it for one of its own functions",
+        ))
     } else {
         None
     }

@@ -29,6 +29,7 @@ mod difference;
 mod dimensions;
 mod entry;
 mod kernel;
+mod left_out;
 pub(crate) mod mangled;
 mod memory_map;
 mod merge;
@@ -132,11 +133,19 @@ impl KernelSignature {
             return Some(declaration.to_string());
         };
         let types = name.parameters.as_deref().unwrap_or_default().join(", ");
+        let around = &name.lambdas[..name.lambdas.len() - 1];
+        let arguments = around
+            .iter()
+            .map(|lambda| lambda.template_arguments.join(", "));
+        let arguments = arguments.filter(|arguments| !arguments.is_empty());
+        let arguments: String = arguments
+            .map(|arguments| format!(", auto: {arguments}"))
+            .collect();
         let captures = declaration.parameters.iter().map(ToString::to_string);
         let captures = captures.collect::<Vec<_>>().join(", ");
         let place = self.location.iter().map(|location| format!(", {location}"));
         let place = place.collect::<String>();
-        let function = format!("// in {}({types}){place}", name.qualified());
+        let function = format!("// in {}({types}){arguments}{place}", name.qualified());
         Some(format!(
             "{function}\n[{captures}]({})",
             lambda.parameters.join(", ")
@@ -195,14 +204,14 @@ pub enum Argument {
 #[error("{reason}")]
 pub struct Unsupported {
     reason: String,
-    conflict: bool,
+    no_kernel: bool,
 }
 
 impl Unsupported {
     fn new(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
-            conflict: false,
+            no_kernel: false,
         }
     }
 
@@ -214,11 +223,11 @@ impl Unsupported {
         }
     }
 
-    /// Returns whether two structs of the same name are the reason. Then the text shows both layouts, and the
-    /// sources have to be changed.
+    /// Returns whether no source launches it as a kernel: it is one of the runtime's own, or a function that the
+    /// compiler lists among the kernels.
     #[must_use]
-    pub const fn is_conflict(&self) -> bool {
-        self.conflict
+    pub const fn is_no_kernel(&self) -> bool {
+        self.no_kernel
     }
 }
 

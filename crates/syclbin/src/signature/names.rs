@@ -71,10 +71,9 @@ impl Names {
         let first = *self.described.entry(name.clone()).or_insert(id);
         if first != id {
             let (a, b) = (self.layouts.describe(first), self.layouts.describe(id));
-            let reason = Unsupported {
-                reason: format!("two structs are called `{name}`: {a} and {b}"),
-                conflict: true,
-            };
+            let reason = Unsupported::new(format!(
+                "two structs are called `{name}`, so rename one in C++: {a} and {b}"
+            ));
             self.conflicts
                 .entry(first)
                 .or_insert_with(|| reason.clone());

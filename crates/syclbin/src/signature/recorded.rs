@@ -62,6 +62,18 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
     Ok(())
 }
 
+/// Records in `module` why its kernel `symbol` cannot be launched.
+pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
+    let mut names = Names::default();
+    let described = kernel(module, symbol, &mut names);
+    let mut kernel = described.unwrap_or_else(|| KernelSignature::new(symbol, Ok(Vec::new())));
+    kernel.parameters = Err(Unsupported::new(reason));
+    let value = of_kernel(&kernel, &names.layouts);
+    module
+        .metadata
+        .insert(set::KERNELS, symbol.to_string(), value);
+}
+
 /// Returns whether `module` has a description of each of its kernels and variables.
 pub(super) fn is_complete(module: &AbstractModule<'_>) -> bool {
     let has = |set, name| module.metadata.get(set, name).is_some();

@@ -22,5 +22,6 @@ mod recorded;
 mod renamed;
 mod signatures;
 mod specification;
+mod trimmed;
 mod variables;
 mod verify;

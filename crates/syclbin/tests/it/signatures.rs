@@ -210,12 +210,62 @@ fn only_structs_of_one_name_are_a_conflict() {
         ),
         ("c", "void c(Q q)", &[]),
     ]);
-    let conflicts = found
-        .kernels
-        .iter()
-        .map(|kernel| kernel.parameters.as_ref().unwrap_err().is_conflict());
+    let conflicts = found.kernels.iter().map(|kernel| {
+        kernel
+            .left_out()
+            .unwrap()
+            .to_string()
+            .contains("two structs are called `P`")
+    });
     assert_eq!(conflicts.collect::<Vec<_>>(), [true, true, false]);
 }
+
+#[test]
+fn recorded_reason_leaves_a_kernel_out() {
+    let bytes = test_files::bytes("vector_ops.object.syclbin");
+    let mut file = syclbin::read::parse(bytes).unwrap();
+    let symbol = file.modules[0].kernel_names().next().unwrap().to_owned();
+    syclbin::__private::leave_out(&mut file.modules[0], &symbol, "two sources have it");
+    let kernels = signature::kernels(&file).unwrap().kernels;
+    assert!(kernels.len() > 1);
+    for kernel in kernels {
+        let reason = kernel.left_out().map(|reason| reason.to_string());
+        let expected = (kernel.symbol == symbol).then_some("two sources have it");
+        assert_eq!(reason.as_deref(), expected, "{}", kernel.symbol);
+    }
+}
+
+#[test]
+fn runtime_kernels_and_exported_functions_are_no_kernels() {
+    let mut module = AbstractModule::default();
+    for (symbol, _) in OF_RUNTIME {
+        module.add_kernel_name(symbol);
+    }
+    let mut file = Syclbin::new(State::Executable);
+    file.modules.push(module);
+    let bytes = test_files::bytes("export_side.object.syclbin");
+    let exporting = syclbin::read::parse(bytes).unwrap();
+    file.modules.extend(exporting.modules);
+    let kernels = signature::kernels(&file).unwrap().kernels;
+    let found = kernels.iter().map(|kernel| {
+        let is_no_kernel = kernel.left_out().unwrap().is_no_kernel();
+        (&*kernel.symbol, is_no_kernel)
+    });
+    let expected = OF_RUNTIME.into_iter().chain([("_Z5shapef", true)]);
+    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+}
+
+/// Kernels, and whether the runtime launches them for its own functions.
+const OF_RUNTIME: [(&str, bool); 4] = [
+    ("_ZTSN4sycl3_V16detail18RoundedRangeKernelI1KEE", true),
+    ("_ZTSN4sycl3_V16detail8FillInstIiEE", true),
+    (
+        "_ZTSZN4sycl3_V16detail16NDRangeReductionILi1EE3runEvEUlvE_",
+        false,
+    ),
+    // Nothing describes its parameters.
+    ("_ZTS1K", false),
+];
 
 #[test]
 fn required_sizes_follow_sycl_order_and_dimensions() {

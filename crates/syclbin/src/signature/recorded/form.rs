@@ -215,7 +215,7 @@ structs! {
     Field { name, offset, ty, sign_known }
     Layout { name, size, align, fields, described }
     Parameter { name, ty, sign_known, align, arguments }
-    Unsupported { reason, conflict }
+    Unsupported { reason, no_kernel }
 }
 
 /// Enumerations are the number of the variant, and then what it has. A number keeps its meaning for ever.
