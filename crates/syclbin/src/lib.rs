@@ -94,7 +94,7 @@ pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::rename::{Unrenamed, rename_kernels, with_source};
-    pub use crate::signature::definition::{Definition, Member};
+    pub use crate::signature::definitions::Definitions;
     pub use crate::signature::recorded::{leave_out, record};
 
     /// The source directory of this crate. `syclbin-build` caches what this code made.

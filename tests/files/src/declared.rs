@@ -7,9 +7,9 @@
 //! `enum ns::Mode : unsigned char;` an enumeration.
 
 use syclbin::__private::debug_info::Described;
-use syclbin::__private::{Definition, Member, record};
+use syclbin::__private::record;
 use syclbin::AbstractModule;
-use syclbin::signature::{Declaration, DeclaredParameter};
+use syclbin::signature::{Declaration, DeclaredParameter, Field};
 
 /// C++ text that describes kernels and variables.
 #[derive(Clone, Debug, Default)]
@@ -27,12 +27,40 @@ impl Declared {
     /// Describes structs and enumerations.
     #[must_use]
     pub fn types(mut self, definitions: &[&str]) -> Self {
-        for text in definitions {
-            let definition = parse_definition(text).unwrap_or_else(|| panic!("{text}"));
-            let name = definition.name().to_owned();
-            self.0.definitions.insert(name, definition);
+        let mut left = definitions.to_vec();
+        left.sort_by_key(|text| !text.starts_with("enum "));
+        while !left.is_empty() {
+            let before = left.len();
+            // Those inside come before those around them.
+            left.retain(|text| self.define(text).is_none());
+            assert!(left.len() < before, "{left:?}");
         }
         self
+    }
+
+    fn define(&mut self, text: &str) -> Option<()> {
+        let definitions = &mut self.0.definitions;
+        if let Some(rest) = text.strip_prefix("enum ") {
+            let (name, of) = rest.strip_suffix(';')?.rsplit_once(" : ")?;
+            return definitions.define_enum(name, of);
+        }
+        let (name, rest) = text.strip_prefix("struct ")?.split_once(" {")?;
+        let (mut rest, sizes) = rest.strip_suffix(" */")?.rsplit_once(" } /* size ")?;
+        let (size, align) = sizes.split_once(", align ")?;
+        let mut members = Vec::new();
+        while !rest.is_empty() {
+            let (text, after) = rest.strip_prefix(' ')?.split_once("; /* ")?;
+            let (offset, after) = after.split_once(" */")?;
+            let (ty, name) = member(text)?;
+            members.push(Field {
+                name: Some(name.to_owned()).filter(|name| name != "_"),
+                offset: offset.parse().ok()?,
+                ty: definitions.element(&ty)?,
+                sign_known: true,
+            });
+            rest = after;
+        }
+        definitions.define_struct(name, size.parse().ok()?, align.parse().ok()?, members)
     }
 
     /// Describes a variable by its type.
@@ -116,33 +144,8 @@ fn split_list(list: &str) -> Vec<&str> {
     parts.collect()
 }
 
-fn parse_definition(text: &str) -> Option<Definition> {
-    if let Some(rest) = text.strip_prefix("enum ") {
-        let (name, of) = rest.strip_suffix(';')?.rsplit_once(" : ")?;
-        return Some(Definition::Enum {
-            name: name.to_owned(),
-            of: of.to_owned(),
-        });
-    }
-    let (name, rest) = text.strip_prefix("struct ")?.split_once(" {")?;
-    let (mut rest, sizes) = rest.strip_suffix(" */")?.rsplit_once(" } /* size ")?;
-    let (size, align) = sizes.split_once(", align ")?;
-    let mut members = Vec::new();
-    while !rest.is_empty() {
-        let (text, after) = rest.strip_prefix(' ')?.split_once("; /* ")?;
-        let (offset, after) = after.split_once(" */")?;
-        members.push(member(text, offset.parse().ok()?)?);
-        rest = after;
-    }
-    Some(Definition::Struct {
-        name: name.to_owned(),
-        size: size.parse().ok()?,
-        align: align.parse().ok()?,
-        members,
-    })
-}
-
-fn member(text: &str, offset: u64) -> Option<Member> {
+/// Returns the type and the name of a member.
+fn member(text: &str) -> Option<(String, &str)> {
     // `double position[3]`: the counts stand behind the name.
     let declared = text.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '[' | ']'));
     let declared = match text[declared.len()..].find('[') {
@@ -152,9 +155,6 @@ fn member(text: &str, offset: u64) -> Option<Member> {
     let word = |c: char| c == '_' || c.is_alphanumeric();
     let (ty, name) = declared.split_at(declared.trim_end_matches(word).len());
     let ty = ty.strip_suffix(' ').unwrap_or(ty);
-    (!ty.is_empty() && !name.is_empty()).then(|| Member {
-        ty: [ty, &text[declared.len()..]].concat(),
-        name: name.to_owned(),
-        offset,
-    })
+    let ty = [ty, &text[declared.len()..]].concat();
+    (!ty.is_empty() && !name.is_empty()).then_some((ty, name))
 }

@@ -23,8 +23,7 @@ mod code_types;
 mod cpp;
 pub(crate) mod debug_info;
 mod declaration;
-pub(crate) mod definition;
-mod described;
+pub(crate) mod definitions;
 mod difference;
 mod dimensions;
 mod entry;
@@ -254,7 +253,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
         let rank = code.as_ref().map_or(0, Code::rank);
         let mut sources = code
             .as_ref()
-            .map(|code| Sources::new(module, code, &nothing));
+            .map(|code| Sources::new(module, code, &nothing, &mut names));
         for symbol in module.kernel_names() {
             let (signature, rank) =
                 match (recorded::kernel(module, symbol, &mut names), &mut sources) {

@@ -41,11 +41,7 @@ impl Names {
     pub(super) fn import(&mut self, layouts: Layouts) -> Vec<StructId> {
         let mut ids: Vec<StructId> = Vec::new();
         for mut layout in layouts.into_list() {
-            for field in &mut layout.fields {
-                if let Some(id) = field.ty.structure_mut() {
-                    *id = ids[id.0];
-                }
-            }
+            layout.renumber(&ids);
             ids.push(if layout.described {
                 let key = (layout.name.clone(), layout.size);
                 let strictest = self.strictest.get(&key).copied().unwrap_or(1);

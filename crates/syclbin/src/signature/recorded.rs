@@ -35,8 +35,8 @@ const VERSION: u8 = 1;
 /// When an image that is filed as SPIR-V cannot be read as such.
 pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<(), Error> {
     let code = Code::of(module)?;
-    let mut sources = Sources::new(module, &code, described);
     let mut names = Names::default();
+    let mut sources = Sources::new(module, &code, described, &mut names);
     let mut variables = Variables::default();
     let mut kernels = Vec::new();
     for symbol in module.kernel_names() {
@@ -110,9 +110,7 @@ pub(super) fn kernel(
         Ok(((), layouts)) => {
             let ids = names.import(layouts);
             for parameter in kernel.parameters.iter_mut().flatten() {
-                if let Some(id) = parameter.ty.structure_mut() {
-                    *id = ids[id.0];
-                }
+                parameter.ty.renumber(&ids);
             }
             kernel
         }
@@ -137,9 +135,7 @@ pub(super) fn variable(
     Some(read.and_then(|(ty, layouts)| {
         let ids = names.import(layouts);
         let (mut ty, sign_known) = ty?;
-        if let Some(id) = ty.structure_mut() {
-            *id = ids[id.0];
-        }
+        ty.renumber(&ids);
         Ok((ty, sign_known))
     }))
 }

@@ -5,7 +5,6 @@ use alloc::format;
 use alloc::string::String;
 
 use super::cpp;
-use super::definition::split_array;
 use super::mangled;
 use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
 
@@ -18,7 +17,8 @@ impl Layouts {
         };
         let mut text = format!("struct {} {{", layout.name);
         for field in &layout.fields {
-            let (ty, dimensions) = split_array(&self.spell(&field.ty));
+            let spelled = self.spell(&field.ty);
+            let (ty, dimensions) = split_array(&spelled);
             let name = field.name.as_deref().unwrap_or("_");
             text += &format!(" {ty} {name}{dimensions}; /* {} */", field.offset);
         }
@@ -111,4 +111,16 @@ impl Layouts {
             Type::Unused => cpp::EMPTY.into(),
         }
     }
+}
+
+/// `double[3]` as `double` and `[3]`: the brackets at the end.
+fn split_array(text: &str) -> (&str, &str) {
+    let mut base = text;
+    while let Some((rest, _)) = base
+        .strip_suffix(']')
+        .and_then(|inner| inner.rsplit_once('['))
+    {
+        base = rest;
+    }
+    text.split_at(base.len())
 }

@@ -201,25 +201,28 @@ impl Type {
         }
     }
 
-    /// The same, to number it anew.
-    pub(super) fn structure_mut(&mut self) -> Option<&mut StructId> {
+    /// Gives a struct the number that `ids` has for it.
+    pub(super) fn renumber(&mut self, ids: &[StructId]) {
         match self {
-            Self::Struct(id) => Some(id),
-            Self::Array { of, .. } => of.structure_mut(),
-            Self::Pointer { pointee: of, .. }
-            | Self::LocalMemory { element: of, .. }
-            | Self::LocalAccessor { element: of, .. }
-            | Self::Accessor { element: of, .. } => match of {
-                Pointee::Element(element) => element.structure_mut(),
-                Pointee::Void | Pointee::Unknown(_) => None,
-            },
-            Self::Scalar(_)
-            | Self::Enum(_)
-            | Self::Vector { .. }
-            | Self::Image { .. }
-            | Self::Sampler
-            | Self::KernelHandler
-            | Self::Unused => None,
+            Self::Struct(id) => *id = ids[id.0],
+            Self::Array { of, .. }
+            | Self::Pointer {
+                pointee: Pointee::Element(of),
+                ..
+            }
+            | Self::LocalMemory {
+                element: Pointee::Element(of),
+                ..
+            }
+            | Self::LocalAccessor {
+                element: Pointee::Element(of),
+                ..
+            }
+            | Self::Accessor {
+                element: Pointee::Element(of),
+                ..
+            } => of.renumber(ids),
+            _ => {}
         }
     }
 }
@@ -234,12 +237,12 @@ impl Element {
         }
     }
 
-    /// The same, to number it anew.
-    pub(super) fn structure_mut(&mut self) -> Option<&mut StructId> {
+    /// Gives a struct the number that `ids` has for it.
+    pub(super) fn renumber(&mut self, ids: &[StructId]) {
         match self {
-            Self::Struct(id) => Some(id),
-            Self::Array { of, .. } => of.structure_mut(),
-            _ => None,
+            Self::Struct(id) => *id = ids[id.0],
+            Self::Array { of, .. } => of.renumber(ids),
+            _ => {}
         }
     }
 }
@@ -347,6 +350,15 @@ pub struct Layouts {
     places: BTreeMap<Layout, StructId>,
 }
 
+impl Layout {
+    /// Gives the structs it holds the numbers that `ids` has for them.
+    pub(super) fn renumber(&mut self, ids: &[StructId]) {
+        for field in &mut self.fields {
+            field.ty.renumber(ids);
+        }
+    }
+}
+
 impl Layouts {
     /// Returns the struct `id`, if it belongs to this file.
     #[must_use]
@@ -381,6 +393,18 @@ impl Layouts {
         self.list.push(layout.clone());
         self.places.insert(layout, id);
         id
+    }
+
+    /// Aligns a struct to `align`, if that is stricter and its size allows it.
+    pub(super) fn align_as(&mut self, id: StructId, align: u64) {
+        if let Some(layout) = self.list.get_mut(id.0)
+            && align > layout.align
+            && layout.size.is_multiple_of(align)
+        {
+            self.places.remove(layout);
+            layout.align = align;
+            self.places.insert(layout.clone(), id);
+        }
     }
 
     /// Returns all structs.

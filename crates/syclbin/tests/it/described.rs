@@ -6,10 +6,9 @@ use std::path::PathBuf;
 
 use syclbin::__private::debug_info::{self, Described};
 use syclbin::__private::spirv::Module;
-use syclbin::__private::{Definition, Member};
 use syclbin::Syclbin;
 use syclbin::signature::KernelName;
-use syclbin::signature::{self, Argument, Signatures};
+use syclbin::signature::{self, Argument, Element, Signatures};
 
 fn path(name: &str) -> PathBuf {
     test_files::path("described").join(name)
@@ -57,26 +56,11 @@ fn description(described: &Described) -> String {
     for (name, ty) in &described.variables {
         writeln!(text, "{name}\n    {ty}").unwrap();
     }
-    for definition in described.definitions.values() {
-        match definition {
-            Definition::Enum { name, of } => writeln!(text, "enum {name} : {of};"),
-            Definition::Struct {
-                name,
-                size,
-                align,
-                members,
-            } => {
-                let members = members.iter().map(|Member { ty, name, offset }| {
-                    let (of, counts) = ty.find('[').map_or((&**ty, ""), |at| ty.split_at(at));
-                    let space = if of.ends_with('*') { "" } else { " " };
-                    format!(" {of}{space}{name}{counts}; /* {offset} */")
-                });
-                let members = members.collect::<String>();
-                writeln!(
-                    text,
-                    "struct {name} {{{members} }} /* size {size}, align {align} */"
-                )
-            }
+    let definitions = &described.definitions;
+    for (name, element) in definitions.iter() {
+        match element {
+            Element::Struct(id) => writeln!(text, "{}", definitions.layouts().describe(*id)),
+            element => writeln!(text, "{name}: {element:?}"),
         }
         .unwrap();
     }

@@ -106,55 +106,6 @@ fn conflicts_inside_of_arrays_are_shown() {
 }
 
 #[test]
-fn layouts_that_mean_nothing_are_reasons() {
-    for (definition, expected) in [
-        (
-            "struct S { S s; /* 0 */ } /* size 4, align 4 */",
-            "contains itself",
-        ),
-        (
-            "struct S { int a; /* 0 */ int b; /* 2 */ } /* size 8, align 4 */",
-            "its member `b` stands upon the one before it",
-        ),
-        (
-            "struct S { int a; /* 8 */ } /* size 8, align 4 */",
-            "8 bytes aligned to 4, and members up to byte 12",
-        ),
-        (
-            "struct S { T a; /* 0 */ } /* size 8, align 4 */",
-            "the layout of `T` is not known",
-        ),
-        (
-            "struct S { int a[9223372036854775807][4]; /* 0 */ } /* size 8, align 4 */",
-            "is beyond all memory",
-        ),
-        (
-            "struct S { int a; /* 0 */ } /* size 4, align 0 */",
-            "aligned to 0",
-        ),
-        ("enum S : float;", "is of `float`"),
-    ] {
-        let reason = reason(&file(&[("k", "void k(S s)", &[definition])]), 0);
-        assert!(reason.contains(expected), "{definition}: {reason}");
-    }
-}
-
-#[test]
-fn a_chain_of_structs_has_an_end() {
-    let texts: Vec<_> = (0..1_000)
-        .map(|n| {
-            format!(
-                "struct S{n} {{ S{} s; /* 0 */ }} /* size 4, align 4 */",
-                n + 1
-            )
-        })
-        .collect();
-    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-    let found = file(&[("k", "void k(S0 s)", &texts)]);
-    assert!(reason(&found, 0).contains("nests too deep"));
-}
-
-#[test]
 fn struct_pointers_name_their_target_without_recursion() {
     let found = file(&[(
         "k",

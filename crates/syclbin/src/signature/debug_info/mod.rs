@@ -16,7 +16,7 @@ use core::cell::Cell;
 
 use super::cpp::{self, Spelled};
 use super::declaration::Declaration;
-use super::definition::Definition;
+use super::definitions::Definitions;
 use super::spirv::{Extended, Module, Parameter};
 
 const INSTRUCTION_SETS: [&str; 2] = [
@@ -66,7 +66,7 @@ pub struct Described {
     /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
     pub variables: BTreeMap<String, String>,
     /// The structs and enumerations that these declarations and types name, and those inside of them, by name.
-    pub definitions: BTreeMap<String, Definition>,
+    pub definitions: Definitions,
 }
 
 impl Described {
@@ -76,7 +76,7 @@ impl Described {
         self.locations.append(&mut other.locations);
         self.dimensions.append(&mut other.dimensions);
         self.variables.append(&mut other.variables);
-        self.definitions.append(&mut other.definitions);
+        self.definitions.append(other.definitions);
     }
 }
 
@@ -103,7 +103,7 @@ pub fn describe(module: &Module) -> Described {
                     described.variables.insert(name, ty);
                 }
             }
-            described.definitions.append(&mut info.definitions);
+            described.definitions.append(info.definitions);
         }
     }
     for (symbol, declaration) in &described.declarations {
@@ -115,11 +115,7 @@ pub fn describe(module: &Module) -> Described {
 
 /// Debug information for SPIR-V lacks alignments. The arguments in the code have the alignments of structs
 /// that a kernel takes or points to, so `alignas` is not lost.
-fn align(
-    declaration: &Declaration,
-    passed: &[Parameter],
-    definitions: &mut BTreeMap<String, Definition>,
-) {
+fn align(declaration: &Declaration, passed: &[Parameter], definitions: &mut Definitions) {
     let mut at = 0;
     let mut found = Vec::new();
     for parameter in &declaration.parameters {
@@ -141,11 +137,8 @@ fn align(
         return; // some were removed
     }
     for (name, own) in found {
-        if let Some(own) = own.map(u64::from)
-            && let Some(Definition::Struct { size, align, .. }) = definitions.get_mut(&name)
-            && size.is_multiple_of(own)
-        {
-            *align = own.max(*align);
+        if let Some(own) = own {
+            definitions.align(&name, own.into());
         }
     }
 }
@@ -165,7 +158,7 @@ struct DebugInfo<'m> {
     inlined: BTreeMap<u32, Vec<u32>>,
     /// The names that sources give to types without a name.
     typedefs: BTreeMap<u32, String>,
-    definitions: BTreeMap<String, Definition>,
+    definitions: Definitions,
     /// Names of composites that were spelled.
     spelled: BTreeMap<u32, Option<String>>,
     /// Bytes of text that may still be made.
@@ -183,7 +176,7 @@ impl<'m> DebugInfo<'m> {
             code: BTreeMap::new(),
             inlined: BTreeMap::new(),
             typedefs: BTreeMap::new(),
-            definitions: BTreeMap::new(),
+            definitions: Definitions::default(),
             spelled: BTreeMap::new(),
             budget: Cell::new(MAX_TEXT + MAX_TEXT_OF_ONE * module.extended.len()),
         };

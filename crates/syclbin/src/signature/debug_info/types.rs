@@ -10,10 +10,9 @@ use super::{
     TYPE_BASIC, TYPE_COMPOSITE, TYPE_ENUM, TYPE_MEMBER, TYPE_POINTER, TYPE_QUALIFIER,
     TYPE_SUBRANGE, TYPE_TEMPLATE, TYPE_VECTOR, TYPEDEF,
 };
-use crate::signature::cpp::{self, Spelled};
-use crate::signature::definition::{Definition, Member};
 use crate::signature::mangled;
 use crate::signature::spirv::Extended;
+use crate::signature::types::{Element, Field};
 
 const TAG_UNION: u32 = 2;
 const FLAG_STATIC_MEMBER: u32 = 0x200;
@@ -136,21 +135,11 @@ impl DebugInfo<'_> {
         };
         // A byte of the standard library is an enumeration to the compiler only.
         if name != "std::byte" {
-            let definition = Definition::Enum {
-                name: name.clone(),
-                of,
-            };
-            self.define(definition)?;
+            self.spend(&name)?;
+            self.definitions.define_enum(&name, &of)?;
         }
         self.spelled.insert(id, Some(name.clone()));
         Some(name)
-    }
-
-    fn define(&mut self, definition: Definition) -> Option<()> {
-        self.spend(definition.name())?;
-        let name = definition.name().to_string();
-        self.definitions.entry(name).or_insert(definition);
-        Some(())
     }
 
     /// The name of a struct or class. One of SYCL's own that means something is left at its name.
@@ -179,20 +168,12 @@ impl DebugInfo<'_> {
         if tag == TAG_UNION || size == 0 {
             return Some(name); // without a layout, or only declared
         }
-        if let Some(definition) = self.structure(&name, size / 8, e, depth) {
-            self.define(definition)?;
-        }
+        self.structure(&name, size / 8, e, depth);
         Some(name)
     }
 
-    fn structure(
-        &mut self,
-        name: &str,
-        size: u64,
-        e: &Extended,
-        depth: usize,
-    ) -> Option<Definition> {
-        let mut members: Vec<Member> = Vec::new();
+    fn structure(&mut self, name: &str, size: u64, e: &Extended, depth: usize) -> Option<()> {
+        let mut members: Vec<Field> = Vec::new();
         let mut align = 1;
         for id in e.operands.get(9..)? {
             let Some(member) = self.instructions.get(id).copied() else {
@@ -228,10 +209,20 @@ impl DebugInfo<'_> {
                 let end = offset.checked_add(bits)?.div_ceil(8);
                 let begin = offset / 8;
                 match members.last_mut() {
-                    Some(last) if last.name == "_" && last.end()? >= begin => {
-                        last.ty = format!("bytes[{}]", end.max(last.end()?) - last.offset);
+                    Some(Field {
+                        name: None,
+                        offset,
+                        ty: Element::Bytes(size),
+                        ..
+                    }) if offset.checked_add(*size)? >= begin => {
+                        *size = end.max(*offset + *size) - *offset;
                     }
-                    _ => members.push(Member::bytes("_", end.checked_sub(begin)?, begin)),
+                    _ => members.push(Field {
+                        name: None,
+                        offset: begin,
+                        ty: Element::Bytes(end.checked_sub(begin)?),
+                        sign_known: true,
+                    }),
                 }
                 continue;
             }
@@ -239,70 +230,32 @@ impl DebugInfo<'_> {
             if !member_name.is_empty() {
                 self.name(ty, format!("{name}::{member_name}"));
             }
-            let (text, own) = self.member_type(ty, bytes, depth);
+            let text = self.type_text(ty, depth).unwrap_or_default();
+            let known = self.definitions.element(&text);
+            let ty = known.filter(|ty| self.definitions.layouts().size(ty) == Some(bytes));
+            let ty = ty.unwrap_or(Element::Bytes(bytes));
+            let own = self.definitions.layouts().align(&ty);
             if offset.is_multiple_of(own) {
                 align = align.max(own); // else the struct is packed
             }
+            self.spend(member_name)?;
             let name = match member_name {
-                "" if base => last_word(&text),
-                "" => "_".into(),
-                _ => member_name.to_string(),
+                "" if base => Some(last_word(&text)),
+                "" => None,
+                _ => Some(member_name.to_string()),
             };
-            members.push(match text.strip_prefix("bytes[") {
-                Some(_) => Member::bytes(&name, bytes, offset),
-                None => Member {
-                    ty: text,
-                    name,
-                    offset,
-                },
+            members.push(Field {
+                name,
+                offset,
+                ty,
+                sign_known: true,
             });
         }
-        let mut spent = 0;
-        for member in &members {
-            spent += member.ty.len() + member.name.len();
-        }
-        self.budget.set(self.budget.get().checked_sub(spent)?);
         while !size.is_multiple_of(align) {
             align /= 2; // packed, too
         }
-        Some(Definition::Struct {
-            name: name.into(),
-            size,
-            align,
-            members,
-        })
-    }
-
-    /// Returns the type of a member, `bytes[N]` where it is unknown, and its alignment.
-    fn member_type(&mut self, ty: u32, size: u64, depth: usize) -> (String, u64) {
-        let bytes = || (format!("bytes[{size}]"), 1);
-        let Some(text) = self.type_text(ty, depth) else {
-            return bytes();
-        };
-        let Some(mut spelled) = cpp::parse(&text) else {
-            return bytes();
-        };
-        while let Spelled::Array { of, .. } = spelled {
-            spelled = *of;
-        }
-        let align = match &spelled {
-            Spelled::Scalar(scalar) => scalar.size(),
-            Spelled::Vector { of, count } => {
-                let room = u64::from(if *count == 3 { 4 } else { *count });
-                (of.size() * room).min(64)
-            }
-            Spelled::Pointer { .. } => 8,
-            Spelled::Named(name) => match self.definitions.get(name) {
-                Some(Definition::Struct { align, .. }) => *align,
-                Some(Definition::Enum { of, .. }) => match cpp::parse(of) {
-                    Some(Spelled::Scalar(of)) => of.size(),
-                    _ => return bytes(),
-                },
-                None => return bytes(),
-            },
-            _ => return bytes(),
-        };
-        (text, align)
+        self.spend(name)?;
+        self.definitions.define_struct(name, size, align, members)
     }
 
     /// Returns the bits that a type has in memory.
@@ -378,22 +331,6 @@ impl DebugInfo<'_> {
             scope = *outer?;
         }
         Some(text)
-    }
-}
-
-impl Member {
-    fn bytes(name: &str, size: u64, offset: u64) -> Self {
-        Self {
-            ty: format!("bytes[{size}]"),
-            name: name.into(),
-            offset,
-        }
-    }
-
-    /// Returns where bytes end.
-    fn end(&self) -> Option<u64> {
-        let size = self.ty.strip_prefix("bytes[")?.strip_suffix(']')?;
-        self.offset.checked_add(size.parse().ok()?)
     }
 }
 

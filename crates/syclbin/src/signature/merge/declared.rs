@@ -116,14 +116,14 @@ impl Sources<'_> {
                 // The pointee is not compared, because a pointer is typed by its use. `float *` may arrive as
                 // a pointer to bytes, and opaque pointers may lose it altogether.
                 Type::Pointer {
-                    pointee: self.definitions.pointee(to, names)?,
+                    pointee: self.definitions.pointee(to),
                     access: access(*constant || no_write),
                 }
             }
             Spelled::LocalMemory(of) => {
-                let element = self.definitions.pointee(of, names)?;
+                let element = self.definitions.pointee(of);
                 let unbounded = matches!(**of, Spelled::Unbounded(_));
-                let mut size = match (&**of, self.definitions.element_of(of, names)) {
+                let mut size = match (&**of, self.definitions.element_of(of)) {
                     (Spelled::Unbounded(_), _) | (_, Err(_)) => None,
                     (_, Ok(element)) => names.layouts.size(&element),
                 };
@@ -165,7 +165,7 @@ impl Sources<'_> {
                 }
                 self.agree_on_ranges(&slots[1..], *dimensions, text)?;
                 Type::LocalAccessor {
-                    element: self.definitions.pointee(of, names)?,
+                    element: self.definitions.pointee(of),
                     dimensions: Some(*dimensions),
                 }
             }
@@ -181,7 +181,7 @@ impl Sources<'_> {
                 };
                 self.agree_on_ranges(&slots[1..], *dimensions, text)?;
                 Type::Accessor {
-                    element: self.definitions.pointee(of, names)?,
+                    element: self.definitions.pointee(of),
                     dimensions: *dimensions,
                     access: access(*mode == Access::Read || no_write),
                 }
@@ -210,8 +210,8 @@ impl Sources<'_> {
                 }
                 Some(_) => return other(),
             },
-            Spelled::Named(name) => match self.definitions.named(name, names) {
-                Some(found) => self.by_value(text, found?, passed, names)?,
+            Spelled::Named(name) => match self.definitions.named(name).cloned() {
+                Some(found) => self.by_value(text, found, passed, names)?,
                 None => {
                     let layouts = &mut names.layouts;
                     return match slots.first().and_then(|slot| slot.ptx()) {
@@ -228,7 +228,7 @@ impl Sources<'_> {
                 return Ok((unwrapped(ty, &names.layouts), known));
             }
             spelled => {
-                let element = self.definitions.element_of(spelled, names);
+                let element = self.definitions.element_of(spelled);
                 let element =
                     element.map_err(|reason| reason.within(format_args!("`{text}`: ")))?;
                 self.by_value(text, element, passed, names)?

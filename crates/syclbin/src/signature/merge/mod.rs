@@ -14,7 +14,7 @@ use super::code_types::Meanings;
 use super::cpp::{self, Spelled, access};
 use super::debug_info::Described;
 use super::declaration::DeclaredParameter;
-use super::described::Definitions;
+use super::definitions::Definitions;
 use super::names::Names;
 use super::spirv::TypeId;
 use super::types::{Element, Scalar, Type};
@@ -30,7 +30,7 @@ pub(super) struct Sources<'m> {
     pub(super) module: &'m AbstractModule<'m>,
     pub(super) code: &'m Code,
     pub(super) described: &'m Described,
-    pub(super) definitions: Definitions<'m>,
+    pub(super) definitions: Definitions,
     pub(super) meanings: Option<Meanings<'m>>,
 }
 
@@ -39,12 +39,13 @@ impl<'m> Sources<'m> {
         module: &'m AbstractModule<'m>,
         code: &'m Code,
         described: &'m Described,
+        names: &mut Names,
     ) -> Self {
         Self {
             module,
             code,
             described,
-            definitions: Definitions::new(&described.definitions),
+            definitions: described.definitions.within(names),
             meanings: code.spirv().map(Meanings::new),
         }
     }
@@ -91,11 +92,11 @@ impl<'m> Sources<'m> {
             of = inner;
         }
         if let Spelled::Named(name) = of
-            && self.definitions.named(name, names).is_none()
+            && self.definitions.named(name).is_none()
         {
             return None;
         }
-        let element = match self.definitions.element_of(&spelled, names) {
+        let element = match self.definitions.element_of(&spelled) {
             Ok(element) => element,
             Err(reason) => return Some(Err(within(reason))),
         };
