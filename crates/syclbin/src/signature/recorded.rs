@@ -62,12 +62,12 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
     Ok(())
 }
 
-/// Records in `module` why its kernel `symbol` cannot be launched.
+/// Records in `module` why its kernel `symbol` cannot be launched, unless it has a reason already.
 pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
     let mut names = Names::default();
     let described = kernel(module, symbol, &mut names);
     let mut kernel = described.unwrap_or_else(|| KernelSignature::new(symbol, Ok(Vec::new())));
-    kernel.parameters = Err(Unsupported::new(reason));
+    kernel.parameters = kernel.parameters.and(Err(Unsupported::new(reason)));
     let value = of_kernel(&kernel, &names.layouts);
     module
         .metadata
