@@ -100,11 +100,12 @@ impl<T: Pod> Global<T> {
     ///
     /// A value of more than 64 KiB might overflow the stack, so it does not compile. [`Global::read_boxed`] reads it.
     ///
-    /// ```compile_fail
-    /// # fn read(table: &syclbin_rt::Global<[u8; 16 << 20]>) -> syclbin_rt::Result<[u8; 16 << 20]> {
-    /// table.read()
+    /// ```compile_fail,E0080
+    /// # fn table() -> syclbin_rt::Global<[u8; 16 << 20]> {
+    /// #     unimplemented!()
     /// # }
-    /// # let _ = read;
+    /// let bytes: [u8; 16 << 20] = table().read()?;
+    /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
     ///
     /// # Errors

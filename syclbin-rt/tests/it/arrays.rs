@@ -47,7 +47,7 @@ mod dlpack {
     }
 
     #[test]
-    fn memory_of_a_prepared_launch_is_not_given_away() -> Result<()> {
+    fn prepared_memory_becomes_no_tensor() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());
         };

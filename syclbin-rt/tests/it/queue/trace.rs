@@ -120,7 +120,7 @@ fn variables_trace_a_whole_program() {
 
 #[cfg(unix)]
 #[test]
-fn table_for_a_full_standard_error_does_not_panic() {
+fn full_standard_error_does_not_panic() {
     if common::queue().is_none() {
         return;
     }
