@@ -213,6 +213,7 @@ mod request;
 #[doc(hidden)]
 pub mod search;
 mod watch;
+mod words;
 
 pub use build::Build;
 #[doc(hidden)]

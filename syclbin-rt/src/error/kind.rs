@@ -155,17 +155,15 @@ pub enum ErrorKind {
     },
     /// The file has no code that runs on the device.
     #[error(
-        "nothing in this SYCLBIN file runs on {device}{}{}",
-        list(reasons),
-        able_devices(able)
+        "nothing in this SYCLBIN file runs on {device}{}\n`Module::best_device()` of the generated code and \
+         `Device::best_for(file)` return a device that runs it, if this machine has one",
+        list(reasons)
     )]
     NoImage {
         /// The device.
         device: String,
         /// Why each image was skipped.
         reasons: Vec<String>,
-        /// The other devices of this machine that could run something in the file.
-        able: Vec<String>,
     },
     /// The file has no code for any device of this machine.
     #[error(
@@ -227,6 +225,18 @@ pub enum ErrorKind {
         size: usize,
         /// The size of the value, in bytes.
         given: usize,
+    },
+    /// A value of a specialization constant has a byte for a `bool` that is neither 0 nor 1.
+    #[error(
+        "byte {offset} of the value for specialization constant {name} is {byte}, but it is a `bool`; write 0 or 1"
+    )]
+    ConstantBool {
+        /// The name of the constant.
+        name: String,
+        /// The offset of the `bool` in the value.
+        offset: usize,
+        /// The byte.
+        byte: u8,
     },
     /// A device global is read or written as a type of another size.
     #[error("device global {name} has {size} bytes, the Rust type has {given}")]
@@ -424,18 +434,6 @@ fn linked(files: &[String]) -> String {
     match files {
         [] => "no files".to_owned(),
         [file, linked @ ..] => format!("{file} with {}", linked.join(" and ")),
-    }
-}
-
-/// Returns the advice for a file that other devices run.
-fn able_devices(devices: &[String]) -> String {
-    match devices {
-        [] => String::new(),
-        devices => format!(
-            "\nthis machine has devices that can run it: {}; take the best one with `Module::best_device()` of the \
-             generated code or `Device::best_for(file)`, or set SYCLBIN_DEVICE",
-            devices.join(", ")
-        ),
     }
 }
 

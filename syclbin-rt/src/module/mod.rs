@@ -25,7 +25,6 @@ use syclbin::metadata::without_run_prefix;
 use syclbin::property::PropertySets;
 use syclbin::{State, Syclbin};
 
-use crate::device::discovery::Discovery;
 use crate::error::{ErrorKind, Result};
 use crate::load;
 use crate::load::files::Files;
@@ -71,8 +70,7 @@ impl Module {
     /// # Errors
     ///
     /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device. The latter error names the
-    /// reason for each image, with the driver's build log if the build started. It also names the devices of
-    /// this machine that could run the file.
+    /// reason for each image, with the driver's build log if the build started.
     ///
     /// # Safety
     ///
@@ -116,8 +114,7 @@ impl Module {
         linked: &[SourceFile<'_>],
         constants: &[(String, Vec<u8>)],
     ) -> Result<Self> {
-        let bytes = file.bytes();
-        let mut files = vec![syclbin::read::parse(bytes).map_err(ErrorKind::File)?];
+        let mut files = vec![syclbin::read::parse(file.bytes()).map_err(ErrorKind::File)?];
         for (index, file) in (1..).zip(linked) {
             let file = syclbin::read::parse(file.bytes());
             files.push(file.map_err(|error| ErrorKind::LinkedFile { index, error })?);
@@ -133,11 +130,9 @@ impl Module {
             let reasons = modules
                 .into_iter()
                 .filter_map(|module| module.program.err());
-            let file = syclbin::read::parse(bytes).map_err(ErrorKind::File)?;
             return Err(ErrorKind::NoImage {
                 device: queue.device().to_string(),
                 reasons: reasons.flatten().collect(),
-                able: Discovery::of_system().able(&file, queue.device()),
             }
             .into());
         }

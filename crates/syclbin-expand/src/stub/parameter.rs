@@ -72,7 +72,7 @@ impl Passing {
                 let element = types.pointee(element, depth);
                 given(
                     quote!(#rt::LocalMemory<#element>),
-                    quote!(#rt::Arg::from(#name)),
+                    quote!(<#rt::Arg<'_> as ::core::convert::From<_>>::from(#name)),
                 )
             }
             Type::LocalAccessor {

@@ -25,6 +25,7 @@ mod limits;
 mod structs;
 mod stubs;
 mod subobjects;
+mod variables;
 
 /// Returns the generated code for these kernels, formatted. Panics if it is not Rust.
 fn expanded(kernels: Vec<KernelSignature>) -> String {
@@ -37,6 +38,7 @@ fn file_of(kernels: Vec<KernelSignature>) -> File {
     File {
         path: Some(quote!("a.syclbin")),
         name: "a.syclbin".into(),
+        size: 0,
         signatures,
         aspects: std::collections::BTreeMap::new(),
     }
@@ -112,6 +114,15 @@ fn assert_heads(kernels: Vec<KernelSignature>, expected: &[&str]) {
 fn every_testfile_expands_to_rust() {
     for (_, bytes) in test_files::reference() {
         formatted(&File::parse(quote!("a"), "a".into(), &bytes).unwrap());
+    }
+}
+
+#[test]
+fn size_of_the_file_is_checked() {
+    for (_, bytes) in test_files::reference() {
+        let file = File::parse(quote!("a"), "a".into(), &bytes).unwrap();
+        let expected = format!("const BYTES: &[u8; {}]", bytes.len());
+        assert!(formatted(&file).contains(&expected), "{expected}");
     }
 }
 
