@@ -62,6 +62,7 @@ pub mod cubin;
 mod error;
 #[cfg(feature = "extract")]
 pub mod extract;
+mod failed_assert;
 mod link;
 mod merge;
 pub mod metadata;
@@ -99,6 +100,11 @@ pub mod __private {
 
     /// The source directory of this crate. `syclbin-build` caches what this code made.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+
+    /// The record of a failed assert in a kernel.
+    pub mod failed_assert {
+        pub use crate::failed_assert::{FailedAssert, SIZE, VARIABLE};
+    }
 
     /// Declarations and definitions out of debug information.
     pub mod debug_info {

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
 use crate::backend::dispatch::memory::Memory;
@@ -224,6 +225,10 @@ pub(crate) fn connect(
             _ => Ok(c_id.clone()),
         };
         let symbol = symbol.map_err(|_| fail(Unconnected::NameWithNul))?;
+        if id == failed_assert::VARIABLE {
+            queue.watch_asserts(program, symbol);
+            continue;
+        }
         let known = indices.get(&c_id);
         let variable = match known.and_then(|index| connected.get_mut(*index)) {
             Some(known) => {

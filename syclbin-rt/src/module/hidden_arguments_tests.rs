@@ -99,6 +99,27 @@ fn lifted_variables_begin_with_initial_values() -> Result<()> {
 }
 
 #[test]
+fn lifted_modules_report_failed_asserts() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let module = load(&queue, &test_files::read("made/asserts.syclbin"))?;
+    let saved = module.to_syclbin()?;
+    for module in [module, load(&queue, &saved)?] {
+        let mut data = queue.upload(&[2, 5, 4])?;
+        let args = [Arg::write(&mut data)];
+        // SAFETY: a work-item for each element.
+        unsafe { Launch::new(&module.kernel("halve"), &["data"], args).launch(3)? };
+        let error = queue.wait().expect_err("5 is odd").to_string();
+        let start = "asserting.cpp:9: assert `data[i] % 2 == 0` failed in `void halve(int *)`, work-item [1, 0, 0] ";
+        assert!(error.starts_with(start), "{error}");
+        queue.wait()?;
+        assert_eq!(queue.download(&data)?, [1, 2, 2]);
+    }
+    Ok(())
+}
+
+#[test]
 fn wrong_sizes_of_lifted_variables_are_refused() -> Result<()> {
     let Some(queue) = queue() else {
         return Ok(());

@@ -12,6 +12,7 @@ mod constants;
 mod contracts;
 mod functions;
 mod images;
+mod initial;
 mod kernels;
 mod patterns;
 mod programs;
