@@ -47,8 +47,10 @@ struct Context<'c> {
 }
 
 /// The functions that the generated structs already have.
-const OWN_METHODS: [&str; 6] = [
+const OWN_METHODS: [&str; 8] = [
     "best_device",
+    "build",
+    "build_kernels",
     "load",
     "load_file",
     "from_bytes",
