@@ -127,7 +127,8 @@ pub mod __private {
         /// Rewriting for drivers that take less.
         pub mod portable {
             pub use crate::portable::{
-                Reader, Unfit, Version, check, lift, rewrite, rewrite_all, specialize,
+                Reader, Unfit, Version, check, has_debug_info, lift, rewrite, rewrite_all,
+                specialize,
             };
         }
 

@@ -192,6 +192,14 @@ pub enum ErrorKind {
         /// The reason why each image with the kernel was skipped.
         reasons: Vec<String>,
     },
+    /// Some kernels that were to be built do not run on the device.
+    #[error("not all kernels run on {device}{}", list(reasons))]
+    NotBuilt {
+        /// The device.
+        device: String,
+        /// The reason for each kernel, or for each image of a module.
+        reasons: Vec<String>,
+    },
     /// The file has no device global of this name, or the device has none.
     #[error(
         "no device global {name} of this SYCLBIN file is on {device}; there is {}",

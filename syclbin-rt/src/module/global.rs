@@ -177,6 +177,14 @@ impl<T: Pod> Global<T> {
     }
 }
 
+/// Returns whether a module defines the device global called `name`.
+pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
+    let mut code_names = metadata.program.global_names.iter();
+    let named = code_names.find(|(_, code_name)| *code_name == name);
+    let mut globals = metadata.device_globals.names().map(without_run_prefix);
+    globals.any(|id| id == name || named.is_some_and(|(named, _)| without_run_prefix(named) == id))
+}
+
 impl Variable {
     pub(crate) fn is_called(&self, name: &str) -> bool {
         self.id.as_bytes() == name.as_bytes() || self.code_name.as_deref() == Some(name)

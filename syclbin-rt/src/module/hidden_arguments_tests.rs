@@ -69,7 +69,8 @@ fn saved_modules_keep_their_hidden_arguments() -> Result<()> {
     let module = load(&queue, &test_files::read("globals.object.syclbin"))?;
     let saved = module.to_syclbin()?;
     let again = load(&queue, &saved)?;
-    let choices: Vec<String> = again.images().map(ToString::to_string).collect();
+    again.build()?;
+    let choices: Vec<String> = again.images().map(|choice| choice.to_string()).collect();
     assert!(choices[0].contains("takes this native code"), "{choices:?}");
     assert_shared(&again)
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Source files: the bytes of the files that a module was loaded from, kept for saving its code as it came.
 
-use std::borrow::Cow;
-
 use syclbin::{State, Syclbin};
 
 use crate::error::{ErrorKind, Result};
@@ -25,10 +23,15 @@ impl<'b> SourceFile<'b> {
         }
     }
 
-    pub(crate) fn into_owned(self) -> Cow<'static, [u8]> {
+    /// Reads the file. Its images are copied unless they are part of the program.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a SYCLBIN file.
+    pub(crate) fn parse(self) -> std::result::Result<Syclbin<'static>, syclbin::Error> {
         match self {
-            Self::Embedded(bytes) => Cow::Borrowed(bytes),
-            Self::Given(bytes) => Cow::Owned(bytes.to_vec()),
+            Self::Embedded(bytes) => syclbin::read::parse(bytes),
+            Self::Given(bytes) => Ok(syclbin::read::parse(bytes)?.into_owned()),
         }
     }
 }

@@ -93,7 +93,15 @@ fn heads(code: &str) -> Vec<String> {
         .skip(1)
         .filter_map(|rest| rest.split_once(" -> ").map(|(head, _)| head))
         .filter(|head| {
-            let own = ["best_device(", "load(", "new(", "builder(", "link("];
+            let own = [
+                "best_device(",
+                "build(",
+                "build_kernels<",
+                "builder(",
+                "link(",
+                "load(",
+                "new(",
+            ];
             !own.iter().any(|own| head.starts_with(own))
         })
         .map(|head| head.split_whitespace().collect::<Vec<_>>().join(" "))
