@@ -117,8 +117,9 @@ impl<'f> Plan<'f> {
             ident: ident.clone(),
         };
         if let Some(first) = taken.get(&key) {
-            let message =
-                format!("the kernels `{first}` and `{called}` would both be called `{ident}`");
+            let message = format!(
+                "the kernels `{first}` and `{called}` would both be called `{ident}`; write another name"
+            );
             let mut renames = items.iter().filter_map(|item| item.rename.as_ref());
             let chosen = rename
                 .as_ref()
