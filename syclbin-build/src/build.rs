@@ -6,7 +6,10 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use syclbin::signature::Unsupported;
+
 use crate::action::{self, Action};
+use crate::cargo;
 use crate::compiler::default_targets::TARGETS;
 use crate::error::{Error, Result};
 use crate::file;
@@ -215,9 +218,33 @@ impl Build {
         std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
         listing::write(out_dir, name, &request).map_err(Error::write(directory))?;
         let bytes = Action::choose(&request, &paths)?.run(&request, &paths)?;
+        warn_of_left_out(name, &bytes);
         file::replace(&paths.file, &bytes).map_err(Error::write(&paths.file))?;
         abandoned::set_aside_others(out_dir).map_err(Error::write(directory))?;
         Ok(paths.file)
+    }
+}
+
+/// Warns of the kernels for which `include_syclbin!` generates no function.
+fn warn_of_left_out(name: &str, bytes: &[u8]) {
+    let file = syclbin::read::parse(bytes);
+    // Otherwise the macro reports the error.
+    let Ok(found) = file.and_then(|file| syclbin::signature::kernels(&file)) else {
+        return;
+    };
+    let (mut all, mut left_out) = (0, 0);
+    for kernel in &found.kernels {
+        let reason = kernel.left_out();
+        if !reason.as_ref().is_some_and(Unsupported::is_no_kernel) {
+            all += 1;
+            left_out += usize::from(reason.is_some() || kernel.name.is_none());
+        }
+    }
+    if left_out > 0 {
+        cargo::warning(&format!(
+            "{left_out} of {all} kernels in `{name}` get no function in Rust; `cargo syclbin list` names them, with the \
+             reasons"
+        ));
     }
 }
 

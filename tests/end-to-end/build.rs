@@ -44,6 +44,23 @@ fn main() {
         };
         build.compile(name);
     }
+    // Patterns of real code bases that once had no stub. Images are for devices of OpenCL.
+    for (name, targets) in [
+        ("glm", None),
+        ("names", None),
+        ("described", None),
+        ("samp", Some("spir64")),
+        ("samp_named", Some("spir64")),
+    ] {
+        let build = Build::new()
+            .source(format!("tests/patterns/{name}.cpp"))
+            .flag("-std=c++20")
+            .flag("-Wno-deprecated-declarations");
+        let build = targets
+            .into_iter()
+            .fold(build, |build, target| build.targets([target]));
+        build.compile(name);
+    }
     // Whole programs, of which each has a `main`.
     Build::new()
         .sources("tests/programs/*.cpp")

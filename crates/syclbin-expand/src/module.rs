@@ -258,8 +258,8 @@ fn contents(
         });
     }
     let mut refusals = TokenStream::new();
-    for (ident, left_out) in &namespace.left_out {
-        let (refusal, method) = left_out.method(ident);
+    for left_out in &namespace.left_out {
+        let (refusal, method) = left_out.method();
         refusals.extend(refusal);
         contents.methods.extend(method);
     }

@@ -75,6 +75,7 @@ mod raw;
 pub mod read;
 mod rename;
 pub mod signature;
+mod spirv;
 pub mod verify;
 pub mod write;
 
@@ -94,9 +95,7 @@ pub mod __private {
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::rename::{Unrenamed, rename_kernels, with_source};
     pub use crate::signature::definition::{Definition, Member};
-    pub use crate::signature::record::{
-        record, record_layouts, record_locations, record_variables,
-    };
+    pub use crate::signature::recorded::{leave_out, record};
 
     /// The source directory of this crate. `syclbin-build` caches what this code made.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
@@ -117,6 +116,7 @@ pub mod __private {
             ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
             Uses, is_target, unresolved_imports,
         };
+        pub use crate::spirv::trim;
 
         /// Rewriting for drivers that take less.
         pub mod portable {

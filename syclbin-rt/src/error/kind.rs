@@ -406,8 +406,7 @@ pub enum ErrorKind {
 /// Returns the remedy for an error that ends a CUDA context.
 fn way_back(code: i32) -> &'static str {
     if Code::Cuda(code).ends_context() {
-        "; the device's context of CUDA is lost with all that is in it: drop its queues, buffers and \
-             modules, and a new queue works where the driver lets the device be reset"
+        "; the CUDA context of this process is lost with everything in it: start the program again"
     } else {
         ""
     }

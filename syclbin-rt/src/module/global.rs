@@ -2,7 +2,7 @@
 //! Device globals: variables of a module that survive between launches.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -22,6 +22,9 @@ const MOST_ON_STACK: usize = 64 << 10;
 
 /// A `device_global` of C++. Returned by [`Module::global`](crate::Module::global). A clone is the same
 /// variable.
+///
+/// When a module is loaded, each of its variables has the initial value from C++, or zero bytes. Saved modules begin with
+/// it again.
 ///
 /// Reading and writing wait for every command that was put into the module's queue before. Commands that are
 /// put into it later see the written value.
@@ -143,7 +146,7 @@ impl<T: Pod> Global<T> {
             Storage::Memory(memory) => queue.read(memory, 0, bytes),
             // All programs of a module are written alike.
             Storage::Programs(programs) => match programs.first() {
-                Some(program) => queue.read_variable(program, &self.variable.symbol, bytes),
+                Some(program) => queue.read_variable(program, &self.variable.symbol, 0, bytes),
                 None => Ok(()),
             },
         };
@@ -242,6 +245,8 @@ pub(crate) fn connect(
                         return Err(fail(Unconnected::NoAddresses));
                     };
                     let memory = memory.map_err(|failure| fail(failure.into()))?;
+                    let initialized = initialize(queue, program, &symbol, &memory, size);
+                    initialized.map_err(|failure| fail(failure.into()))?;
                     Storage::Memory(Arc::new(memory))
                 };
                 indices.insert(c_id.clone(), connected.len());
@@ -272,6 +277,38 @@ pub(crate) fn connect(
         }
     }
     *variables = connected;
+    Ok(())
+}
+
+/// Copies the initial value of a variable to `memory`, which has `size` zero bytes. In the program, the variable is a
+/// pointer, followed by the initial value at the next address that is aligned for it.
+fn initialize(
+    queue: &Queue,
+    program: &Program,
+    symbol: &CStr,
+    memory: &Memory,
+    size: usize,
+) -> Result<(), Failure> {
+    const POINTER: usize = size_of::<u64>();
+    /// So much host memory is used at most.
+    const CHUNK: usize = 1 << 20;
+    let raw = queue.raw();
+    let rest = raw.variable_size(program, symbol)?.checked_sub(size);
+    let Some(rest @ POINTER..) = rest else {
+        return Ok(()); // only a pointer
+    };
+    // The sizes differ by the pointer and by padding: up to an alignment of 8, behind the value and less than 8 bytes;
+    // else, before it.
+    let start = 1 << rest.ilog2();
+    let mut chunk = vec![0; size.min(CHUNK)];
+    for offset in (0..size).step_by(CHUNK) {
+        let part = chunk.get_mut(..size.saturating_sub(offset).min(CHUNK));
+        let part = part.unwrap_or_default();
+        raw.read_variable(program, symbol, start + offset, part)?;
+        if part.iter().any(|byte| *byte != 0) {
+            raw.write(memory, offset, part)?;
+        }
+    }
     Ok(())
 }
 

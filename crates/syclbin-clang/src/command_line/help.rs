@@ -71,10 +71,6 @@ This program:
   -Qunused-arguments                      no warnings about options without effect
   --version, --help
 
-Environment:
-  SYCLBIN_PTX_INLINE=off    leaves calls of built-in functions in PTX, which are inlined by default
-                     (or with on), so that the effect can be measured
-
 Options for a linker (-L, -l, -Wl, -shared ...) have no effect, and cause a warning. Other options go to
 clang, which rejects unknown options.
 

@@ -320,3 +320,65 @@ fn wrong_variable_description_is_an_error() -> Result<()> {
     );
     Ok(())
 }
+
+/// Returns the module of `made/initial.cpp`.
+fn initial(queue: &Queue) -> Result<Module> {
+    common::load(queue, &common::testfile("made/initial.syclbin"))
+}
+
+/// Checks the values that a kernel of `made/initial.cpp` and the host see first. Both modules of the file have them.
+fn assert_initial(queue: &Queue, module: &Module) -> Result<()> {
+    let mut out = queue.zeroed::<f64>(11)?;
+    let args = [Arg::write(&mut out)];
+    let read = module.kernel("_ZTSZ4mainE4Read");
+    // SAFETY: it writes as many numbers.
+    unsafe { Launch::new(&read, &["out"], args).launch(1)? };
+    let expected = [
+        42.0,
+        43.0,
+        45.0,
+        7.0,
+        9.0,
+        f64::from(b'z'),
+        f64::from(b's'),
+        10.0,
+        -2.0,
+        0.75,
+        0.0,
+    ];
+    assert_eq!(queue.download(&out)?, expected);
+    assert_eq!(module.global::<i32>("plain")?.read()?, 42);
+    assert_eq!(module.global::<[i16; 3]>("row")?.read()?, [7, 8, 9]);
+    assert_eq!(
+        module.global::<[i16; 32]>("wide")?.read()?[..3],
+        [-1, -2, 0]
+    );
+    Ok(())
+}
+
+#[test]
+fn initial_values_are_there_before_the_first_kernel() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = initial(&queue)?;
+    assert_initial(&queue, &module)?;
+    let change = module.kernel("_ZTSZ4mainE6Change");
+    for after in 43..45 {
+        // SAFETY: it changes nothing but the variable.
+        unsafe { Launch::new(&change, &[], []).launch(1)? };
+        assert_eq!(module.global::<i32>("plain")?.read()?, after);
+    }
+    assert_initial(&queue, &initial(&queue)?)
+}
+
+#[test]
+fn saved_modules_begin_with_initial_values() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = initial(&queue)?;
+    module.global::<i32>("plain")?.write(&1)?;
+    let saved = module.to_syclbin()?;
+    assert_initial(&queue, &common::load(&queue, &saved)?)
+}

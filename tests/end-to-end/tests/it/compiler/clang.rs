@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use syclbin::State;
-use syclbin::signature::{Access, Type, kernels};
+use syclbin::signature::{Access, KernelSignature, Type, kernels};
 use syclbin_rt::{Arg, Launch, Module};
 
 use crate::common;
@@ -72,6 +72,16 @@ fn kernels_match_those_of_reference_runtime() {
     }
 }
 
+/// Returns the accesses of a kernel's pointers.
+fn accesses(kernel: &KernelSignature) -> Vec<Access> {
+    let parameters = kernel.parameters.as_ref().unwrap().iter();
+    let accesses = parameters.filter_map(|parameter| match parameter.ty {
+        Type::Pointer { access, .. } => Some(access),
+        _ => None,
+    });
+    accesses.collect()
+}
+
 #[test]
 fn code_alone_shows_read_only_pointers() {
     let bytes = compile("vector_ops", "executable");
@@ -79,15 +89,54 @@ fn code_alone_shows_read_only_pointers() {
     assert_eq!(file.state(), Some(State::Executable));
     let kernels = kernels(&file).unwrap().kernels;
     let saxpy = kernels.iter().find(|k| k.symbol == "__sycl_kernel_saxpy");
-    let parameters = saxpy.unwrap().parameters.as_ref().unwrap();
-    let accesses: Vec<_> = parameters
-        .iter()
-        .filter_map(|parameter| match parameter.ty {
-            Type::Pointer { access, .. } => Some(access),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(accesses, [Access::Read, Access::ReadWrite]);
+    assert_eq!(accesses(saxpy.unwrap()), [Access::Read, Access::ReadWrite]);
+}
+
+#[test]
+fn pointers_without_const_are_read_only_if_proven() {
+    const SOURCE: &str = r#"
+        #include <sycl/sycl.hpp>
+        namespace syclexp = sycl::ext::oneapi::experimental;
+        [[gnu::noinline]] float first(float *from, int i) { return from[2 * i]; }
+        [[gnu::noinline]] void set(float *to, int i) { to[i + 1] = 1; }
+        void reads(sycl::queue &q, float *in, float *out) {
+            q.parallel_for<class Reads>(sycl::range<1>(64), [=](sycl::id<1> i) { out[i] = in[i]; });
+        }
+        void calls(sycl::queue &q, float *in, float *out) {
+            q.single_task<class Calls>([=] {
+                float *at = in;
+                for (int i = 0; i < 8; ++i, at += 3) out[i] = first(at, i);
+            });
+        }
+        void writes(sycl::queue &q, float *set_elsewhere, float *also, float **stored) {
+            q.single_task<class Writes>([=] {
+                set(set_elsewhere, 3);
+                *stored = also;
+            });
+        }
+        SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))
+        void swapped(float *in, float *maybe, int n) {
+            float *to = n > in[0] ? maybe : nullptr;
+            if (to) *to = in[1];
+        }
+    "#;
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("k.cpp"), SOURCE).unwrap();
+    let output = clang(&["-fsyclbin", "-o", "k.syclbin", "k.cpp"], directory.path());
+    assert!(output.status.success(), "{}", said(&output));
+    let bytes = std::fs::read(directory.path().join("k.syclbin")).unwrap();
+    let kernels = kernels(&syclbin::read::parse(&bytes).unwrap())
+        .unwrap()
+        .kernels;
+    let of = |name: &str| {
+        let mut sorted = accesses(kernels.iter().find(|k| k.symbol.contains(name)).unwrap());
+        sorted.sort_by_key(|access| *access == Access::ReadWrite);
+        sorted
+    };
+    for name in ["Reads", "Calls", "swapped"] {
+        assert_eq!(of(name), [Access::Read, Access::ReadWrite], "{name}");
+    }
+    assert_eq!(of("Writes"), [Access::ReadWrite; 3]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod contracts;
 mod functions;
 mod images;
 mod kernels;
+mod patterns;
 mod programs;
 mod ranges;
 mod replaced;
