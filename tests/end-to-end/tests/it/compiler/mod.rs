@@ -11,6 +11,7 @@ mod driver;
 mod inlined;
 mod intel_gpus;
 mod linking;
+mod many_kernels;
 mod new_projects;
 mod nvidia;
 mod objects;
