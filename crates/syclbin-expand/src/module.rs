@@ -41,10 +41,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     };
     let omitted = omitted(&plan.omitted);
     let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8."));
-    let bytes = match &file.path {
-        Some(path) => quote!(::syclbin_rt::__private::include_bytes_aligned!(8, #path)),
-        None => quote!(&[]),
-    };
+    let bytes = embedded(file);
     let builder = Ident::new("Builder", Span::call_site());
     let constants = constants::builder(&file.signatures.constants, &builder, file_name, types);
     let info = info::kernels(&plan, file);
@@ -59,7 +56,13 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
         #(#attributes)*
         #summary
         #omitted
-        #[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+        #[allow(
+            dead_code,
+            non_snake_case,
+            non_camel_case_types,
+            clippy::pub_underscore_fields,
+            clippy::too_many_arguments
+        )]
         #visibility mod #name {
             #bytes_doc
             pub static SYCLBIN: &[u8] = #bytes;
@@ -74,6 +77,27 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
             #modules
         }
     }
+}
+
+/// Returns an expression of the bytes that the macro has read.
+///
+/// `include_bytes_aligned!` expands to `include_bytes!` and `Sized` without paths, so the program's own would replace
+/// them. The block defines both, which hides all others. The type of the array fails to compile if the file has
+/// changed its size since the macro read it.
+fn embedded(file: &File) -> TokenStream {
+    let Some(path) = &file.path else {
+        return quote!(&[]);
+    };
+    let size = Literal::usize_unsuffixed(file.size);
+    quote!({
+        #[allow(unused_imports, redundant_imports)]
+        use ::core::marker::Sized;
+        macro_rules! include_bytes {
+            ($path:expr) => { ::core::include_bytes!($path) };
+        }
+        const BYTES: &[u8; #size] = ::syclbin_rt::__private::include_bytes_aligned!(8, #path);
+        BYTES
+    })
 }
 
 /// Returns the struct of the whole file.
@@ -261,8 +285,8 @@ fn contents(
         });
     }
     let mut refusals = TokenStream::new();
-    for (ident, left_out) in &namespace.left_out {
-        let (refusal, method) = left_out.method(ident);
+    for left_out in &namespace.left_out {
+        let (refusal, method) = left_out.method();
         refusals.extend(refusal);
         contents.methods.extend(method);
     }

@@ -5,12 +5,28 @@
 /// - `coords`: the file has neither a declaration nor SPIR-V of this kernel
 /// - `histogram`: the file has neither a declaration nor SPIR-V of this kernel
 /// - `block_sum`: the file has neither a declaration nor SPIR-V of this kernel
-#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+#[allow(
+    dead_code,
+    non_snake_case,
+    non_camel_case_types,
+    clippy::pub_underscore_fields,
+    clippy::too_many_arguments
+)]
 pub mod kernels {
     /// The bytes of `work_group.executable.syclbin`, aligned to 8.
-    pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
-        8, "../../../tests/files/work_group.executable.syclbin"
-    );
+    pub static SYCLBIN: &[u8] = {
+        #[allow(unused_imports, redundant_imports)]
+        use ::core::marker::Sized;
+        macro_rules! include_bytes {
+            ($path:expr) => {
+                ::core::include_bytes!($path)
+            };
+        }
+        const BYTES: &[u8; 23296] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../tests/files/work_group.executable.syclbin"
+        );
+        BYTES
+    };
     /// The kernels with functions, as data.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[];
     /// The kernels of `work_group.executable.syclbin` on the device of a queue.
@@ -174,7 +190,7 @@ pub mod kernels {
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
         ) -> ::syclbin_rt::Result<Module> {
-            let path = path.as_ref();
+            let path = ::core::convert::AsRef::as_ref(&path);
             let module = unsafe {
                 self.module.load_file_for(path, Module::FILE, KERNELS)?
             };

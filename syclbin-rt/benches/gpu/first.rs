@@ -38,8 +38,7 @@ struct Case<'b> {
 
 pub(crate) fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     let baseline = bench.baseline.as_ref().ok();
-    let [ptx, native] =
-        [Code::Inlined, Code::Native].map(|code| bench.directory.ours("saxpy", code));
+    let [ptx, native] = [Code::Ptx, Code::Native].map(|code| bench.directory.ours("saxpy", code));
     let their_ptx = baseline.map(Baseline::saxpy_ptx);
     let their_cubin = baseline.map(|baseline| baseline.saxpy_cubin(&bench.arch));
     for case in [

@@ -25,7 +25,6 @@ use syclbin::__private::mangled::KERNEL_PREFIX;
 use syclbin::State;
 use syclbin::metadata::without_run_prefix;
 
-use crate::device::discovery::Discovery;
 use crate::error::{ErrorKind, Result};
 use crate::load::build::Builder;
 use crate::load::files::Files;
@@ -73,8 +72,7 @@ impl Module {
     /// # Errors
     ///
     /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device, as far as the file and the device
-    /// tell. The latter error names the reason for each image. It also names the devices of this machine that could
-    /// run the file.
+    /// tell. The latter error names the reason for each image.
     ///
     /// # Safety
     ///
@@ -130,12 +128,12 @@ impl Module {
         let modules = (0..files.loaded().len()).map(LoadedModule::new).collect();
         let builder = Builder::new(queue, files, constants);
         let module = Self(Arc::new(Inner { builder, modules }));
-        module.check_fit(file.bytes())?;
+        module.check_fit()?;
         Ok(module)
     }
 
     /// Checks that some module may run on the device, as far as is known without its driver.
-    fn check_fit(&self, file: &[u8]) -> Result<()> {
+    fn check_fit(&self) -> Result<()> {
         let mut reasons = Vec::new();
         for module in &self.0.modules {
             match module.misfits(&self.0.builder) {
@@ -146,12 +144,9 @@ impl Module {
         if reasons.is_empty() {
             return Ok(());
         }
-        let file = syclbin::read::parse(file).map_err(ErrorKind::File)?;
-        let device = self.queue().device();
         Err(ErrorKind::NoImage {
-            device: device.to_string(),
+            device: self.queue().device().to_string(),
             reasons,
-            able: Discovery::of_system().able(&file, device),
         }
         .into())
     }

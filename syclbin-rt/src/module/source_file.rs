@@ -14,15 +14,7 @@ pub(crate) enum SourceFile<'b> {
     Given(&'b [u8]),
 }
 
-impl<'b> SourceFile<'b> {
-    #[allow(clippy::match_same_arms, reason = "the lifetimes differ")]
-    pub(crate) fn bytes(self) -> &'b [u8] {
-        match self {
-            Self::Embedded(bytes) => bytes,
-            Self::Given(bytes) => bytes,
-        }
-    }
-
+impl SourceFile<'_> {
     /// Reads the file. Its images are copied unless they are part of the program.
     ///
     /// # Errors

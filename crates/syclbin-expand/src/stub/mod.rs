@@ -6,12 +6,12 @@ pub(crate) mod parameter;
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
-use syclbin::signature::{Element, KernelSignature, Parameter, Pointee, Type};
+use syclbin::signature::{Element, KernelName, KernelSignature, Parameter, Pointee, Type};
 use syn::Visibility;
 
 use crate::contract::Contract;
 use crate::doc;
-use crate::names::cpp_name::{self, CppName};
+use crate::names::cpp_name::CppName;
 use crate::names::{Scope, label};
 use crate::stub::parameter::Passing;
 use crate::types::Types;
@@ -111,11 +111,14 @@ impl Stub<'_> {
     /// Returns the documentation: the C++ signature, what the file does not record, and what a launch
     /// requires of the caller. `conditions` are the conditions of a safe launch.
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
-        let name = cpp_name::of(self.kernel);
         let [heading, safety] = self.safety(conditions);
         let signature = match self.kernel.cpp() {
             Some(lines) => doc::cpp(&lines),
-            None => format!("Kernel `{name}`; the file does not tell its C++ signature."),
+            None => {
+                let name = self.kernel.name.as_ref().map(KernelName::qualified);
+                let name = name.unwrap_or_else(|| self.kernel.symbol.clone());
+                format!("Kernel `{name}`; the file does not tell its C++ signature.")
+            }
         };
         doc::paragraphs([
             signature,

@@ -65,6 +65,7 @@ pub mod op {
     pub const CONVERT_U_TO_PTR: u16 = 120;
     pub const PTR_CAST_TO_GENERIC: u16 = 121;
     pub const GENERIC_CAST_TO_PTR: u16 = 122;
+    pub const GENERIC_CAST_TO_PTR_EXPLICIT: u16 = 123;
     pub const BITCAST: u16 = 124;
     pub const SELECT: u16 = 169;
     pub const PHI: u16 = 245;
