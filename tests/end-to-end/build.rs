@@ -32,7 +32,14 @@ fn main() {
             .compile(name);
     }
     // Programs as SYCL's users write them.
-    for name in ["captures", "functions", "ranges"] {
+    for name in [
+        "captures",
+        "functions",
+        "names",
+        "ranges",
+        "spaces",
+        "tensor",
+    ] {
         let build = Build::new()
             .source(format!("tests/kernels/{name}.cpp"))
             .flag("-std=c++20");

@@ -13,6 +13,7 @@ mod contracts;
 mod functions;
 mod images;
 mod kernels;
+mod names;
 mod programs;
 mod ranges;
 mod replaced;
