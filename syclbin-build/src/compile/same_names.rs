@@ -6,7 +6,6 @@ use std::path::{Component, Path, PathBuf};
 
 use syclbin::__private::{mangled, rename_kernels, with_source};
 use syclbin::AbstractModule;
-use syclbin::property::{Value, set};
 use syclbin::signature::KernelName;
 
 use crate::compiler::output::{Compiled, exports};
@@ -53,10 +52,7 @@ fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
     );
     for module in modules {
         if module.kernel_names().any(|name| name == symbol) {
-            let reason = Value::from(reason.as_str());
-            module
-                .metadata
-                .insert(set::LEFT_OUT, symbol.to_owned(), reason);
+            syclbin::__private::leave_out(module, symbol, &reason);
         }
     }
 }
@@ -187,9 +183,14 @@ mod tests {
         });
         resolve(&mut both, &["a.cpp", "b.cpp"].map(Path::new));
         let left_out = both.iter().flat_map(|one| {
-            let set = one.modules[0].metadata.set(set::LEFT_OUT).into_iter();
-            let each = set.flat_map(|set| set.iter());
-            each.map(|(symbol, reason)| format!("{symbol}: {}", reason.as_str().unwrap()))
+            let mut file = syclbin::Syclbin::new(syclbin::State::Object);
+            file.modules.push(one.modules[0].clone());
+            let kernels = syclbin::signature::kernels(&file).unwrap().kernels;
+            let reasons = kernels.into_iter().filter_map(|kernel| {
+                let reason = kernel.parameters.err()?;
+                Some(format!("{}: {reason}", kernel.symbol))
+            });
+            reasons.filter(|reason| reason.contains("native code"))
         });
         let left_out = left_out.collect();
         (both.iter().flat_map(kernels_of).collect(), left_out)

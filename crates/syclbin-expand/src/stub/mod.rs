@@ -80,7 +80,7 @@ impl Stub<'_> {
             None => quote!(pub),
         };
         let mut launch = quote! {
-            ::syclbin_rt::Launch::new(&self.#ident, &[#(#labels),*], [#(#values),*])
+            ::syclbin_rt::Launch::new(self.#ident.get(), &[#(#labels),*], [#(#values),*])
         };
         let mut range = TokenStream::new();
         if let Some(size) = &self.kernel.required_local_size {

@@ -72,7 +72,7 @@ impl Passing {
                 let element = types.pointee(element, depth);
                 given(
                     quote!(#rt::LocalMemory<#element>),
-                    quote!(#rt::Arg::from(#name)),
+                    quote!(<#rt::Arg<'_> as ::core::convert::From<_>>::from(#name)),
                 )
             }
             Type::LocalAccessor {
@@ -144,6 +144,7 @@ impl Passing {
             }
             Type::Sampler => borrowed(quote!(&'a #rt::Sampler), quote!(#rt::Arg::sampler(#name))),
             Type::KernelHandler => hidden(quote!(#rt::Arg::kernel_handler())),
+            Type::Unused => hidden(quote!(#rt::Arg::scalar(0u8))),
         }
     }
 }

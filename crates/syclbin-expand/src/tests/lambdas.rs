@@ -222,7 +222,7 @@ fn documentation_shows_function_line_and_captures() {
         &["data"],
     );
     lambda.location = Some("scale.cpp:7".into());
-    lambda.declaration = Declaration::parse("void scale(double *data)");
+    lambda.declaration = Some(test_files::declaration("void scale(double *data)"));
     let code = expanded(vec![lambda]);
     for line in [
         "/// // in scale(sycl::queue &, double *), scale.cpp:7",

@@ -25,6 +25,7 @@ mod limits;
 mod structs;
 mod stubs;
 mod subobjects;
+mod variables;
 
 /// Returns the generated code for these kernels, formatted. Panics if it is not Rust.
 fn expanded(kernels: Vec<KernelSignature>) -> String {
@@ -37,6 +38,7 @@ fn file_of(kernels: Vec<KernelSignature>) -> File {
     File {
         path: Some(quote!("a.syclbin")),
         name: "a.syclbin".into(),
+        size: 0,
         signatures,
         aspects: std::collections::BTreeMap::new(),
     }
@@ -91,7 +93,15 @@ fn heads(code: &str) -> Vec<String> {
         .skip(1)
         .filter_map(|rest| rest.split_once(" -> ").map(|(head, _)| head))
         .filter(|head| {
-            let own = ["best_device(", "load(", "new(", "builder(", "link("];
+            let own = [
+                "best_device(",
+                "build(",
+                "build_kernels<",
+                "builder(",
+                "link(",
+                "load(",
+                "new(",
+            ];
             !own.iter().any(|own| head.starts_with(own))
         })
         .map(|head| head.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -112,6 +122,15 @@ fn assert_heads(kernels: Vec<KernelSignature>, expected: &[&str]) {
 fn every_testfile_expands_to_rust() {
     for (_, bytes) in test_files::reference() {
         formatted(&File::parse(quote!("a"), "a".into(), &bytes).unwrap());
+    }
+}
+
+#[test]
+fn size_of_the_file_is_checked() {
+    for (_, bytes) in test_files::reference() {
+        let file = File::parse(quote!("a"), "a".into(), &bytes).unwrap();
+        let expected = format!("const BYTES: &[u8; {}]", bytes.len());
+        assert!(formatted(&file).contains(&expected), "{expected}");
     }
 }
 
@@ -305,8 +324,8 @@ fn a_recorded_declaration_tells_unsigned_from_signed() {
     let mut module = AbstractModule::default();
     module.add_kernel_name(symbol);
     let text = "void saxpy(float a, const float *x, float *y, unsigned int n)";
-    let declaration = Declaration::parse(text).unwrap();
-    syclbin::__private::record(&mut module, [(&symbol.to_owned(), &declaration)]);
+    let declared = test_files::Declared::default().kernel(symbol, text);
+    declared.record(&mut module);
     let code = expanded(of_module(module));
     let expected = "saxpy<'a>(&'a self, a: f32, x: &'a ::syclbin_rt::DeviceSlice<f32>, \
         y: &'a mut ::syclbin_rt::DeviceSlice<f32>, n: u32)";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Command buffers: commands that are recorded once and queued together, as a graph of CUDA.
+//! CUDA graphs: commands that are recorded once and enqueued by one driver call.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,8 +23,8 @@ use crate::launch::range::Grid;
 /// The driver function that enqueues a graph.
 const LAUNCH: &str = "cuGraphLaunch";
 
-/// An owned graph, each of whose commands comes after the one before.
-pub(crate) struct CommandBuffer {
+/// An owned graph, in which each command depends on the one before.
+pub(crate) struct Graph {
     queue: Arc<Queue>,
     graph: CUgraph,
     /// What can be queued, once the recording has ended: by one thread at a time.
@@ -34,14 +34,17 @@ pub(crate) struct CommandBuffer {
 
 // SAFETY: graphs may be used from every thread, by one at a time (CUDA driver API, "Graph object thread
 // safety"). Recording takes `&mut self`, and what can be queued is behind a lock.
-unsafe impl Send for CommandBuffer {}
+unsafe impl Send for Graph {}
 // SAFETY: as for Send.
-unsafe impl Sync for CommandBuffer {}
+unsafe impl Sync for Graph {}
 
-impl CommandBuffer {
-    /// Creates an empty command buffer for `queue`; `None` where the driver is older than CUDA 12.
+impl Graph {
+    /// Creates an empty graph for `queue`; `None` if the driver is older than CUDA 12.
     pub(crate) fn new(queue: &Arc<Queue>) -> Result<Option<Self>, Failure> {
-        if queue.is_faster_one_by_one() {
+        let functions = queue.context().device().functions;
+        if functions.cuGraphInstantiateWithFlags.is_none()
+            || functions.cuGraphAddKernelNode_v2.is_none()
+        {
             return Ok(None);
         }
         let functions = queue.context().enter()?;
@@ -61,7 +64,7 @@ impl CommandBuffer {
     ///
     /// # Safety
     ///
-    /// As of [`KernelObject::enqueue`], for every time that the buffer is queued.
+    /// The duties of [`KernelObject::enqueue`], each time the graph is enqueued.
     pub(crate) unsafe fn add_kernel(
         &mut self,
         kernel: &KernelObject,
@@ -106,7 +109,7 @@ impl CommandBuffer {
         &mut self,
         from: &Region<[()]>,
         to: &Region<[()]>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<(), Failure> {
         let (from_offset, to_offset, size) = (from.offset, to.offset, from.bytes());
         let (from, to) = (memory_of(COPY, from)?, memory_of(COPY, to)?);
         self.queue.inside(COPY, from, from_offset, size)?;
@@ -157,8 +160,7 @@ impl CommandBuffer {
                     (add.pass())(added, graph, after, count, &raw const node, context)
                 })
             },
-        )?;
-        Ok(true)
+        )
     }
 
     /// Records that a region is filled with `pattern`, as [`Queue::start_fill`].
@@ -166,7 +168,7 @@ impl CommandBuffer {
         &mut self,
         region: &Region<[()]>,
         pattern: &[u8],
-    ) -> Result<bool, Failure> {
+    ) -> Result<(), Failure> {
         let (memory, offset, size) = (memory_of(FILL, region)?, region.offset, region.bytes());
         self.queue.inside(FILL, memory, offset, size)?;
         let steps = fill::steps(memory.pointer + offset as u64, size, pattern);
@@ -202,7 +204,7 @@ impl CommandBuffer {
                 },
             )?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Records a command that comes after the last one.
@@ -273,7 +275,7 @@ impl CommandBuffer {
     }
 }
 
-impl Drop for CommandBuffer {
+impl Drop for Graph {
     fn drop(&mut self) {
         // The objects that it uses may be dropped next. So it is not freed if the wait fails.
         if self.queue.finish().is_ok()

@@ -79,7 +79,7 @@ const PATTERNS: &[(&str, &str)] = &[
 ];
 
 /// Returns each opcode with its pattern.
-pub(super) fn rows() -> impl Iterator<Item = (u16, &'static str)> {
+pub(crate) fn rows() -> impl Iterator<Item = (u16, &'static str)> {
     PATTERNS.iter().flat_map(|(pattern, opcodes)| {
         opcodes.split(' ').flat_map(move |range| {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -96,32 +96,32 @@ const MEMORY_LITERALS: u32 = 0x2;
 const MEMORY_IDS: [u32; 4] = [0x8, 0x10, 0x1_0000, 0x2_0000];
 
 /// The patterns by opcode.
-pub(super) struct Grammar(BTreeMap<u16, &'static str>);
+pub(crate) struct Grammar(BTreeMap<u16, &'static str>);
 
 /// The ids of an instruction: places among its operands.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Ids {
-    pub(super) ty: Option<usize>,
-    pub(super) result: Option<usize>,
+pub(crate) struct Ids {
+    pub(crate) ty: Option<usize>,
+    pub(crate) result: Option<usize>,
     /// All others.
-    pub(super) uses: Vec<usize>,
+    pub(crate) uses: Vec<usize>,
 }
 
 /// Why the ids of an instruction are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(crate) enum Unknown {
     Opcode,
     Operands,
 }
 
 impl Grammar {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(rows().collect())
     }
 
     /// Returns the ids of an instruction. `has_wide_cases` says of a selector whether the cases of its switch
     /// have two words.
-    pub(super) fn ids(
+    pub(crate) fn ids(
         &self,
         instruction: &Instruction<'_>,
         has_wide_cases: impl Fn(u32) -> bool,
@@ -249,7 +249,7 @@ impl Reader<'_> {
 }
 
 /// Returns whether equal instructions are one: types, constants and what they are made of.
-pub(super) fn is_merged(opcode: u16) -> bool {
+pub(crate) fn is_merged(opcode: u16) -> bool {
     const TYPE_COOPERATIVE_MATRIX: u16 = 4456;
     const TYPE_UNTYPED_POINTER: u16 = 4417;
     const CONSTANT_FUNCTION_POINTER: u16 = 5600;

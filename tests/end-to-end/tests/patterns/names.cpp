@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Kernels that only template arguments distinguish, and structs without a name.
 #include <sycl/sycl.hpp>
 #include <type_traits>
 typedef struct { int first; float second; } S;

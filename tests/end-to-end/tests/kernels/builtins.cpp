@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Kernels that call what is inlined in code for NVIDIA's GPUs: mathematics, functions with small and
-// large arguments, atomics, barriers. inlined.rs runs them with the calls and without.
+// Kernels that call functions: mathematics, functions with small and large arguments, atomics, barriers.
 #include <sycl/sycl.hpp>
 
 namespace syclx = sycl::ext::oneapi::experimental;

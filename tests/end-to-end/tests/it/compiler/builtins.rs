@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Code for NVIDIA's GPUs does the same with its calls inlined as with the calls. Kernels that are compiled
-//! both ways, and run by the simulated driver, give the same result. Where Rust can compute it too, it agrees.
+//! PTX calls SYCL's built-in functions. Kernels that call them, run by the simulated driver, compute what Rust does.
 #![allow(unsafe_code, reason = "it calls functions of a C library")]
 
 #[allow(dead_code, reason = "the tests of simulated-cuda use the rest")]
@@ -27,20 +26,15 @@ struct Compiled {
 }
 
 impl Compiled {
-    fn new(option: &str) -> Self {
-        Self::with_variable(option, "")
-    }
-
-    /// The same with `SYCLBIN_PTX_INLINE`.
-    fn with_variable(option: &str, inline: &str) -> Self {
+    fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/inlined.cpp");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/builtins.cpp");
         let mut command = Command::new(program());
         command
-            .args(["-fsyclbin=object", "-O3", option, "-o", "k.syclbin"])
+            .args(["-fsyclbin=object", "-O3", "--compile-ptx=sm_80"])
+            .args(["-o", "k.syclbin"])
             .arg(source)
-            .current_dir(folder.path())
-            .env("SYCLBIN_PTX_INLINE", inline);
+            .current_dir(folder.path());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
         let bytes = std::fs::read(folder.path().join("k.syclbin")).unwrap();
@@ -83,16 +77,6 @@ impl Compiled {
     }
 }
 
-/// With calls inlined and with the calls; `None` where it cannot be compiled.
-fn both() -> Option<[Compiled; 2]> {
-    if !is_installed() {
-        return None;
-    }
-    context();
-    let options = ["--compile-ptx=sm_80", "--compile-ptx=sm_80,uninlined"];
-    Some(options.map(Compiled::new))
-}
-
 /// Whether code for NVIDIA's GPUs can be compiled here.
 fn is_installed() -> bool {
     let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
@@ -114,44 +98,27 @@ fn numbers() -> Vec<i32> {
 }
 
 #[test]
-fn kernels_compute_the_same_with_inlined_calls() {
-    let Some([inlined, called]) = both() else {
-        return;
-    };
-    assert_eq!(inlined.calls(), 0);
-    assert!(called.calls() > 50, "{}", called.calls());
-    mathematics(&inlined, &called);
-    functions(&inlined, &called);
-    tables(&inlined, &called);
-    atomics(&inlined, &called);
-    positions(&inlined, &called);
-}
-
-#[test]
-fn variable_leaves_calls_in() {
+fn built_in_functions_compute_what_rust_does() {
     if !is_installed() {
         return;
     }
-    let target = "-fsycl-targets=nvidia_gpu_sm_80";
-    let [on, off] = ["on", "off"].map(|value| Compiled::with_variable(target, value));
-    assert_eq!(on.calls(), 0);
-    assert!(off.calls() > 50, "{}", off.calls());
+    context();
+    let compiled = Compiled::new();
+    assert!(compiled.calls() > 50, "{}", compiled.calls());
+    mathematics(&compiled);
+    functions(&compiled);
+    tables(&compiled);
+    atomics(&compiled);
+    positions(&compiled);
 }
 
-fn mathematics(inlined: &Compiled, called: &Compiled) {
+fn mathematics(compiled: &Compiled) {
     let input: Vec<f32> = numbers().iter().map(|n| *n as f32 * 0.75).collect();
-    let found = [inlined, called].map(|compiled| {
-        let (from, to) = (upload(&input), upload(&[0f32; COUNT]));
-        let arguments = [&from.to_ne_bytes()[..], &to.to_ne_bytes()];
-        compiled.run_line("mathematics", &arguments);
-        download::<f32>(to, COUNT)
-            .into_iter()
-            .map(f32::to_bits)
-            .collect::<Vec<_>>()
-    });
-    assert_eq!(found[0], found[1]);
-    for (bits, x) in found[0].iter().zip(&input) {
-        let (found, expected) = (f32::from_bits(*bits), sum(*x));
+    let (from, to) = (upload(&input), upload(&[0f32; COUNT]));
+    let arguments = [&from.to_ne_bytes()[..], &to.to_ne_bytes()];
+    compiled.run_line("mathematics", &arguments);
+    for (found, x) in download::<f32>(to, COUNT).into_iter().zip(&input) {
+        let expected = sum(*x);
         assert!(
             (found - expected).abs() < 1e-3 * expected.abs().max(1.0),
             "{found} {expected}"
@@ -170,21 +137,19 @@ fn sum(mut x: f32) -> f32 {
     sum
 }
 
-fn functions(inlined: &Compiled, called: &Compiled) {
+fn functions(compiled: &Compiled) {
     let input = numbers();
     // double first = 3; short second = 300; signed char third = -7
     let mut pair = [0u8; 16];
     pair[..8].copy_from_slice(&3f64.to_ne_bytes());
     pair[8..10].copy_from_slice(&300i16.to_ne_bytes());
     pair[10..11].copy_from_slice(&(-7i8).to_ne_bytes());
-    for compiled in [inlined, called] {
-        let (from, to) = (upload(&input), upload(&[0i64; 3 * COUNT]));
-        let arguments = [&pair[..], &from.to_ne_bytes(), &to.to_ne_bytes()];
-        compiled.run_line("functions", &arguments);
-        let found = download::<i64>(to, 3 * COUNT);
-        for (found, n) in found.chunks(3).zip(&input) {
-            assert_eq!(found, computed(*n));
-        }
+    let (from, to) = (upload(&input), upload(&[0i64; 3 * COUNT]));
+    let arguments = [&pair[..], &from.to_ne_bytes(), &to.to_ne_bytes()];
+    compiled.run_line("functions", &arguments);
+    let found = download::<i64>(to, 3 * COUNT);
+    for (found, n) in found.chunks(3).zip(&input) {
+        assert_eq!(found, computed(*n));
     }
 }
 
@@ -223,22 +188,20 @@ fn computed(n: i32) -> [i64; 3] {
     [number, i64::from(second), i64::from(third)]
 }
 
-fn tables(inlined: &Compiled, called: &Compiled) {
+fn tables(compiled: &Compiled) {
     let (input, table) = (numbers(), [3, 1, 4, 1, 5, 9, 2, 6]);
     let table_bytes: Vec<u8> = table.iter().copied().flat_map(i32::to_ne_bytes).collect();
-    for compiled in [inlined, called] {
-        let (from, to) = (upload(&input), upload(&[0i32; COUNT]));
-        let arguments = [&table_bytes[..], &from.to_ne_bytes(), &to.to_ne_bytes()];
-        compiled.run_line("tables", &arguments);
-        for (found, n) in download::<i32>(to, COUNT).into_iter().zip(&input) {
-            let chosen = |index: i32| table[usize::try_from(index & 7).unwrap()];
-            let add = |sum: i32, step: i32| sum.wrapping_mul(3).wrapping_add(chosen(n + step));
-            assert_eq!(found, (0..8).fold(0, add));
-        }
+    let (from, to) = (upload(&input), upload(&[0i32; COUNT]));
+    let arguments = [&table_bytes[..], &from.to_ne_bytes(), &to.to_ne_bytes()];
+    compiled.run_line("tables", &arguments);
+    for (found, n) in download::<i32>(to, COUNT).into_iter().zip(&input) {
+        let chosen = |index: i32| table[usize::try_from(index & 7).unwrap()];
+        let add = |sum: i32, step: i32| sum.wrapping_mul(3).wrapping_add(chosen(n + step));
+        assert_eq!(found, (0..8).fold(0, add));
     }
 }
 
-fn atomics(inlined: &Compiled, called: &Compiled) {
+fn atomics(compiled: &Compiled) {
     let input: Vec<u32> = numbers().iter().map(|n| n.unsigned_abs()).collect();
     let mut expected = [0u32; 16];
     for value in &input {
@@ -246,29 +209,25 @@ fn atomics(inlined: &Compiled, called: &Compiled) {
     }
     let product = |product: i32, n: &u32| product.wrapping_mul((n | 1).cast_signed());
     let product = input.iter().fold(1, product);
-    for compiled in [inlined, called] {
-        let [from, bins] = [upload(&input), upload(&[0u32; 16])];
-        let [total, extremes] = [upload(&[0u32]), upload(&[i32::MIN, i32::MAX, 1])];
-        let all = [from, bins, total, extremes].map(u64::to_ne_bytes);
-        let arguments = all.each_ref().map(|bytes| &bytes[..]);
-        compiled.run_line("atomics", &arguments);
-        assert_eq!(download::<u32>(bins, 16), expected);
-        assert_eq!(download::<u32>(total, 1), [input.iter().sum::<u32>()]);
-        let most = input.iter().max().unwrap().cast_signed();
-        let least = input.iter().min().unwrap().cast_signed();
-        assert_eq!(download::<i32>(extremes, 3), [most, least, product]);
-    }
+    let [from, bins] = [upload(&input), upload(&[0u32; 16])];
+    let [total, extremes] = [upload(&[0u32]), upload(&[i32::MIN, i32::MAX, 1])];
+    let all = [from, bins, total, extremes].map(u64::to_ne_bytes);
+    let arguments = all.each_ref().map(|bytes| &bytes[..]);
+    compiled.run_line("atomics", &arguments);
+    assert_eq!(download::<u32>(bins, 16), expected);
+    assert_eq!(download::<u32>(total, 1), [input.iter().sum::<u32>()]);
+    let most = input.iter().max().unwrap().cast_signed();
+    let least = input.iter().min().unwrap().cast_signed();
+    assert_eq!(download::<i32>(extremes, 3), [most, least, product]);
 }
 
-fn positions(inlined: &Compiled, called: &Compiled) {
-    for compiled in [inlined, called] {
-        let to = upload(&[0i32; 128]);
-        // SYCL's last dimension is the fastest, and so x: 2 by 2 work-groups of 4 by 8.
-        compiled.run("positions", [[2, 2, 1], [8, 4, 1]], &[&to.to_ne_bytes()]);
-        for (place, found) in (0..).zip(download::<i32>(to, 128)) {
-            let [row, column] = [place / 16, place % 16];
-            let of = |at: i32, size: i32| at * 10 + at % size + at / size * size + 2;
-            assert_eq!(found, of(row, 4) * 100 + of(column, 8), "{row} {column}");
-        }
+fn positions(compiled: &Compiled) {
+    let to = upload(&[0i32; 128]);
+    // SYCL's last dimension is the fastest, and so x: 2 by 2 work-groups of 4 by 8.
+    compiled.run("positions", [[2, 2, 1], [8, 4, 1]], &[&to.to_ne_bytes()]);
+    for (place, found) in (0..).zip(download::<i32>(to, 128)) {
+        let [row, column] = [place / 16, place % 16];
+        let of = |at: i32, size: i32| at * 10 + at % size + at / size * size + 2;
+        assert_eq!(found, of(row, 4) * 100 + of(column, 8), "{row} {column}");
     }
 }
