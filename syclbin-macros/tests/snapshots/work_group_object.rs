@@ -31,6 +31,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[64],
             aspects: &[],
         },
@@ -46,6 +47,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[2, 4, 8],
             aspects: &[],
         },
@@ -67,6 +69,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
@@ -173,7 +176,7 @@ pub mod kernels {
             &'a self,
             arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
             arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::GlobalRange<1>> {
+        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::Range<1>> {
             ::syclbin_rt::Launch::new(
                     &self.block_sum,
                     &["arg0", "arg1", "arg2"],
@@ -200,7 +203,7 @@ pub mod kernels {
         pub fn coords<'a>(
             &'a self,
             arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::GlobalRange<3>> {
+        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::Range<3>> {
             ::syclbin_rt::Launch::new(
                     &self.coords,
                     &["arg0"],

@@ -15,13 +15,14 @@ use syclbin::signature::{KernelSignature, StructId};
 
 use crate::file::File;
 use crate::input::Input;
+use crate::input::items::KernelItem;
 use crate::names;
 use crate::names::cpp_name;
 use crate::names::default_names::{DefaultName, default_names};
 use crate::plan::namespace::Namespace;
-use crate::plan::requests::{Request, requests, selected};
+use crate::plan::requests::{requests, selected};
 use crate::stub::left_out::LeftOut;
-use crate::stub::{PlannedContract, Stub, parameter};
+use crate::stub::{Stub, parameter};
 use crate::types::Types;
 use crate::variables::globals::PlannedGlobal;
 
@@ -57,7 +58,7 @@ const OWN_METHODS: [&str; 6] = [
 ];
 
 impl<'f> Plan<'f> {
-    pub(crate) fn new(input: &Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
+    pub(crate) fn new(input: &'f Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
         let kernels = &file.signatures.kernels;
         let requests = requests(input, file, errors);
         let selected = selected(input, file, errors);
@@ -77,10 +78,10 @@ impl<'f> Plan<'f> {
             .into_iter()
             .zip(cpp_name::unique(kernels));
         let kernels = kernels.iter().zip(requests).zip(names).enumerate();
-        for (_, ((kernel, request), (name, called))) in
+        for (_, ((kernel, item), (name, called))) in
             kernels.filter(|(index, _)| selected.contains(index))
         {
-            plan.add(kernel, request, name, called, &mut context);
+            plan.add(kernel, item, name, called, &mut context);
         }
         plan.add_globals(file, &mut context.taken);
         plan.refuse_unsafe_globals(file, errors);
@@ -92,7 +93,7 @@ impl<'f> Plan<'f> {
     fn add(
         &mut self,
         kernel: &'f KernelSignature,
-        request: Request<'_>,
+        item: Option<&'f KernelItem>,
         name: Option<DefaultName>,
         called: String,
         context: &mut Context<'_>,
@@ -106,7 +107,7 @@ impl<'f> Plan<'f> {
             Some(name) => (name.path, Some(name.name)),
             None => (Vec::new(), None),
         };
-        let rename = request.item.and_then(|item| item.rename.clone());
+        let rename = item.and_then(|item| item.rename.clone());
         let ident = match rename {
             Some(ident) => Ok(ident),
             None => identifier(&path, name.as_deref()),
@@ -129,7 +130,7 @@ impl<'f> Plan<'f> {
                 .enumerate()
                 .find_map(parameter::unsupported),
         };
-        if let (Some(reason), Some(item)) = (&reason, request.item) {
+        if let (Some(reason), Some(item)) = (&reason, item) {
             errors.push(
                 item.cpp
                     .error(format!("this kernel has no function: {reason}")),
@@ -145,12 +146,12 @@ impl<'f> Plan<'f> {
             }
         }
         // Users do not call the runtime's own kernels, so several may have one name.
-        if reason.is_some() && request.item.is_none() && cpp_name::is_of_runtime(kernel) {
+        if reason.is_some() && item.is_none() && cpp_name::is_of_runtime(kernel) {
             return;
         }
         let Ok(mut ident) = ident else { return };
         if OWN_METHODS.contains(&ident.to_string().as_str()) {
-            if request.item.is_some_and(|item| item.rename.is_some()) {
+            if item.is_some_and(|item| item.rename.is_some()) {
                 let message =
                     format!("the generated module has a function `{ident}`; write another name");
                 errors.push(syn::Error::new(ident.span(), message));
@@ -170,7 +171,7 @@ impl<'f> Plan<'f> {
                 .kernels
                 .iter()
                 .filter_map(|item| item.rename.as_ref());
-            let chosen = request.item.and_then(|item| item.rename.as_ref());
+            let chosen = item.and_then(|item| item.rename.as_ref());
             let chosen = chosen.or_else(|| renames.into_iter().find(|name| **name == ident));
             let span = chosen.map_or_else(|| input.file.span(), Ident::span);
             self.reasons.insert(&kernel.symbol, message.clone());
@@ -183,13 +184,7 @@ impl<'f> Plan<'f> {
                 ident,
                 kernel,
                 parameters,
-                visibility: request.item.and_then(|item| item.visibility.clone()),
-                contract: request.item.zip(request.contract).map(|(item, contract)| {
-                    PlannedContract {
-                        contract,
-                        item: item.cpp.clone(),
-                    }
-                }),
+                item,
             }),
             (reason, _) => {
                 let scope = self.root.at(&path);
@@ -212,7 +207,7 @@ impl<'f> Plan<'f> {
         let called = called.unwrap_or_else(|| global.id.clone());
         let mut safe = Vec::new();
         self.root
-            .each_stub(&mut |stub| safe.extend(stub.contract.as_ref().map(|c| &c.item)));
+            .each_stub(&mut |stub| safe.extend(stub.contract().map(|(item, _)| &item.cpp)));
         errors.extend(safe.into_iter().map(|item| {
             item.error(format!(
                 "no kernel of this file can be safe: device global `{called}` holds device pointers, \
