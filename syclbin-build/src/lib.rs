@@ -154,7 +154,7 @@
 //!   `__has_embed` asked for: they still do not exist;
 //! - the arguments, with paths as you gave them. Two checkouts share results, unless an argument is an
 //!   absolute path or begins with `-g`;
-//! - the variables that compilers read (`CPATH`, `SYCLBIN_PTX_INLINE` and others);
+//! - the variables that compilers read (`CPATH` and others);
 //! - the compiler: its path, its version, the size and times of its files and of the `.cfg` files beside it, and
 //!   the versions of GCC on the machine;
 //! - the version and code of this crate.
@@ -213,6 +213,7 @@ mod request;
 #[doc(hidden)]
 pub mod search;
 mod watch;
+mod words;
 
 pub use build::Build;
 #[doc(hidden)]

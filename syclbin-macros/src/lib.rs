@@ -175,7 +175,7 @@ use proc_macro::TokenStream;
 /// The macro reports all mistakes at once, each at its token: a missing or damaged file, names that the file
 /// does not have, and the mistakes described above. A kernel with an unsupported parameter is left out. The
 /// documentation of the module says which kernel and why. A call of the kernel is a compile error with the
-/// same reason.
+/// same reason. A crate with `#![no_implicit_prelude]` has to `skip` the kernel.
 #[proc_macro]
 pub fn include_syclbin(input: TokenStream) -> TokenStream {
     syclbin_expand::include(input.into()).into()

@@ -261,6 +261,7 @@ pub mod __private {
     pub use crate::contract::{Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number};
     pub use crate::load::ahead_of_time::{build_native, native_cpu};
     pub use crate::memory::padding::size_of_field;
+    pub use crate::module::stub_kernel::StubKernel;
     pub use include_bytes_aligned::include_bytes_aligned;
     pub use std::path::Path;
 }

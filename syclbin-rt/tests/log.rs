@@ -82,5 +82,13 @@ fn only_choices_and_compiles_are_logged() -> Result<()> {
     assert_eq!(queue.download(&data)?, [10; 16]);
     assert_eq!(told(), []);
     drop(module);
+
+    // An error searches no drivers.
+    let unresolved = common::testfile("import_side.object.syclbin");
+    let error = common::load(&queue, &unresolved).unwrap_err();
+    assert!(error.to_string().contains("Device::best_for"), "{error}");
+    for (_, message) in told() {
+        assert!(!message.contains("looked for devices"), "{message}");
+    }
     Ok(())
 }

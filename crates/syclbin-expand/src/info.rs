@@ -55,7 +55,7 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
     let parameters = stub
         .parameters
         .iter()
-        .map(|own| parameter(own, types.next(), layouts));
+        .filter_map(|own| parameter(own, types.next(), layouts));
     let size = kernel.required_local_size.iter().flatten();
     let size = size.map(|size| Literal::u32_unsuffixed(*size));
     let dimensions = match kernel.dimensions.map(Literal::u8_unsuffixed) {
@@ -76,7 +76,11 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
     }
 }
 
-fn parameter(parameter: &Parameter, declared: Option<&str>, layouts: &Layouts) -> TokenStream {
+fn parameter(
+    parameter: &Parameter,
+    declared: Option<&str>,
+    layouts: &Layouts,
+) -> Option<TokenStream> {
     let name = parameter.name.as_deref().unwrap_or_default();
     let value = |element: &Element| (quote!(Value), layouts.size(element));
     let memory = |pointee: &Pointee| match pointee {
@@ -116,6 +120,7 @@ fn parameter(parameter: &Parameter, declared: Option<&str>, layouts: &Layouts) -
         Type::Image { .. } => (quote!(WriteImage), None),
         Type::Sampler => (quote!(Sampler), None),
         Type::KernelHandler => (quote!(KernelHandler), None),
+        Type::Unused => return None,
     };
     let ty = declared.unwrap_or_default();
     let size = match size {
@@ -125,12 +130,12 @@ fn parameter(parameter: &Parameter, declared: Option<&str>, layouts: &Layouts) -
         }
         None => quote!(::core::option::Option::None),
     };
-    quote! {
+    Some(quote! {
         ::syclbin_rt::ParameterInfo {
             name: #name,
             kind: ::syclbin_rt::ParameterKind::#kind,
             ty: #ty,
             size: #size,
         }
-    }
+    })
 }

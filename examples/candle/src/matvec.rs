@@ -14,8 +14,8 @@ syclbin_rt::include_syclbin! {
     // SAFETY: work-items beyond the matrix do nothing, and each of the others writes a sum.
     unsafe extern "SYCL" {
         safe fn multiply where words.len() >= 256 * groups * blocks, scales.len() >= 64 * groups * blocks,
-            x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts, range.dimensions() == 2;
-        safe fn add_up where sums.len() >= 64 * groups * parts, y.len() >= 64 * groups, range.dimensions() == 1;
+            x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
+        safe fn add_up where sums.len() >= 64 * groups * parts, y.len() >= 64 * groups;
     }
 }
 

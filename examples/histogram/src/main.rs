@@ -13,7 +13,7 @@ syclbin_rt::include_syclbin! {
     // SAFETY: the kernel looks at `count` bytes, and a byte is less than 256, so it stays inside of both
     // buffers.
     unsafe extern "SYCL" {
-        safe fn histogram where bytes.len() >= count, bins.len() >= 256, range.dimensions() == 1;
+        safe fn histogram where bytes.len() >= count, bins.len() >= 256;
     }
 }
 

@@ -21,7 +21,7 @@ syclbin_rt::include_syclbin! {
     // SAFETY: work-item i moves particle i, for i < count. The other kernels follow indices in a buffer,
     // which no contract sees: those stay unsafe.
     unsafe extern "SYCL" {
-        safe fn advance where particles.len() >= world.count, range.dimensions() == 1;
+        safe fn advance where particles.len() >= world.count;
     }
 }
 

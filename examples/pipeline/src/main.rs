@@ -13,8 +13,7 @@ syclbin_rt::include_syclbin! {
 
     // SAFETY: each work-item reads one number and writes one.
     unsafe extern "SYCL" {
-        safe fn collatz where numbers.len() >= range.items(), steps.len() >= range.items(),
-            range.dimensions() == 1;
+        safe fn collatz where numbers.len() >= range.items(), steps.len() >= range.items();
     }
 }
 

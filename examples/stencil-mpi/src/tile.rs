@@ -15,11 +15,11 @@ syclbin_rt::include_syclbin! {
     // SAFETY: work-items beyond the tile do nothing, and the others write an element each.
     unsafe extern "SYCL" {
         safe fn edges where rows >= 2, columns >= 2, now.len() >= rows * columns,
-            edges.len() >= 2 * rows + 2 * columns, range.dimensions() == 1;
+            edges.len() >= 2 * rows + 2 * columns;
         safe fn interior where now.len() >= rows * columns, speed.len() >= rows * columns,
-            next.len() >= rows * columns, range.dimensions() == 2;
+            next.len() >= rows * columns;
         safe fn border where rows >= 2, columns >= 2, now.len() >= rows * columns, speed.len() >= rows * columns,
-            halo.len() >= 2 * rows + 2 * columns, next.len() >= rows * columns, range.dimensions() == 1;
+            halo.len() >= 2 * rows + 2 * columns, next.len() >= rows * columns;
     }
 }
 

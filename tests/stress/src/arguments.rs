@@ -77,6 +77,7 @@ impl Made {
             }
             Type::Sampler => return Ok(Self::Sampler),
             Type::KernelHandler => return Ok(Self::Handler),
+            Type::Unused => return Ok(Self::Value(1)),
             Type::Scalar(scalar) => Element::Scalar(*scalar),
             Type::Enum(of) => Element::Enum(of.clone()),
             Type::Vector { of, count } => Element::Vector {

@@ -28,7 +28,7 @@ syclbin_rt::include_syclbin! {
     mod kernels = \"NAME\";
     // SAFETY: work-item i reads x[i] and y[i] and writes y[i], for i < n. Each launch checks the lengths.
     unsafe extern \"SYCL\" {
-        safe fn saxpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
+        safe fn saxpy where x.len() >= n, y.len() >= n;
     }
 }
 
@@ -55,7 +55,7 @@ syclbin_rt::include_syclbin! {
     pub mod NAME = \"NAME\";
     // SAFETY: work-item i reads x[i] and y[i] and writes y[i], for i < n. Each launch checks the lengths.
     unsafe extern \"SYCL\" {
-        safe fn saxpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
+        safe fn saxpy where x.len() >= n, y.len() >= n;
     }
 }
 ";

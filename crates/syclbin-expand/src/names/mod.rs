@@ -102,6 +102,28 @@ pub(crate) fn identifier(name: &str) -> Option<Ident> {
     Some(ident)
 }
 
+/// A longer name ends in a hash of the whole.
+const MAX_LENGTH: usize = 80;
+
+/// Returns `name` as the name of an item: one that is an identifier, and not longer than [`MAX_LENGTH`].
+pub(crate) fn rust(name: &str) -> String {
+    let ascii = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let own = identifier(name).or_else(|| identifier(&words(name)));
+    let text = own.map_or_else(
+        || format!("_{}", name.chars().map(ascii).collect::<String>()),
+        |ident| plain(&ident),
+    );
+    if text.chars().count() <= MAX_LENGTH {
+        return text;
+    }
+    // FNV-1a, which never changes.
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    let start: String = text.chars().take(MAX_LENGTH - 9).collect();
+    format!("{start}_{hash:08x}")
+}
+
 /// The names of one scope.
 #[derive(Default)]
 pub(crate) struct Scope(BTreeSet<String>);

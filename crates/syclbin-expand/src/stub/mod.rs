@@ -6,15 +6,16 @@ pub(crate) mod parameter;
 
 use std::collections::BTreeSet;
 
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
+use quote::quote;
+use syclbin::signature::{Element, KernelName, KernelSignature, Parameter, Pointee, Type};
+
 use crate::contract;
 use crate::doc;
 use crate::input::items::KernelItem;
-use crate::names::{self, Scope, cpp_name, label};
+use crate::names::{self, Scope, label};
 use crate::stub::parameter::Passing;
 use crate::types::Types;
-use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
-use quote::quote;
-use syclbin::signature::{Element, KernelSignature, Parameter, Pointee, Type};
 
 /// A kernel that gets a function.
 pub(crate) struct Stub<'f> {
@@ -144,7 +145,7 @@ impl<'f> Stub<'f> {
             None => quote!(pub),
         };
         let mut launch = quote! {
-            ::syclbin_rt::Launch::new(&self.#ident, &[#(#labels),*], [#(#values),*])
+            ::syclbin_rt::Launch::new(self.#ident.get(), &[#(#labels),*], [#(#values),*])
         };
         let mut range = TokenStream::new();
         if let Some(ty) = self.range(dimensions) {
@@ -177,11 +178,14 @@ impl<'f> Stub<'f> {
     /// Returns the documentation: the C++ signature, what the file does not record, and what a launch
     /// requires of the caller. `conditions` are the conditions of a safe launch.
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
-        let name = cpp_name::of(self.kernel);
         let [heading, safety] = self.safety(conditions);
         let signature = match self.kernel.cpp() {
             Some(lines) => doc::cpp(&lines),
-            None => format!("Kernel `{name}`; the file does not tell its C++ signature."),
+            None => {
+                let name = self.kernel.name.as_ref().map(KernelName::qualified);
+                let name = name.unwrap_or_else(|| self.kernel.symbol.clone());
+                format!("Kernel `{name}`; the file does not tell its C++ signature.")
+            }
         };
         doc::paragraphs([
             signature,

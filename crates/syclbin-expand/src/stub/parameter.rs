@@ -3,7 +3,7 @@
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
-use syclbin::signature::{Access, Parameter, Pointee, Scalar, Type};
+use syclbin::signature::{Access, Scalar, Type};
 
 use crate::types::{Types, array, number, vector};
 
@@ -15,20 +15,6 @@ pub(crate) struct Passing {
     pub(crate) value: TokenStream,
     /// Whether something must live as long as the launch.
     pub(crate) borrows: bool,
-}
-
-/// Returns why a parameter, at its index, has no Rust type.
-pub(crate) fn unsupported((index, parameter): (usize, &Parameter)) -> Option<String> {
-    let what = match &parameter.ty {
-        Type::LocalAccessor {
-            element: Pointee::Void | Pointee::Unknown(_),
-            ..
-        } => "the file does not tell what the local accessor holds",
-        _ => return None,
-    };
-    let name = parameter.name.clone();
-    let name = name.unwrap_or_else(|| index.to_string());
-    Some(format!("parameter {name}: {what}"))
 }
 
 impl Passing {
@@ -99,7 +85,7 @@ impl Passing {
                 let element = types.pointee(element, depth);
                 given(
                     quote!(#rt::LocalMemory<#element>),
-                    quote!(#rt::Arg::from(#name)),
+                    quote!(<#rt::Arg<'_> as ::core::convert::From<_>>::from(#name)),
                 )
             }
             Type::LocalAccessor {
@@ -171,6 +157,7 @@ impl Passing {
             }
             Type::Sampler => borrowed(quote!(&'a #rt::Sampler), quote!(#rt::Arg::sampler(#name))),
             Type::KernelHandler => hidden(quote!(#rt::Arg::kernel_handler())),
+            Type::Unused => hidden(quote!(#rt::Arg::scalar(0u8))),
         }
     }
 }

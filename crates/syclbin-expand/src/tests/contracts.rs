@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contracts: what the generated closure reads, and which contracts are errors.
 
-use syclbin::__private::Definition;
-
 use super::*;
 
 /// Returns a file with these kernels and structs, as a build script records them.
 pub(super) fn recorded(functions: &[&str], layouts: &[&str]) -> File {
     let mut module = AbstractModule::default();
-    let definitions = layouts.iter().map(|text| Definition::parse(text));
-    let definitions: Vec<Definition> = definitions.map(Option::unwrap).collect();
-    syclbin::__private::record_layouts(&mut module, &definitions);
-    let declarations = functions
-        .iter()
-        .map(|text| Declaration::parse(text).unwrap());
-    let declarations = declarations.map(|d| (format!("__sycl_kernel_{}", d.name), d));
-    let declarations: Vec<(String, Declaration)> = declarations.collect();
-    for (symbol, declaration) in &declarations {
-        module.add_kernel_name(symbol);
-        syclbin::__private::record(&mut module, [(symbol, declaration)]);
+    let mut declared = test_files::Declared::default().types(layouts);
+    for text in functions {
+        let symbol = format!("__sycl_kernel_{}", test_files::declaration(text).name);
+        module.add_kernel_name(symbol.clone());
+        declared = declared.kernel(&symbol, text);
     }
+    declared.record(&mut module);
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);
     let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();

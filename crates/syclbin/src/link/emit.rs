@@ -6,12 +6,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::functions::Adapter;
-use super::grammar::{Grammar, Ids, is_merged};
 use super::input::{Annotation, Definition, Input};
 use super::symbols::{self, Key};
 use super::{LinkError, STORAGE_INPUT, memory_model, too_large};
 use crate::portable::put;
 use crate::signature::spirv::words::{DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_IMPORT, op, string};
+use crate::spirv::grammar::{Grammar, Ids, is_merged};
 
 /// The result may not have more words than this times those of the modules.
 const MOST_GROWTH: usize = 64;

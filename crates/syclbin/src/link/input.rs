@@ -6,7 +6,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::grammar::{Grammar, Ids, Unknown};
 use super::{LinkError, Object, too_large};
 use crate::portable::{Version, is_debug_info};
 use crate::signature::spirv::parse::DECORATION_BUILT_IN;
@@ -14,13 +13,7 @@ use crate::signature::spirv::words::{
     self, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, HEADER_WORDS, Instruction,
     LINKAGE_IMPORT, op, string,
 };
-
-pub(super) const DECORATE_ID: u16 = 332;
-const GROUP_DECORATE: u16 = 74;
-const GROUP_MEMBER_DECORATE: u16 = 75;
-const DECORATE_STRING: u16 = 5632;
-const MEMBER_DECORATE_STRING: u16 = 5633;
-const MEMBER_NAME: u16 = 6;
+use crate::spirv::grammar::{Grammar, Ids, Unknown};
 
 /// Groups of decorations may not make a module larger than this times its size.
 const MOST_EXPANSION: usize = 64;
@@ -137,10 +130,9 @@ impl<'w> Input<'w> {
 
     /// Returns whether an instruction only describes the source.
     pub(super) fn is_descriptive(&self, instruction: &Instruction<'_>) -> bool {
-        const EXT_INST_WITH_FORWARD_REFS: u16 = 4433;
         matches!(
             instruction.opcode,
-            op::EXT_INST | EXT_INST_WITH_FORWARD_REFS
+            op::EXT_INST | op::EXT_INST_WITH_FORWARD_REFS
         ) && (instruction.operands.get(2)).is_some_and(|set| self.descriptive.contains(set))
     }
 
@@ -213,12 +205,12 @@ impl<'w> Input<'w> {
             };
             match instruction.opcode {
                 op::FUNCTION => break,
-                op::NAME | MEMBER_NAME => self.names.entry(*target).or_default().push(place),
+                op::NAME | op::MEMBER_NAME => self.names.entry(*target).or_default().push(place),
                 op::DECORATE
                 | op::MEMBER_DECORATE
-                | DECORATE_ID
-                | DECORATE_STRING
-                | MEMBER_DECORATE_STRING => {
+                | op::DECORATE_ID
+                | op::DECORATE_STRING
+                | op::MEMBER_DECORATE_STRING => {
                     self.decorate(
                         *target,
                         Annotation {
@@ -227,13 +219,13 @@ impl<'w> Input<'w> {
                         },
                     );
                 }
-                GROUP_DECORATE | GROUP_MEMBER_DECORATE => {
+                op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
                     let group = self.decorations.get(target).cloned().unwrap_or_default();
                     let words = |a: &Annotation| {
                         self.instructions.get(a.at).map_or(0, |i| i.operands.len())
                     };
                     let words: usize = group.iter().map(words).sum();
-                    let stride = if instruction.opcode == GROUP_DECORATE {
+                    let stride = if instruction.opcode == op::GROUP_DECORATE {
                         1
                     } else {
                         2

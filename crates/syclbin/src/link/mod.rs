@@ -8,7 +8,6 @@
 mod emit;
 mod error;
 mod functions;
-mod grammar;
 mod input;
 mod modules;
 mod symbols;
@@ -24,12 +23,10 @@ pub use modules::{Obstacle, Unlinked, link_modules, linked_metadata};
 use crate::portable::{Version, put};
 use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL};
 use crate::signature::spirv::words::{self, LINKAGE_IMPORT, op, string};
+use crate::spirv::grammar::Grammar;
 use emit::Linker;
-use grammar::Grammar;
 use input::{Definition, Input};
 
-/// `OpExecutionModeId`.
-const EXECUTION_MODE_ID: u16 = 331;
 const SOURCE: u16 = 3;
 const CAPABILITY_LINKAGE: u32 = 5;
 const STORAGE_INPUT: u32 = 1;
@@ -196,8 +193,10 @@ fn execution_modes(
         if instruction.opcode == op::FUNCTION {
             break;
         }
-        if matches!(instruction.opcode, op::EXECUTION_MODE | EXECUTION_MODE_ID)
-            && (instruction.operands.first()).is_some_and(|id| functions.contains(id))
+        if matches!(
+            instruction.opcode,
+            op::EXECUTION_MODE | op::EXECUTION_MODE_ID
+        ) && (instruction.operands.first()).is_some_and(|id| functions.contains(id))
         {
             linker.needs(0, place)?;
             out.extend(linker.mapped(0, place)?);

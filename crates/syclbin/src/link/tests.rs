@@ -4,12 +4,12 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::grammar::{Grammar, Ids, Unknown, rows};
 use super::*;
 use crate::portable::literal;
 use crate::signature::spirv::words::{
     DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, Instruction, LINKAGE_EXPORT, instructions,
 };
+use crate::spirv::grammar::{Grammar, Ids, Unknown, rows};
 
 const LINK_ONCE: u32 = 2;
 const GLOBAL: u32 = 5;

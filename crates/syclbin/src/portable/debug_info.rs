@@ -8,9 +8,6 @@ use alloc::vec::Vec;
 
 use crate::signature::spirv::words::{Instruction, instructions, op, string};
 
-/// `OpExtInstWithForwardRefsKHR`.
-const EXT_INST_WITH_FORWARD_REFS: u16 = 4433;
-
 /// Returns whether a module has debug information. Imports come before the memory model.
 pub(super) fn is_in(words: &[u32]) -> bool {
     instructions(words)
@@ -24,7 +21,7 @@ pub(super) fn remove(instructions: &mut Vec<Instruction<'_>>) {
     let sets: BTreeSet<u32> = instructions.iter().filter_map(imported).collect();
     let result = |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
         (op::EXT_INST_IMPORT, [id, ..]) if sets.contains(id) => Some(*id),
-        (op::EXT_INST | EXT_INST_WITH_FORWARD_REFS, [_, id, set, ..]) if sets.contains(set) => {
+        (op::EXT_INST | op::EXT_INST_WITH_FORWARD_REFS, [_, id, set, ..]) if sets.contains(set) => {
             Some(*id)
         }
         _ => None,

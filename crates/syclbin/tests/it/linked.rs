@@ -25,7 +25,7 @@ fn object<'o>(name: &'o str, spirv: &'o [u8]) -> Object<'o> {
 }
 
 /// Returns what `spirv-val` says of a module: nothing if the module is valid. `None` if the tool is not installed.
-fn said_by_validator(spirv: &[u8]) -> Option<String> {
+pub(super) fn said_by_validator(spirv: &[u8]) -> Option<String> {
     let started = Command::new("spirv-val")
         .arg("-")
         .stdin(Stdio::piped())
@@ -44,8 +44,8 @@ fn said_by_validator(spirv: &[u8]) -> Option<String> {
     Some(said)
 }
 
-/// Checks that the validator says of a linked module nothing that it did not say of its parts.
-fn check(linked: &[u8], parts: &[&[u8]]) {
+/// Checks that the validator says nothing about a module that it did not say about its parts.
+pub(super) fn check(linked: &[u8], parts: &[&[u8]]) {
     let known: Vec<_> = parts.iter().map(|part| said_by_validator(part)).collect();
     if known.iter().all(|said| said.as_deref() == Some("")) {
         assert_eq!(said_by_validator(linked).as_deref(), Some(""));

@@ -405,7 +405,7 @@ fn ids_start_at_the_range_offset() -> Result<()> {
     let mut recorder = queue.record();
     // SAFETY: as above.
     unsafe { coords(&kernel, &mut recorded).record(&mut recorder, range(6))? };
-    let recording = recorder.finish_in_one_call()?;
+    let recording = recorder.finish()?;
     recording.replay()?;
     let expected = |first: i32| -> Vec<i32> {
         let ids = (0..64).map(|at| (at / 32 + first, at / 8 % 4 + 5, at % 8 + 7));

@@ -69,8 +69,12 @@ pub struct Module {
     exports: Vec<String>,
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
+    /// What the source annotates functions with.
+    pub(super) annotations: BTreeMap<u32, Vec<String>>,
     /// The functions that something calls.
     called: BTreeSet<u32>,
+    /// The parameters that are proven to only be read, where [`Module::parse_with_reads`] looked for them.
+    read_only: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
     /// Instructions of extended sets: result, set, number, operands.
     pub(super) extended: Vec<Extended>,
@@ -149,7 +153,7 @@ impl Module {
             Some(Record::Pointer { storage, pointee }) => match *storage {
                 STORAGE_CROSS_WORKGROUP => ParameterType::GlobalPointer {
                     pointee: TypeId(*pointee),
-                    no_write: has(ATTRIBUTE_NO_WRITE),
+                    no_write: has(ATTRIBUTE_NO_WRITE) || self.read_only.contains(&id),
                 },
                 STORAGE_WORKGROUP => ParameterType::LocalPointer {
                     pointee: TypeId(*pointee),

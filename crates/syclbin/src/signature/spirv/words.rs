@@ -13,6 +13,7 @@ pub mod op {
     pub const UNDEF: u16 = 1;
     pub const SOURCE_CONTINUED: u16 = 2;
     pub const NAME: u16 = 5;
+    pub const MEMBER_NAME: u16 = 6;
     pub const STRING: u16 = 7;
     pub const LINE: u16 = 8;
     pub const EXTENSION: u16 = 10;
@@ -33,6 +34,7 @@ pub mod op {
     pub const TYPE_STRUCT: u16 = 30;
     pub const TYPE_POINTER: u16 = 32;
     pub const TYPE_FUNCTION: u16 = 33;
+    pub const TYPE_FORWARD_POINTER: u16 = 39;
     pub const CONSTANT_TRUE: u16 = 41;
     pub const CONSTANT: u16 = 43;
     pub const CONSTANT_COMPOSITE: u16 = 44;
@@ -57,20 +59,29 @@ pub mod op {
     pub const IN_BOUNDS_PTR_ACCESS_CHAIN: u16 = 70;
     pub const DECORATE: u16 = 71;
     pub const MEMBER_DECORATE: u16 = 72;
+    pub const GROUP_DECORATE: u16 = 74;
+    pub const GROUP_MEMBER_DECORATE: u16 = 75;
     pub const COPY_OBJECT: u16 = 83;
     pub const CONVERT_U_TO_PTR: u16 = 120;
     pub const PTR_CAST_TO_GENERIC: u16 = 121;
     pub const GENERIC_CAST_TO_PTR: u16 = 122;
+    pub const GENERIC_CAST_TO_PTR_EXPLICIT: u16 = 123;
     pub const BITCAST: u16 = 124;
     pub const SELECT: u16 = 169;
     pub const PHI: u16 = 245;
     pub const LOOP_MERGE: u16 = 246;
     pub const LABEL: u16 = 248;
+    pub const SWITCH: u16 = 251;
     pub const RETURN: u16 = 253;
     pub const LIFETIME_START: u16 = 256;
     pub const LIFETIME_STOP: u16 = 257;
     pub const NO_LINE: u16 = 317;
     pub const MODULE_PROCESSED: u16 = 330;
+    pub const EXECUTION_MODE_ID: u16 = 331;
+    pub const DECORATE_ID: u16 = 332;
+    pub const EXT_INST_WITH_FORWARD_REFS: u16 = 4433;
+    pub const DECORATE_STRING: u16 = 5632;
+    pub const MEMBER_DECORATE_STRING: u16 = 5633;
 }
 
 /// Decorations, and values of them.
@@ -118,7 +129,14 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
 
 /// Walks over the instructions in the words of a module. An error is the last item.
 pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
-    let mut next = HEADER_WORDS;
+    instructions_from(words, HEADER_WORDS)
+}
+
+/// Walks over the instructions from the one whose first word is at `next`.
+pub(crate) fn instructions_from(
+    words: &[u32],
+    mut next: usize,
+) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
     core::iter::from_fn(move || {
         let at = next;
         let first = *words.get(at)?;

@@ -3,12 +3,13 @@
 //! sources.
 
 #[cfg(unix)] // a script counts how often the compiler runs
+mod builtins;
 mod cache;
 mod clang;
 #[cfg(unix)] // signals
 mod crashes;
 mod driver;
-mod inlined;
+
 mod intel_gpus;
 mod linking;
 mod new_projects;

@@ -10,10 +10,9 @@ syclbin_rt::include_syclbin! {
     pub(crate) mod aligned = "aligned";
     // SAFETY: each work-item reads and writes its own element.
     unsafe extern "SYCL" {
-        safe fn aligned_void where from.len() >= 16 * range.items(), to.len() >= 16 * range.items(),
-            range.dimensions() == 1;
-        safe fn aligned_wide where wide.len() >= range.items(), lines.len() >= range.items(), range.dimensions() == 1;
-        safe fn aligned_pages where pages.len() >= range.items(), range.dimensions() == 1;
+        safe fn aligned_void where from.len() >= 16 * range.items(), to.len() >= 16 * range.items();
+        safe fn aligned_wide where wide.len() >= range.items(), lines.len() >= range.items();
+        safe fn aligned_pages where pages.len() >= range.items();
     }
 }
 
@@ -25,7 +24,7 @@ mod stated {
         // SAFETY: as above.
         unsafe extern "SYCL" {
             safe fn aligned_void where from.len() >= 16 * range.items(), to.len() >= 16 * range.items(),
-                from.align() >= 16, to.align() >= 16, range.dimensions() == 1;
+                from.align() >= 16, to.align() >= 16;
         }
     }
 }

@@ -10,11 +10,9 @@ syclbin_rt::include_syclbin! {
     only { saxpy, fill::*, scale<int> }
     // SAFETY: the kernels check their index against the number that the contract bounds.
     unsafe extern "SYCL" {
-        safe fn saxpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
-        safe fn scale<int> as double_ints where range.items() == data.len(), factor == TWO,
-            range.dimensions() == 1;
-        pub(crate) safe fn fill::iota where out.len() / 2 * 2 >= count + 0 * range[0],
-            range.dimensions() == 1;
+        safe fn saxpy where x.len() >= n, y.len() >= n;
+        safe fn scale<int> as double_ints where range.items() == data.len(), factor == TWO;
+        pub(crate) safe fn fill::iota where out.len() / 2 * 2 >= count + 0 * range[0];
     }
 }
 
@@ -102,7 +100,7 @@ mod signed {
         only { fill::iota }
         // SAFETY: as above.
         unsafe extern "SYCL" {
-            safe fn fill::iota where count < 0 || out.len() >= count, range.dimensions() == 1;
+            safe fn fill::iota where count < 0 || out.len() >= count;
         }
     }
 }

@@ -10,7 +10,7 @@ syclbin_rt::include_syclbin! {
     mod functions = "functions";
     // SAFETY: each work-item writes its own element.
     unsafe extern "SYCL" {
-        safe fn bench::inner::shift where data.len() >= range.items(), range.dimensions() == 1;
+        safe fn bench::inner::shift where data.len() >= range.items();
     }
     fn main_0 as set_first;
 }

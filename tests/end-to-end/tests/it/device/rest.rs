@@ -14,10 +14,9 @@ syclbin_rt::include_syclbin! {
     fn over::times<unsigned short, -2> as minus_twice;
     // SAFETY: each work-item writes its own element.
     unsafe extern "SYCL" {
-        safe fn over::fill(int *, int) as fill where out.len() >= range.items(), range.dimensions() == 1;
+        safe fn over::fill(int *, int) as fill where out.len() >= range.items();
         safe fn masked where mask: Option, seen: Option, out.len() >= range.items(),
-            mask.is_none() || mask.len() >= range.items(), seen.is_none() || seen.len() >= range.items(),
-            range.dimensions() == 1;
+            mask.is_none() || mask.len() >= range.items(), seen.is_none() || seen.len() >= range.items();
     }
 }
 

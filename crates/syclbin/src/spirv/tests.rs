@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::reads::read_only_parameters;
+use super::trim;
+use crate::portable::{literal, put};
+use crate::signature::spirv::words::{instructions, op, words};
+
+type Code = Vec<(u16, Vec<u32>)>;
+
+const DECORATION_GROUP: u16 = 73;
+const CONSTANT_FUNCTION_POINTER: u16 = 5600;
+
+fn module(code: &[(u16, Vec<u32>)]) -> Vec<u8> {
+    let mut words = [0x0723_0203, 0x0001_0400, 7, 100, 0].to_vec();
+    for (opcode, operands) in code {
+        put(&mut words, *opcode, &[operands]);
+    }
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+fn code(bytes: &[u8]) -> Code {
+    let words = words(bytes).unwrap();
+    let instructions = instructions(&words).map(Result::unwrap);
+    instructions
+        .map(|i| (i.opcode, i.operands.to_vec()))
+        .collect()
+}
+
+fn named(before: &[u32], name: &str, after: &[u32]) -> Vec<u32> {
+    [before, &literal(name), after].concat()
+}
+
+fn function(id: u32, label: u32, body: Code) -> Code {
+    let start: Code = [
+        (op::FUNCTION, [1, id, 0, 2].into()),
+        (op::LABEL, [label].into()),
+    ]
+    .into();
+    let end = [(op::RETURN, [].into()), (op::FUNCTION_END, [].into())].into();
+    [start, body, end].concat()
+}
+
+/// Trims a module with kernels `a` (10) and `b` (11) and the function 12 to the kernel `a`. Returns what is left.
+fn trimmed(before: &[(u16, Vec<u32>)], in_a: Code) -> Code {
+    let whole = [
+        [
+            (op::ENTRY_POINT, named(&[6, 10], "a", &[20, 21])),
+            (op::ENTRY_POINT, named(&[6, 11], "b", &[21])),
+            (op::EXECUTION_MODE, [10, 31].into()),
+            (op::EXECUTION_MODE, [11, 31].into()),
+        ]
+        .into(),
+        before.to_vec(),
+        [
+            (op::TYPE_VOID, [1].into()),
+            (op::TYPE_FUNCTION, [2, 1].into()),
+            (op::TYPE_POINTER, [3, 5, 1].into()),
+            (op::VARIABLE, [3, 20, 5].into()),
+            (op::VARIABLE, [3, 21, 5].into()),
+            (CONSTANT_FUNCTION_POINTER, [3, 22, 12].into()),
+        ]
+        .into(),
+        function(12, 32, Vec::new()),
+        function(11, 31, [(op::FUNCTION_CALL, [1, 41, 12].into())].into()),
+        function(10, 30, in_a),
+    ]
+    .concat();
+    code(&trim(&module(&whole), &["a"]).unwrap())
+}
+
+/// Returns the ids of the functions.
+fn functions(code: &Code) -> Vec<u32> {
+    let functions = code.iter().filter(|(opcode, _)| *opcode == op::FUNCTION);
+    functions.map(|(_, operands)| operands[1]).collect()
+}
+
+fn of(code: &Code, wanted: u16) -> Vec<&[u32]> {
+    let all = code.iter().filter(|(opcode, _)| *opcode == wanted);
+    all.map(|(_, operands)| operands.as_slice()).collect()
+}
+
+#[test]
+fn only_reachable_declarations_are_left() {
+    let left = trimmed(&[], [(op::LOAD, [1, 40, 20].into())].into());
+    assert_eq!(functions(&left), [10]);
+    assert_eq!(of(&left, op::VARIABLE), [[3, 20, 5]]);
+    assert_eq!(of(&left, op::EXECUTION_MODE), [[10, 31]]);
+    assert_eq!(of(&left, op::ENTRY_POINT), [named(&[6, 10], "a", &[20])]);
+}
+
+#[test]
+fn functions_are_reached_by_calls_and_pointers() {
+    let call = (op::FUNCTION_CALL, [1, 40, 12].into());
+    assert_eq!(functions(&trimmed(&[], [call].into())), [12, 10]);
+    let pointer = (op::BITCAST, [3, 40, 22].into());
+    assert_eq!(functions(&trimmed(&[], [pointer].into())), [12, 10]);
+    let indirect = (op::DECORATE, [11, 5602].into());
+    assert_eq!(functions(&trimmed(&[indirect], Vec::new())), [12, 11, 10]);
+}
+
+#[test]
+fn annotations_of_what_is_left_stay() {
+    let annotations = [
+        (op::NAME, named(&[40], "mine", &[])),
+        (op::NAME, named(&[41], "other", &[])),
+        (op::DECORATE, [50, 22].into()),
+        (DECORATION_GROUP, [50].into()),
+        (op::GROUP_DECORATE, [50, 20, 21].into()),
+        (op::DECORATE, [51, 22].into()),
+        (DECORATION_GROUP, [51].into()),
+        (op::GROUP_DECORATE, [51, 21].into()),
+        (op::DECORATE_ID, [40, 5636, 21].into()),
+    ];
+    let call: Code = [
+        (op::LOAD, [1, 42, 20].into()),
+        (op::FUNCTION_CALL, [1, 40, 12].into()),
+    ]
+    .into();
+    let left = trimmed(&annotations, call.clone());
+    // The annotation of 40 needs 21.
+    assert_eq!(of(&left, op::GROUP_DECORATE).len(), 2);
+    assert_eq!(of(&left, op::NAME), [named(&[40], "mine", &[])]);
+    let left = trimmed(&annotations[..8], call);
+    assert_eq!(of(&left, op::GROUP_DECORATE), [[50, 20]]);
+    assert_eq!(of(&left, op::DECORATE), [[50, 22]]);
+}
+
+#[test]
+fn debug_information_is_removed() {
+    let imports = [
+        (op::EXT_INST_IMPORT, named(&[60], "OpenCL.std", &[])),
+        (
+            op::EXT_INST_IMPORT,
+            named(&[61], "OpenCL.DebugInfo.100", &[]),
+        ),
+        (op::EXT_INST, [1, 62, 61, 20, 11].into()),
+    ];
+    let body: Code = [
+        (op::EXT_INST, [1, 40, 61, 23, 21].into()),
+        (op::EXT_INST, [1, 42, 60, 23, 20].into()),
+    ]
+    .into();
+    let left = trimmed(&imports, body);
+    assert_eq!(of(&left, op::EXT_INST), [[1, 42, 60, 23, 20]]);
+    assert_eq!(of(&left, op::EXT_INST_IMPORT).len(), 1);
+    assert_eq!(of(&left, op::VARIABLE).len(), 1);
+}
+
+#[test]
+fn switch_is_kept_whatever_the_width_of_its_cases() {
+    let switch = (op::SWITCH, [40, 30, 7, 0, 30].into());
+    let left = trimmed(&[], [switch.clone()].into());
+    assert_eq!(of(&left, op::SWITCH), [switch.1]);
+}
+
+#[test]
+fn unknown_instruction_is_an_error() {
+    let entry = (op::ENTRY_POINT, named(&[6, 10], "a", &[]));
+    let unknown = (4999, [1, 2].into());
+    let body = function(10, 30, [unknown.clone()].into());
+    let inside = module(&[[entry.clone()].to_vec(), body].concat());
+    let outside = module(&[[entry, unknown].to_vec(), function(10, 30, Vec::new())].concat());
+    for bytes in [inside, outside] {
+        let error = trim(&bytes, &["a"]).unwrap_err().to_string();
+        assert!(
+            error.contains("the ids of an instruction are unknown"),
+            "{error}"
+        );
+    }
+}
+
+const GENERIC_CAST: u16 = op::PTR_CAST_TO_GENERIC;
+const ATOMIC_ADD: u16 = 234;
+const CONVERT_PTR_TO_U: u16 = 117;
+const COMPOSITE_CONSTRUCT: u16 = 80;
+const RETURN_VALUE: u16 = 254;
+const PTR_DIFF: u16 = 403;
+
+/// Returns a function with one parameter.
+fn function_of(id: u32, parameter: u32, body: &[(u16, &[u32])]) -> Code {
+    let mut code: Code = [
+        (op::FUNCTION, [1, id, 0, 2].into()),
+        (op::FUNCTION_PARAMETER, [3, parameter].into()),
+    ]
+    .into();
+    if !body.is_empty() {
+        code.push((op::LABEL, [id + 1].into()));
+    }
+    code.extend(
+        body.iter()
+            .map(|(opcode, operands)| (*opcode, operands.to_vec())),
+    );
+    code.push((op::FUNCTION_END, [].into()));
+    code
+}
+
+/// Returns whether the function 10 only reads its parameter, the pointer 50.
+fn only_reads(body: &[(u16, &[u32])], functions: Code) -> bool {
+    let sets = [
+        (op::EXT_INST_IMPORT, named(&[4], "OpenCL.std", &[])),
+        (
+            op::EXT_INST_IMPORT,
+            named(&[5], "OpenCL.DebugInfo.100", &[]),
+        ),
+    ];
+    let code = [sets.into(), function_of(10, 50, body), functions].concat();
+    read_only_parameters(&words(&module(&code)).unwrap()).contains(&50)
+}
+
+#[test]
+fn pointers_are_read_through_whatever_is_computed_from_them() {
+    let load = |pointer| -> (u16, Vec<u32>) { (op::LOAD, [1, 60, pointer, 2, 4].into()) };
+    let chains: [&[(u16, &[u32])]; 5] = [
+        &[(op::COPY_OBJECT, &[3, 51, 50])],
+        &[
+            (op::IN_BOUNDS_PTR_ACCESS_CHAIN, &[3, 52, 50, 70]),
+            (op::BITCAST, &[3, 51, 52]),
+        ],
+        &[
+            (GENERIC_CAST, &[3, 52, 50]),
+            (op::GENERIC_CAST_TO_PTR_EXPLICIT, &[3, 51, 52, 5]),
+        ],
+        &[(op::SELECT, &[3, 51, 71, 72, 50])],
+        // A pointer that a loop advances.
+        &[
+            (op::PHI, &[3, 51, 50, 11, 52, 11]),
+            (op::PTR_ACCESS_CHAIN, &[3, 52, 51, 70]),
+        ],
+    ];
+    for chain in chains {
+        let load = load(51);
+        let with = |last: (u16, &[u32])| only_reads(&[chain, &[last]].concat(), Code::new());
+        assert!(with((load.0, &load.1)), "{chain:?}");
+        assert!(!with((op::STORE, &[51, 73])), "{chain:?}");
+    }
+}
+
+#[test]
+fn reading_uses_are_known() {
+    let reads: [(u16, &[u32]); 6] = [
+        (op::COPY_MEMORY, &[73, 50]),
+        (op::COPY_MEMORY_SIZED, &[73, 50, 74]),
+        (PTR_DIFF, &[1, 60, 50, 73]),
+        (op::EXT_INST, &[1, 60, 4, 171, 70, 50, 4]),
+        (op::EXT_INST, &[1, 60, 5, 28, 50]),
+        // What a pointer from memory is written through is another pointer.
+        (op::LOAD, &[3, 60, 50]),
+    ];
+    for read in reads {
+        assert!(
+            only_reads(&[read, (op::STORE, &[60, 73])], Code::new()),
+            "{read:?}"
+        );
+    }
+}
+
+#[test]
+fn all_other_uses_may_write() {
+    let writes: [(u16, &[u32]); 12] = [
+        (op::STORE, &[50, 73]),
+        (op::STORE, &[73, 50]),
+        (op::COPY_MEMORY, &[50, 73]),
+        (op::COPY_MEMORY_SIZED, &[50, 73, 74]),
+        (ATOMIC_ADD, &[1, 60, 50, 75, 76, 77]),
+        (CONVERT_PTR_TO_U, &[1, 60, 50]),
+        (COMPOSITE_CONSTRUCT, &[1, 60, 50, 73]),
+        (RETURN_VALUE, &[50]),
+        // A store of a vector, and the same number of an unknown set.
+        (op::EXT_INST, &[1, 60, 4, 172, 70, 71, 50, 4]),
+        (op::EXT_INST, &[1, 60, 6, 171, 70, 50, 4]),
+        (op::FUNCTION_CALL, &[1, 60, 99, 50]),
+        // An instruction without a row in the table.
+        (4999, &[50]),
+    ];
+    for write in writes {
+        assert!(!only_reads(&[write], Code::new()), "{write:?}");
+    }
+}
+
+#[test]
+fn calls_write_what_the_callee_writes() {
+    let call: &[(u16, &[u32])] = &[(op::FUNCTION_CALL, &[1, 60, 20, 50])];
+    let reads = function_of(20, 55, &[(op::LOAD, &[1, 61, 55])]);
+    let writes = function_of(20, 55, &[(op::STORE, &[55, 73])]);
+    let recursive: &[(u16, &[u32])] = &[(op::FUNCTION_CALL, &[1, 61, 20, 55])];
+    let imported = function_of(20, 55, &[]);
+    assert!(only_reads(call, reads.clone()));
+    assert!(only_reads(call, function_of(20, 55, recursive)));
+    assert!(!only_reads(call, writes));
+    let writes_later = [recursive, &[(op::STORE, &[55, 73])]].concat();
+    assert!(!only_reads(call, function_of(20, 55, &writes_later)));
+    assert!(!only_reads(call, imported));
+    assert!(!only_reads(
+        &[(op::FUNCTION_CALL, &[1, 60, 20, 50, 50])],
+        reads
+    ));
+}
+
+#[test]
+fn malformed_code_writes_through_everything() {
+    let mut bytes = module(&function_of(10, 50, &[(op::RETURN, &[])]));
+    bytes.extend(u32::to_le_bytes(9 << 16));
+    assert!(read_only_parameters(&words(&bytes).unwrap()).is_empty());
+}

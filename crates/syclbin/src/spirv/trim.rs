@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Trims a module to some of its kernels, so that a driver does not compile the others.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::grammar::{Grammar, Ids, Unknown};
+use crate::error::{Error, ErrorKind};
+use crate::portable::{is_debug_info, put};
+use crate::signature::spirv::words::{self, HEADER_WORDS, Instruction, error, op, string};
+
+/// Functions with this decoration can be called by code of other modules that has their addresses.
+const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
+
+/// Returns the module with only these entry points and what they reach. Ids stay as they are. Debug information is
+/// removed.
+///
+/// Exported symbols that nothing reaches are removed too, so another module that imports them needs the whole module.
+///
+/// # Errors
+///
+/// When `spirv` is not SPIR-V, lacks one of the entry points, or has an instruction whose ids are unknown.
+pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
+    let words = words::words(spirv)?;
+    let module = Module::new(&words)?;
+    let mut entries = BTreeMap::new();
+    for name in entry_points {
+        let place = module.entry_points.get(*name).ok_or_else(|| {
+            let problem = format!("it has no entry point {name}");
+            Error::new("SPIR-V module", 0, ErrorKind::Record(problem.into()))
+        })?;
+        let function = module.declarations[*place].operands.get(1);
+        entries.insert(*place, function.copied().unwrap_or_default());
+    }
+    let kernels: BTreeSet<u32> = entries.values().copied().collect();
+    let live = module.reachable(&kernels)?;
+    let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
+    for (place, instruction) in module.declarations.iter().enumerate() {
+        let operands = instruction.operands;
+        let target = operands.first().copied().unwrap_or_default();
+        let is_kept = match instruction.opcode {
+            op::ENTRY_POINT if entries.contains_key(&place) => {
+                let (_, interface) = string(operands.get(2..).unwrap_or_default());
+                let name = &operands[..operands.len() - interface.len()];
+                let interface = interface.iter().filter(|id| live.contains(id));
+                let interface: Vec<u32> = interface.copied().collect();
+                put(&mut out, op::ENTRY_POINT, &[name, &interface]);
+                false
+            }
+            op::ENTRY_POINT | op::LINE | op::NO_LINE => false,
+            op::EXECUTION_MODE | op::EXECUTION_MODE_ID => kernels.contains(&target),
+            op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
+                let size = 1 + usize::from(instruction.opcode == op::GROUP_MEMBER_DECORATE);
+                let targets = operands.get(1..).unwrap_or_default().chunks(size);
+                let targets: Vec<u32> = targets
+                    .filter(|target| live.contains(&target[0]))
+                    .flatten()
+                    .copied()
+                    .collect();
+                if !targets.is_empty() {
+                    put(&mut out, instruction.opcode, &[&[target], &targets]);
+                }
+                false
+            }
+            opcode if is_about_target(opcode) => live.contains(&target),
+            _ => match module.ids(instruction)?.result {
+                Some(result) => live.contains(&operands[result]),
+                None => true,
+            },
+        };
+        if is_kept {
+            put(&mut out, instruction.opcode, &[operands]);
+        }
+    }
+    for (id, range) in &module.functions {
+        if live.contains(id) {
+            for instruction in module.body(range.clone()) {
+                put(&mut out, instruction.opcode, &[instruction.operands]);
+            }
+        }
+    }
+    Ok(out.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+/// Where an id is defined: by the declaration with this index, or as the function with these words.
+enum Definition {
+    Declaration(usize),
+    Function(Range<usize>),
+}
+
+struct Module<'w> {
+    grammar: Grammar,
+    words: &'w [u32],
+    /// The instructions before the first function.
+    declarations: Vec<Instruction<'w>>,
+    functions: Vec<(u32, Range<usize>)>,
+    definitions: BTreeMap<u32, Definition>,
+    /// The declarations of entry points, by name.
+    entry_points: BTreeMap<String, usize>,
+    /// Sets of instructions that only describe the source.
+    descriptive: BTreeSet<u32>,
+}
+
+impl<'w> Module<'w> {
+    fn new(words: &'w [u32]) -> Result<Self, Error> {
+        let mut module = Self {
+            grammar: Grammar::new(),
+            words,
+            declarations: Vec::new(),
+            functions: Vec::new(),
+            definitions: BTreeMap::new(),
+            entry_points: BTreeMap::new(),
+            descriptive: BTreeSet::new(),
+        };
+        let mut function = None;
+        for instruction in words::instructions(words) {
+            let instruction = instruction?;
+            let end = instruction.at + 1 + instruction.operands.len();
+            let (id, definition) = match (instruction.opcode, instruction.operands, function) {
+                (op::FUNCTION, [_, id, ..], None) => {
+                    function = Some((*id, instruction.at));
+                    continue;
+                }
+                (op::FUNCTION_END, _, Some((id, start))) => {
+                    module.functions.push((id, start..end));
+                    function = None;
+                    (id, Definition::Function(start..end))
+                }
+                (op::FUNCTION | op::FUNCTION_END, ..) => {
+                    return Err(error(
+                        instruction.at,
+                        "a function is in another, or has no end",
+                    ));
+                }
+                (_, _, Some(_)) => continue,
+                (_, operands, None) => {
+                    let place = module.declarations.len();
+                    module.declarations.push(instruction);
+                    if instruction.opcode == op::ENTRY_POINT {
+                        let name = string(operands.get(2..).unwrap_or_default()).0;
+                        module.entry_points.insert(name, place);
+                    }
+                    if is_debug_info(&instruction) {
+                        module.descriptive.extend(operands.first());
+                    }
+                    let Some(result) = module.ids(&instruction)?.result else {
+                        continue;
+                    };
+                    (operands[result], Definition::Declaration(place))
+                }
+            };
+            if module.definitions.insert(id, definition).is_some() {
+                return Err(error(
+                    instruction.at,
+                    "two instructions have the same result",
+                ));
+            }
+        }
+        match function {
+            Some((_, start)) => Err(error(start, "a function has no end")),
+            None => Ok(module),
+        }
+    }
+
+    fn ids(&self, instruction: &Instruction<'_>) -> Result<Ids, Error> {
+        // The cases of a switch are labels of its function.
+        let is_wide = |_| false;
+        self.grammar.ids(instruction, is_wide).map_err(|unknown| {
+            let problem = match unknown {
+                Unknown::Opcode => "the ids of an instruction are unknown",
+                Unknown::Operands => "an instruction has the wrong operands",
+            };
+            error(instruction.at, problem)
+        })
+    }
+
+    /// Returns the instructions of a function, without those that only describe the source.
+    fn body(&self, range: Range<usize>) -> impl Iterator<Item = Instruction<'w>> {
+        let instructions = words::instructions_from(self.words, range.start);
+        let instructions = instructions.map_while(Result::ok);
+        let instructions = instructions.take_while(move |instruction| instruction.at < range.end);
+        instructions.filter(|instruction| match instruction.opcode {
+            op::EXT_INST | op::EXT_INST_WITH_FORWARD_REFS => {
+                let set = instruction.operands.get(2);
+                !set.is_some_and(|set| self.descriptive.contains(set))
+            }
+            _ => true,
+        })
+    }
+
+    /// Returns the ids that these kernels, and what else cannot be removed, need.
+    fn reachable(&self, kernels: &BTreeSet<u32>) -> Result<BTreeSet<u32>, Error> {
+        let mut next: Vec<u32> = kernels.iter().copied().collect();
+        // What an annotation of an id needs.
+        let mut annotations: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for instruction in &self.declarations {
+            let operands = instruction.operands;
+            let id = |at: usize| operands[at];
+            match (instruction.opcode, operands) {
+                (op::DECORATE, [function, DECORATION_REFERENCED_INDIRECTLY]) => {
+                    next.push(*function);
+                }
+                (op::EXECUTION_MODE_ID, [target, ..]) if !kernels.contains(target) => {}
+                (op::DECORATE_ID, [target, ..]) => {
+                    let uses = self.ids(instruction)?.uses.into_iter().map(id);
+                    annotations.entry(*target).or_default().extend(uses);
+                }
+                (op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE, [group, ..]) => {
+                    for target in self.ids(instruction)?.uses.into_iter().map(id) {
+                        annotations.entry(target).or_default().push(*group);
+                    }
+                }
+                (op::ENTRY_POINT | op::EXECUTION_MODE | op::LINE, _) => {}
+                (opcode, _) if is_about_target(opcode) => {}
+                _ => {
+                    let ids = self.ids(instruction)?;
+                    if ids.result.is_none() {
+                        next.extend(ids.uses.into_iter().map(id));
+                    }
+                }
+            }
+        }
+        let mut live = BTreeSet::new();
+        while let Some(id) = next.pop() {
+            if !live.insert(id) {
+                continue;
+            }
+            next.extend(annotations.get(&id).into_iter().flatten());
+            match self.definitions.get(&id) {
+                Some(Definition::Declaration(place)) => {
+                    self.needs(&self.declarations[*place], &mut next)?;
+                }
+                Some(Definition::Function(range)) => {
+                    for instruction in self.body(range.clone()) {
+                        self.needs(&instruction, &mut next)?;
+                    }
+                }
+                // It is defined in a function.
+                None => {}
+            }
+        }
+        Ok(live)
+    }
+
+    /// Adds all ids of an instruction.
+    fn needs(&self, instruction: &Instruction<'_>, next: &mut Vec<u32>) -> Result<(), Error> {
+        if instruction.opcode == op::SWITCH {
+            next.extend(instruction.operands.first());
+            return Ok(());
+        }
+        let ids = self.ids(instruction)?;
+        let places = ids.ty.into_iter().chain(ids.result).chain(ids.uses);
+        next.extend(places.map(|at| instruction.operands[at]));
+        Ok(())
+    }
+}
+
+/// Returns whether an instruction without a result is about the id in its first operand.
+fn is_about_target(opcode: u16) -> bool {
+    matches!(
+        opcode,
+        op::NAME
+            | op::MEMBER_NAME
+            | op::TYPE_FORWARD_POINTER
+            | op::DECORATE
+            | op::MEMBER_DECORATE
+            | op::DECORATE_ID
+            | op::DECORATE_STRING
+            | op::MEMBER_DECORATE_STRING
+    )
+}
