@@ -8,6 +8,7 @@ use super::*;
 /// Returns the code for a constant of the type `ty`, of `size` bytes, without white space.
 fn code(ty: &str, size: u32, layouts: &[&str]) -> String {
     let mut module = AbstractModule::default();
+    let declared = test_files::Declared::default().types(layouts);
     let mut constants = SpecializationConstants::default();
     let part = SpecConstantDescriptor {
         id: 0,
@@ -16,7 +17,6 @@ fn code(ty: &str, size: u32, layouts: &[&str]) -> String {
     };
     constants.constants.insert("_Z5flags", vec![part]);
     constants.write(&mut module.metadata);
-    let declared = Declared::default().types(layouts);
     declared.variable("_Z5flags", ty).record(&mut module);
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);

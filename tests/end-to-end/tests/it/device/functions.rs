@@ -8,7 +8,10 @@ use crate::common::queue;
 
 syclbin_rt::include_syclbin! {
     mod functions = "functions";
-    safe fn bench::inner::shift where data.len() >= range.items();
+    // SAFETY: each work-item writes its own element.
+    unsafe extern "SYCL" {
+        safe fn bench::inner::shift where data.len() >= range.items();
+    }
     fn main_0 as set_first;
 }
 
