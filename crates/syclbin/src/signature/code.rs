@@ -22,7 +22,9 @@ pub(super) enum Code {
 impl Code {
     pub(super) fn of(module: &AbstractModule<'_>) -> Result<Self, Error> {
         if let Some(code) = module.images.iter().find_map(Image::spirv) {
-            return Ok(Self::SpirV(Box::new(spirv::Module::parse(code)?)));
+            return Ok(Self::SpirV(Box::new(spirv::Module::parse_with_reads(
+                code,
+            )?)));
         }
         let mut images = module.images.iter().map(|image| &*image.bytes);
         Ok(match images.find_map(cubin::ptx) {

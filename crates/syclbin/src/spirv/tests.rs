@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::grammar::{Grammar, Ids, Unknown, rows};
+use super::reads::read_only_parameters;
 use super::trim;
-use crate::portable::{literal, put};
-use crate::signature::spirv::words::{instructions, op, words};
+use crate::spirv::words::{Instruction, instructions, literal, op, put, words};
 
 type Code = Vec<(u16, Vec<u32>)>;
 
@@ -168,4 +170,200 @@ fn unknown_instruction_is_an_error() {
             "{error}"
         );
     }
+}
+
+const GENERIC_CAST: u16 = op::PTR_CAST_TO_GENERIC;
+const ATOMIC_ADD: u16 = 234;
+const CONVERT_PTR_TO_U: u16 = 117;
+const COMPOSITE_CONSTRUCT: u16 = 80;
+const RETURN_VALUE: u16 = 254;
+const PTR_DIFF: u16 = 403;
+
+/// Returns a function with one parameter.
+fn function_of(id: u32, parameter: u32, body: &[(u16, &[u32])]) -> Code {
+    let mut code: Code = [
+        (op::FUNCTION, [1, id, 0, 2].into()),
+        (op::FUNCTION_PARAMETER, [3, parameter].into()),
+    ]
+    .into();
+    if !body.is_empty() {
+        code.push((op::LABEL, [id + 1].into()));
+    }
+    code.extend(
+        body.iter()
+            .map(|(opcode, operands)| (*opcode, operands.to_vec())),
+    );
+    code.push((op::FUNCTION_END, [].into()));
+    code
+}
+
+/// Returns whether the function 10 only reads its parameter, the pointer 50.
+fn only_reads(body: &[(u16, &[u32])], functions: Code) -> bool {
+    let sets = [
+        (op::EXT_INST_IMPORT, named(&[4], "OpenCL.std", &[])),
+        (
+            op::EXT_INST_IMPORT,
+            named(&[5], "OpenCL.DebugInfo.100", &[]),
+        ),
+    ];
+    let code = [sets.into(), function_of(10, 50, body), functions].concat();
+    read_only_parameters(&words(&module(&code)).unwrap()).contains(&50)
+}
+
+#[test]
+fn pointers_are_read_through_whatever_is_computed_from_them() {
+    let load = |pointer| -> (u16, Vec<u32>) { (op::LOAD, [1, 60, pointer, 2, 4].into()) };
+    let chains: [&[(u16, &[u32])]; 5] = [
+        &[(op::COPY_OBJECT, &[3, 51, 50])],
+        &[
+            (op::IN_BOUNDS_PTR_ACCESS_CHAIN, &[3, 52, 50, 70]),
+            (op::BITCAST, &[3, 51, 52]),
+        ],
+        &[
+            (GENERIC_CAST, &[3, 52, 50]),
+            (op::GENERIC_CAST_TO_PTR_EXPLICIT, &[3, 51, 52, 5]),
+        ],
+        &[(op::SELECT, &[3, 51, 71, 72, 50])],
+        // A pointer that a loop advances.
+        &[
+            (op::PHI, &[3, 51, 50, 11, 52, 11]),
+            (op::PTR_ACCESS_CHAIN, &[3, 52, 51, 70]),
+        ],
+    ];
+    for chain in chains {
+        let load = load(51);
+        let with = |last: (u16, &[u32])| only_reads(&[chain, &[last]].concat(), Code::new());
+        assert!(with((load.0, &load.1)), "{chain:?}");
+        assert!(!with((op::STORE, &[51, 73])), "{chain:?}");
+    }
+}
+
+#[test]
+fn reading_uses_are_known() {
+    let reads: [(u16, &[u32]); 6] = [
+        (op::COPY_MEMORY, &[73, 50]),
+        (op::COPY_MEMORY_SIZED, &[73, 50, 74]),
+        (PTR_DIFF, &[1, 60, 50, 73]),
+        (op::EXT_INST, &[1, 60, 4, 171, 70, 50, 4]),
+        (op::EXT_INST, &[1, 60, 5, 28, 50]),
+        // What a pointer from memory is written through is another pointer.
+        (op::LOAD, &[3, 60, 50]),
+    ];
+    for read in reads {
+        assert!(
+            only_reads(&[read, (op::STORE, &[60, 73])], Code::new()),
+            "{read:?}"
+        );
+    }
+}
+
+#[test]
+fn all_other_uses_may_write() {
+    let writes: [(u16, &[u32]); 12] = [
+        (op::STORE, &[50, 73]),
+        (op::STORE, &[73, 50]),
+        (op::COPY_MEMORY, &[50, 73]),
+        (op::COPY_MEMORY_SIZED, &[50, 73, 74]),
+        (ATOMIC_ADD, &[1, 60, 50, 75, 76, 77]),
+        (CONVERT_PTR_TO_U, &[1, 60, 50]),
+        (COMPOSITE_CONSTRUCT, &[1, 60, 50, 73]),
+        (RETURN_VALUE, &[50]),
+        // A store of a vector, and the same number of an unknown set.
+        (op::EXT_INST, &[1, 60, 4, 172, 70, 71, 50, 4]),
+        (op::EXT_INST, &[1, 60, 6, 171, 70, 50, 4]),
+        (op::FUNCTION_CALL, &[1, 60, 99, 50]),
+        // An instruction without a row in the table.
+        (4999, &[50]),
+    ];
+    for write in writes {
+        assert!(!only_reads(&[write], Code::new()), "{write:?}");
+    }
+}
+
+#[test]
+fn calls_write_what_the_callee_writes() {
+    let call: &[(u16, &[u32])] = &[(op::FUNCTION_CALL, &[1, 60, 20, 50])];
+    let reads = function_of(20, 55, &[(op::LOAD, &[1, 61, 55])]);
+    let writes = function_of(20, 55, &[(op::STORE, &[55, 73])]);
+    let recursive: &[(u16, &[u32])] = &[(op::FUNCTION_CALL, &[1, 61, 20, 55])];
+    let imported = function_of(20, 55, &[]);
+    assert!(only_reads(call, reads.clone()));
+    assert!(only_reads(call, function_of(20, 55, recursive)));
+    assert!(!only_reads(call, writes));
+    let writes_later = [recursive, &[(op::STORE, &[55, 73])]].concat();
+    assert!(!only_reads(call, function_of(20, 55, &writes_later)));
+    assert!(!only_reads(call, imported));
+    assert!(!only_reads(
+        &[(op::FUNCTION_CALL, &[1, 60, 20, 50, 50])],
+        reads
+    ));
+}
+
+#[test]
+fn malformed_code_writes_through_everything() {
+    let mut bytes = module(&function_of(10, 50, &[(op::RETURN, &[])]));
+    bytes.extend(u32::to_le_bytes(9 << 16));
+    assert!(read_only_parameters(&words(&bytes).unwrap()).is_empty());
+}
+
+#[test]
+fn grammar_has_each_opcode_once() {
+    let mut seen = BTreeSet::new();
+    for (opcode, _) in rows() {
+        assert!(seen.insert(opcode), "{opcode}");
+    }
+    assert!(seen.len() > 500, "{}", seen.len());
+}
+
+#[test]
+fn ids_are_told_from_literals() {
+    let grammar = Grammar::default();
+    let ids = |opcode: u16, operands: &[u32], is_wide: bool| {
+        let instruction = Instruction {
+            at: 0,
+            opcode,
+            operands,
+        };
+        let Ids { ty, result, uses } = grammar.ids_with_cases(&instruction, |_| is_wide)?;
+        Ok((ty, result, uses))
+    };
+    let known = |uses: &[usize]| Ok((None, None, uses.to_vec()));
+    assert_eq!(
+        ids(op::SWITCH, &[1, 2, 7, 3, 8, 4, 9, 5], false),
+        known(&[0, 1, 3, 5, 7])
+    );
+    assert_eq!(
+        ids(op::SWITCH, &[1, 2, 7, 0, 3, 8, 0, 4], true),
+        known(&[0, 1, 4, 7])
+    );
+    assert_eq!(ids(op::SWITCH, &[1, 2, 7], false), Err(Unknown::Operands));
+    // Aligned, and with the scopes of aliases.
+    let scoped = [1, 2, 3, 0x3_0002, 4, 5, 6];
+    let value = |uses: &[usize]| Ok((Some(0), Some(1), uses.to_vec()));
+    assert_eq!(ids(op::LOAD, &scoped, false), value(&[2, 5, 6]));
+    assert_eq!(ids(op::STORE, &[1, 2, 2], false), Err(Unknown::Operands));
+    // `vloadn` has the number of elements, and `mad` has no literals.
+    assert_eq!(
+        ids(op::EXT_INST, &[1, 2, 3, 171, 4, 5, 4], false),
+        value(&[2, 4, 5])
+    );
+    assert_eq!(
+        ids(op::EXT_INST, &[1, 2, 3, 42, 4, 5, 6], false),
+        value(&[2, 4, 5, 6])
+    );
+    let cast = u32::from(op::BITCAST);
+    assert_eq!(
+        ids(op::SPEC_CONSTANT_OP, &[1, 2, cast, 4], false),
+        value(&[3])
+    );
+    assert_eq!(
+        ids(op::SPEC_CONSTANT_OP, &[1, 2, 81, 4, 0], false),
+        value(&[3])
+    );
+    assert_eq!(
+        ids(op::ENTRY_POINT, &[6, 1, 0x6b, 9], false),
+        known(&[1, 3])
+    );
+    assert_eq!(grammar.ids(op::SWITCH, &[1, 2, 7]).unwrap().uses, [0, 1]);
+    assert_eq!(ids(60_000, &[], false), Err(Unknown::Opcode));
 }

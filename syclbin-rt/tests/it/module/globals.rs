@@ -132,6 +132,27 @@ fn module_may_drop_while_variables_are_used() -> Result<()> {
 }
 
 #[test]
+fn large_variables_are_not_read_to_the_stack() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let table = module(&queue)?.global::<[i32; 4]>("table")?;
+    table.write(&[5, 6, 7, 8])?;
+    assert_eq!(*table.read_boxed()?, [5, 6, 7, 8]);
+    // The code has a smaller variable, so the driver refuses to read it.
+    const BYTES: usize = 16 << 20;
+    let bytes = described("rtc_0$_Z4bias", [16 << 20, 1]);
+    let large = common::load(&queue, &bytes)?.global::<[u8; BYTES]>("_Z4bias")?;
+    let read = std::thread::spawn(move || large.read_boxed().map(drop));
+    let message = read.join().expect("it returns").unwrap_err().to_string();
+    assert!(
+        message.contains("reading device global _Z4bias"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[test]
 fn a_kernel_keeps_the_variables_it_uses() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
@@ -280,13 +301,15 @@ fn wrong_variable_description_is_an_error() -> Result<()> {
         "{message}"
     );
     // Not in the program, and too small for a pointer.
-    let error = common::load(&queue, &described("rtc_0$_Z4bias", [4, 0])).unwrap_err();
+    let module = common::load(&queue, &described("rtc_0$_Z4bias", [4, 0]))?;
+    let error = module.global::<[u8; 4]>("_Z4bias").unwrap_err();
     assert!(
         error.to_string().contains("device global _Z4bias: "),
         "{error}"
     );
     // Not there at all.
-    let error = common::load(&queue, &described("_Z4none", [4, 0])).unwrap_err();
+    let module = common::load(&queue, &described("_Z4none", [4, 0]))?;
+    let error = module.kernel("store").unwrap_err();
     assert!(
         error.to_string().contains("device global _Z4none: "),
         "{error}"

@@ -11,13 +11,13 @@ pub(crate) mod parse;
 mod tests;
 pub(crate) mod types;
 mod uses;
-pub(crate) mod words;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::types::Scalar;
+pub use crate::spirv::words::MAGIC_BYTES;
 pub use imports::{ASSERT_FAIL, Import, is_target, unresolved_imports};
 pub use kernel_uses::KernelUses;
 pub(super) use parameter::parameter_name;
@@ -25,7 +25,6 @@ pub use parameter::{Parameter, ParameterType};
 pub use types::TypeId;
 use types::{Record, TypeTable};
 pub use uses::Uses;
-pub use words::MAGIC_BYTES;
 
 /// `FuncParamAttr` values.
 const ATTRIBUTE_ZEXT: u32 = 0;
@@ -73,6 +72,8 @@ pub struct Module {
     pub(super) annotations: BTreeMap<u32, Vec<String>>,
     /// The functions that something calls.
     called: BTreeSet<u32>,
+    /// The parameters that are proven to only be read, where [`Module::parse_with_reads`] looked for them.
+    read_only: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
     /// Instructions of extended sets: result, set, number, operands.
     pub(super) extended: Vec<Extended>,
@@ -151,7 +152,7 @@ impl Module {
             Some(Record::Pointer { storage, pointee }) => match *storage {
                 STORAGE_CROSS_WORKGROUP => ParameterType::GlobalPointer {
                     pointee: TypeId(*pointee),
-                    no_write: has(ATTRIBUTE_NO_WRITE),
+                    no_write: has(ATTRIBUTE_NO_WRITE) || self.read_only.contains(&id),
                 },
                 STORAGE_WORKGROUP => ParameterType::LocalPointer {
                     pointee: TypeId(*pointee),

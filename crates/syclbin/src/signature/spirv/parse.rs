@@ -4,12 +4,13 @@
 use alloc::vec::Vec;
 
 use super::types::{Record, TypeId};
-use super::words::{
+use super::{ATTRIBUTE_BY_VAL, Extended, Module};
+use crate::error::Error;
+use crate::spirv::reads::read_only_parameters;
+use crate::spirv::words::{
     DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
     Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
 };
-use super::{ATTRIBUTE_BY_VAL, Extended, Module};
-use crate::error::Error;
 
 pub(crate) const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
@@ -61,6 +62,17 @@ impl Module {
                 module.types.align(*pointee, *align);
             }
         }
+        Ok(module)
+    }
+
+    /// Reads a module, and finds the pointers that its functions only read.
+    ///
+    /// # Errors
+    ///
+    /// When [`Module::parse`] fails.
+    pub(in crate::signature) fn parse_with_reads(bytes: &[u8]) -> Result<Self, Error> {
+        let mut module = Self::parse(bytes)?;
+        module.read_only = read_only_parameters(&words(bytes)?);
         Ok(module)
     }
 
