@@ -78,7 +78,7 @@ impl Declared {
 
 /// Reads a declaration.
 pub fn parse(text: &str) -> Declaration {
-    parse_declaration(text).unwrap_or_else(|| panic!("`{text}` is no declaration"))
+    parse_declaration(text).unwrap_or_else(|| panic!("`{text}` is not a declaration"))
 }
 
 fn parse_declaration(text: &str) -> Option<Declaration> {

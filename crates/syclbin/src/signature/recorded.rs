@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recorded descriptions: what a build found out about each kernel and variable, which readers take as it is.
+//! Recorded descriptions of kernels and variables. A build makes them, and readers use them unchanged.
 //!
-//! A value of the sets [`KERNELS`](crate::property::set::KERNELS) and
-//! [`VARIABLES`](crate::property::set::VARIABLES) is complete in itself, so sets can be merged key by key. It consists
-//! of [`VERSION`], the structs it needs (each after those it holds), and the description. The
-//! [form](form) of a damaged value gives a reason, and never more memory than the value takes.
+//! Each value of the sets [`KERNELS`](crate::property::set::KERNELS) and
+//! [`VARIABLES`](crate::property::set::VARIABLES) is self-contained, so sets can be merged key by key. It starts with
+//! [`VERSION`], followed by the structs it needs and the description itself. A damaged value becomes the reason why its
+//! kernel has no signature. Reading it takes memory in proportion to its size.
 
 mod form;
 
@@ -28,7 +28,8 @@ use form::{Coded, Reader, Writer};
 /// The version of the form.
 const VERSION: u8 = 1;
 
-/// Records in `module` what it has and what `described` says about that: a description of each kernel and variable.
+/// Records a description of each kernel and variable of `module`. `described` is what debug information adds to the
+/// code.
 ///
 /// # Errors
 ///

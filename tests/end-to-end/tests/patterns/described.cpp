@@ -43,7 +43,7 @@ SYCLBIN_KERNEL(3) void macro(int *to) { to[0] = 12; }
 template <typename T> SYCLBIN_PROPERTY(nd_range_kernel<2>) void instance(T *to) { to[0] = 13; }
 template void instance<int>(int *);
 
-// An object without members is no argument, with and without a name.
+// Objects without members are not arguments, whether their classes have names or not.
 struct AddTwo {
   int operator()(int a) const { return a + 2; }
 };
