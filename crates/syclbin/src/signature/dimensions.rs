@@ -34,11 +34,17 @@ pub(super) fn of_property(text: &str) -> Option<u8> {
     }
 }
 
-/// Returns the dimensions of the work-item or work-group that has a function with this linkage name.
+/// Returns the dimensions of the work-item or work-group that a function with this linkage name returns or belongs to.
 pub(super) fn of_member(linkage: &str) -> Option<u8> {
-    let class = linkage.strip_prefix("_ZNK4sycl3_V1")?;
-    let classes = ["7nd_itemILi", "5groupILi"];
-    let arguments = classes.iter().find_map(|name| class.strip_prefix(name))?;
+    const FUNCTIONS: [&str; 4] = [
+        "_ZNK4sycl3_V17nd_itemILi",
+        "_ZNK4sycl3_V15groupILi",
+        "_ZN4sycl3_V13ext6oneapi14this_work_item11get_nd_itemILi",
+        "_ZN4sycl3_V13ext6oneapi14this_work_item14get_work_groupILi",
+    ];
+    let arguments = FUNCTIONS
+        .iter()
+        .find_map(|name| linkage.strip_prefix(name))?;
     number(&arguments.get(..2)?.replace('E', ">"))
 }
 
@@ -92,6 +98,10 @@ mod tests {
             ("_ZNK4sycl3_V15groupILi3EE12get_group_idEi", Some(3)),
             ("_ZNK4sycl3_V17nd_itemILi4EE13get_global_idEi", None),
             ("_ZNK4sycl3_V19sub_group12get_local_idEv", None),
+            (
+                "_ZN4sycl3_V13ext6oneapi14this_work_item11get_nd_itemILi1EEENS0_7nd_itemIXT_EEEv",
+                Some(1),
+            ),
             ("_ZNK4sycl3_V17nd_itemILi", None),
         ] {
             assert_eq!(of_member(linkage), expected, "{linkage}");

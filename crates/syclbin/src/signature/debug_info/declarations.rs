@@ -190,23 +190,22 @@ impl<'m> DebugInfo<'m> {
 
     /// Returns the dimensions of the work-item or the work-group that a function uses.
     fn used(&self, function: u32) -> Option<u8> {
-        let inlined = self.inlined.get(&function)?;
-        inlined.iter().find_map(|inlined| {
-            let linkage = self.instructions.get(inlined)?.operands.get(6);
+        self.uses.get(&function)?.iter().find_map(|other| {
+            let linkage = self.instructions.get(other)?.operands.get(6);
             dimensions::of_member(self.string(linkage)?)
         })
     }
 
-    /// Returns the call operator of the class or lambda that a kernel is. It is inlined into the kernel, and comes
-    /// before all that it calls.
+    /// Returns the call operator of the class or lambda that a kernel is. The kernel uses it before anything that it
+    /// calls itself.
     fn call_operator(&self, kernel: u32) -> Option<u32> {
-        let inlined = self.inlined.get(&kernel)?;
+        let uses = self.uses.get(&kernel)?;
         let is_operator = |function: &&u32| {
             let e = self.instructions.get(function);
             let name = e.and_then(|e| self.string(e.operands.first()));
             name.is_some_and(|name| name.starts_with("operator()"))
         };
-        inlined.iter().find(is_operator).copied()
+        uses.iter().find(is_operator).copied()
     }
 
     /// Returns the members of the class or lambda that a kernel is, by their names.

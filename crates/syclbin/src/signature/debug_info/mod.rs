@@ -154,8 +154,8 @@ struct DebugInfo<'m> {
     variables: BTreeMap<u32, Vec<&'m Extended>>,
     /// The functions in the code, by the functions they are here.
     code: BTreeMap<u32, u32>,
-    /// The functions that the code of each function consists of, once they are inlined, in order.
-    inlined: BTreeMap<u32, Vec<u32>>,
+    /// The functions that each function uses: those inlined into it, then those it calls, in order.
+    uses: BTreeMap<u32, Vec<u32>>,
     /// The names that sources give to types without a name.
     typedefs: BTreeMap<u32, String>,
     definitions: Definitions,
@@ -174,7 +174,7 @@ impl<'m> DebugInfo<'m> {
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
             code: BTreeMap::new(),
-            inlined: BTreeMap::new(),
+            uses: BTreeMap::new(),
             typedefs: BTreeMap::new(),
             definitions: Definitions::default(),
             spelled: BTreeMap::new(),
@@ -196,7 +196,7 @@ impl<'m> DebugInfo<'m> {
                         .first()
                         .and_then(|scope| info.function_of(*scope));
                     if let (Some(function), Some(inlined)) = (function, inlined) {
-                        let all = info.inlined.entry(function).or_default();
+                        let all = info.uses.entry(function).or_default();
                         if all.last() != Some(&inlined) {
                             all.push(inlined);
                         }
@@ -217,6 +217,13 @@ impl<'m> DebugInfo<'m> {
                     }
                 }
                 _ => {}
+            }
+        }
+        let described = info.code.iter().map(|(function, code)| (*code, *function));
+        let described = BTreeMap::from_iter(described);
+        for (caller, callee) in &module.calls {
+            if let (Some(caller), Some(callee)) = (described.get(caller), described.get(callee)) {
+                info.uses.entry(*caller).or_default().push(*callee);
             }
         }
         info

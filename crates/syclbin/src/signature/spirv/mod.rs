@@ -70,6 +70,8 @@ pub struct Module {
     built_ins: BTreeSet<u32>,
     /// What the source annotates functions with.
     pub(super) annotations: BTreeMap<u32, Vec<String>>,
+    /// Each call: the function that calls, and the function that is called.
+    pub(super) calls: Vec<(u32, u32)>,
     /// The functions that something calls.
     called: BTreeSet<u32>,
     /// The parameters that are proven to only be read, where [`Module::parse_with_reads`] looked for them.

@@ -157,7 +157,9 @@ impl Module {
                 self.functions.insert(*w.get(1)?, Vec::new());
             }
             op::FUNCTION_CALL => {
-                self.called.insert(*w.get(2)?);
+                let called = *w.get(2)?;
+                self.called.insert(called);
+                self.calls.extend(function.map(|caller| (caller, called)));
             }
             op::FUNCTION_PARAMETER => {
                 let parameter = (*w.get(1)?, *w.first()?);
