@@ -12,7 +12,11 @@ use crate::common::{self, queue};
 
 syclbin_rt::include_syclbin! { mod glm = "glm"; }
 syclbin_rt::include_syclbin! { mod names = "names"; }
-syclbin_rt::include_syclbin! { mod described = "described"; }
+syclbin_rt::include_syclbin! {
+    mod described = "described";
+    fn "_ZTSZ5applyI6AddTwoEvRN4sycl3_V15queueEPiT_E5Apply" as apply;
+    fn "_ZTSZ12apply_lambdaIZ10operationsRN4sycl3_V15queueEPiEUliE_EvS3_S4_T_E11ApplyLambda" as apply_lambda;
+}
 syclbin_rt::include_syclbin! { mod samp = "samp"; }
 syclbin_rt::include_syclbin! { mod samp_named = "samp_named"; }
 
@@ -65,10 +69,10 @@ fn typedefs_name_structs_and_their_members() {
         first: first.into(),
         second: 0.5,
     };
-    let structs = queue.upload(&(0..64).map(of).collect::<Vec<_>>()).unwrap();
+    let mut structs = queue.upload(&(0..64).map(of).collect::<Vec<_>>()).unwrap();
     let mut out = queue.zeroed::<f32>(64).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.unnamed_struct(&mut out, &structs).launch(64) }.unwrap();
+    unsafe { kernels.unnamed_struct(&mut out, &mut structs).launch(64) }.unwrap();
     let expected = (0..64u8)
         .map(|first| f32::from(first) * 0.5)
         .collect::<Vec<_>>();
@@ -168,10 +172,10 @@ fn objects_without_members_are_no_arguments() {
     let kernels = described::Module::load(&queue).unwrap();
     let mut data = queue.upload(&[1, 2, 3, 4]).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.Apply(&mut data).launch(4) }.unwrap();
+    unsafe { kernels.apply(&mut data).launch(4) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [3, 4, 5, 6]);
     // SAFETY: as above.
-    unsafe { kernels.ApplyLambda(&mut data).launch(4) }.unwrap();
+    unsafe { kernels.apply_lambda(&mut data).launch(4) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [9, 12, 15, 18]);
 }
 
