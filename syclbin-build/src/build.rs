@@ -68,15 +68,18 @@ impl Build {
         })
     }
 
-    /// Keeps `assert` in kernels: defines `SYCLBIN_NATIVE_ASSERT`. Without it, `syclbin-clang` rejects a
-    /// source with an `assert` in its device code; a DPC++ `clang++` always keeps `assert`. Define `NDEBUG`
-    /// to leave asserts out.
+    /// Leaves asserts in kernels to the driver: defines `SYCLBIN_NATIVE_ASSERT`.
     ///
-    /// **A failed assert ends the process.** The driver prints the condition, the file, the line and the ids
-    /// of the work-item to standard error. Then it aborts the program that launched the kernel, and no `Err`
-    /// is returned. OpenCL offers no other behaviour, so use this to find mistakes, and leave it out of a
-    /// release. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU device has. A
-    /// device without it does not load them, with an error that says so.
+    /// By default, an `assert` that fails is recorded, and the kernel goes on. The next `Queue::wait`, `Queue::read`,
+    /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert` with the condition, the file, the
+    /// line, the function and the work-item. This works on every device, and for code that calls `__assert_fail` itself.
+    /// Kernels without asserts are compiled as if there were none in the file. Define `NDEBUG` to leave asserts out.
+    ///
+    /// With `native_assert(true)`, **a failed assert ends the process**, before the kernel does anything else. The driver
+    /// prints the condition, the file, the line and the ids of the work-item to standard error, and aborts the program that
+    /// launched the kernel. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU device has. A
+    /// device without it does not load them, with an error that says so. On CUDA, the driver prints the condition, and
+    /// every later call for the device fails.
     pub fn native_assert(self, yes: bool) -> Self {
         if yes {
             self.define("SYCLBIN_NATIVE_ASSERT", None)

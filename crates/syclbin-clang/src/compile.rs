@@ -35,6 +35,7 @@ pub(crate) fn compile(
 ) -> Result<Compiled> {
     let text = read(source)?;
     let library = library::find()?;
+    arguments.splice(0..0, headers::assert_arguments());
     arguments.extend(headers::arguments(&library));
     let mut code = Code::SpirV;
     if let Some(ptx) = ptx {

@@ -62,6 +62,7 @@ pub mod cubin;
 mod error;
 #[cfg(feature = "extract")]
 pub mod extract;
+mod failed_assert;
 mod link;
 mod merge;
 pub mod metadata;
@@ -100,6 +101,11 @@ pub mod __private {
     /// The source directory of this crate. `syclbin-build` caches what this code made.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
+    /// The record of a failed assert in a kernel.
+    pub mod failed_assert {
+        pub use crate::failed_assert::{FailedAssert, SIZE, VARIABLE};
+    }
+
     /// Declarations and definitions out of debug information.
     pub mod debug_info {
         pub use crate::signature::debug_info::{Described, describe};
@@ -116,12 +122,14 @@ pub mod __private {
             ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
             Uses, is_target, unresolved_imports,
         };
+        pub use crate::spirv::grammar::{Grammar, Ids, Unknown};
         pub use crate::spirv::trim;
 
         /// Rewriting for drivers that take less.
         pub mod portable {
             pub use crate::portable::{
-                Reader, Unfit, Version, check, lift, rewrite, rewrite_all, specialize,
+                Reader, Unfit, Version, check, has_debug_info, lift, rewrite, rewrite_all,
+                specialize,
             };
         }
 
@@ -134,7 +142,7 @@ pub mod __private {
 
         /// Instructions and their words.
         pub mod words {
-            pub use crate::signature::spirv::words::{
+            pub use crate::spirv::words::{
                 DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES,
                 DECORATION_SPEC_ID, HEADER_WORDS, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT,
                 instructions, op, string, words,

@@ -86,6 +86,9 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
         flags.extend(compiler.default_targets());
     }
     flags.extend(headers::arguments());
+    if !compiler.is_own() {
+        flags.extend(headers::assert_arguments());
+    }
     flags
 }
 

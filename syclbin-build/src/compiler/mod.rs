@@ -113,7 +113,12 @@ impl Compiler {
 
     /// Returns whether it links SYCLBIN files, with `-fsycl-link`.
     pub(crate) fn links_files(&self) -> bool {
-        self.version().starts_with("syclbin-clang ")
+        self.is_own()
+    }
+
+    /// Returns whether it is `syclbin-clang`, which includes [`headers::ASSERT`] by itself.
+    pub(crate) fn is_own(&self) -> bool {
+        self.found.is_own()
     }
 
     pub(crate) fn program(&self) -> &Path {

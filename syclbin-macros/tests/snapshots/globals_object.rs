@@ -35,6 +35,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
@@ -56,15 +57,16 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
     ];
-    /// The kernels of `globals.object.syclbin`, compiled for the device of a queue.
+    /// The kernels of `globals.object.syclbin` on the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        store: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
-        lookup: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        store: ::syclbin_rt::__private::StubKernel,
+        lookup: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
     }
     impl Module {
@@ -82,18 +84,20 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Compiles the kernels of `globals.object.syclbin` for the device of `queue`.
+        /// Loads `globals.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        ///
+        /// [`build`](Self::build) compiles all kernels at once.
         ///
         /// # Errors
         ///
-        /// When no image of the file fits the device, or the driver refuses them all. A single
-        /// kernel that the device cannot run makes an error only when it is launched.
+        /// When no image of the file fits the device. A single kernel that the device cannot run, or that
+        /// its driver refuses, makes an error only when it is used.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
             ::core::result::Result::Ok(
                 Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
             )
         }
-        /// Compiles the kernels of another file, such as a newer build, for the device of `queue`.
+        /// Loads another file, such as a newer build, for the device of `queue`.
         ///
         /// The file must have the kernels, specialization constants and device globals of
         /// `globals.object.syclbin` that have functions here, with the same types. It may have
@@ -135,10 +139,37 @@ pub mod kernels {
                 module: ::syclbin_rt::Module::builder(queue),
             }
         }
+        /// Compiles all kernels now, on several threads, so that no launch waits for a compiler.
+        ///
+        /// # Errors
+        ///
+        /// When some kernels do not run on the device; the error has all reasons. All others are
+        /// compiled.
+        pub fn build(&self) -> ::syclbin_rt::Result<()> {
+            self.module.build()
+        }
+        /// Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the
+        /// symbols.
+        ///
+        /// # Errors
+        ///
+        /// When some of them do not exist or do not run on the device; the error has all reasons.
+        pub fn build_kernels<'n>(
+            &self,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+        ) -> ::syclbin_rt::Result<()> {
+            self.module.build_kernels(symbols)
+        }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                store: module.kernel("__sycl_kernel_store"),
-                lookup: module.kernel("__sycl_kernel_lookup"),
+                store: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_store",
+                ),
+                lookup: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_lookup",
+                ),
                 module: ::core::clone::Clone::clone(module),
             }
         }
@@ -153,7 +184,7 @@ pub mod kernels {
         /// vouches for.
         pub fn store(&self, arg0: i32) -> ::syclbin_rt::Launch<'_, 1> {
             ::syclbin_rt::Launch::new(
-                &self.store,
+                self.store.get(),
                 &["arg0"],
                 [::syclbin_rt::Arg::scalar(arg0)],
             )
@@ -173,7 +204,7 @@ pub mod kernels {
             arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                &self.lookup,
+                self.lookup.get(),
                 &["arg0", "arg1"],
                 [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
             )

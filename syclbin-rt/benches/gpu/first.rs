@@ -170,6 +170,7 @@ fn ours(file: &[u8]) -> Result<()> {
     }
     println!("{WORD}");
     let file = syclbin::read::parse(file).map_err(words)?;
+    module.build().map_err(words)?;
     let choice = module.images().next().ok_or("no image was chosen")?;
     let images = file
         .modules

@@ -192,6 +192,14 @@ pub enum ErrorKind {
         /// The reason why each image with the kernel was skipped.
         reasons: Vec<String>,
     },
+    /// Some kernels that were to be built do not run on the device.
+    #[error("not all kernels run on {device}{}", list(reasons))]
+    NotBuilt {
+        /// The device.
+        device: String,
+        /// The reason for each kernel, or for each image of a module.
+        reasons: Vec<String>,
+    },
     /// The file has no device global of this name, or the device has none.
     #[error(
         "no device global {name} of this SYCLBIN file is on {device}; there is {}",
@@ -351,6 +359,26 @@ pub enum ErrorKind {
         from: usize,
         /// The number of elements of the destination.
         to: usize,
+    },
+    /// An `assert` in a kernel has failed. Its work-item went on, and so did all others. If several have failed, this
+    /// is one of them.
+    #[error(
+        "{file}:{line}: assert `{condition}` failed in `{function}`, work-item {work_item:?} (the dimension that counts \
+         fastest first), on {device}"
+    )]
+    Assert {
+        /// The condition, at most 255 bytes of it.
+        condition: String,
+        /// The path of the source file as the compiler was given it, at most 255 bytes of it.
+        file: String,
+        /// The line in that file.
+        line: u32,
+        /// The C++ function that has the assert: a kernel, or a function that a kernel calls.
+        function: String,
+        /// The global id of the work-item. The dimension that counts fastest, the last of a range, is first.
+        work_item: [u64; 3],
+        /// The device.
+        device: String,
     },
     /// An image that cannot be made or copied.
     #[error("{0}")]

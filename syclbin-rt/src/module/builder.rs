@@ -139,7 +139,7 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Reads a SYCLBIN file and builds its kernels with these values and files.
+    /// Reads a SYCLBIN file with these values and files. Each kernel is built when it is first used.
     ///
     /// # Errors
     ///

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
 use crate::backend::dispatch::memory::Memory;
@@ -176,6 +177,14 @@ impl<T: Pod> Global<T> {
     }
 }
 
+/// Returns whether a module defines the device global called `name`.
+pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
+    let mut code_names = metadata.program.global_names.iter();
+    let named = code_names.find(|(_, code_name)| *code_name == name);
+    let mut globals = metadata.device_globals.names().map(without_run_prefix);
+    globals.any(|id| id == name || named.is_some_and(|(named, _)| without_run_prefix(named) == id))
+}
+
 impl Variable {
     pub(crate) fn is_called(&self, name: &str) -> bool {
         self.id.as_bytes() == name.as_bytes() || self.code_name.as_deref() == Some(name)
@@ -224,6 +233,10 @@ pub(crate) fn connect(
             _ => Ok(c_id.clone()),
         };
         let symbol = symbol.map_err(|_| fail(Unconnected::NameWithNul))?;
+        if id == failed_assert::VARIABLE {
+            queue.watch_asserts(program, symbol);
+            continue;
+        }
         let known = indices.get(&c_id);
         let variable = match known.and_then(|index| connected.get_mut(*index)) {
             Some(known) => {

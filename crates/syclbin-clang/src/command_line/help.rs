@@ -55,9 +55,11 @@ Targets:
                      `cargo syclbin toolchain install --component nvidia` installs)
 
 Asserts:
+  An assert that fails in device code is recorded, and the Rust program that launched the kernel gets an
+  error when it waits.
   -DNDEBUG                  removes asserts
-  -DSYCLBIN_NATIVE_ASSERT   keeps asserts in device code: a failed assert ends the process that launched
-                     the kernel. Without either macro, asserts in device code are rejected
+  -DSYCLBIN_NATIVE_ASSERT   leaves asserts to the driver: a failed assert ends the process that launched the
+                     kernel
 
 Rules for make:
   -MD, -MMD          write a depfile, with or without system headers

@@ -16,8 +16,10 @@ use syclbin::signature::{KernelName, KernelSignature, Lambda};
 use crate::names::{identifier, plain, rust, words};
 
 /// The functions that the generated structs already have.
-pub(crate) const OWN_METHODS: [&str; 6] = [
+pub(crate) const OWN_METHODS: [&str; 8] = [
     "best_device",
+    "build",
+    "build_kernels",
     "load",
     "load_file",
     "from_bytes",

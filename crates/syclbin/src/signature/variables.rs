@@ -16,6 +16,7 @@ use super::merge::Sources;
 use super::names::Names;
 use super::types::{Element, Field, Layout, Layouts, StructId};
 use super::{Unsupported, recorded, spirv, unsupported};
+use crate::failed_assert;
 use crate::metadata::{self, SpecConstantDescriptor, SpecializationConstants, without_run_prefix};
 use crate::model::AbstractModule;
 use crate::property::{PropertySet, set};
@@ -165,7 +166,8 @@ impl Variables {
             }
         }
         let set = module.metadata.set(set::DEVICE_GLOBALS);
-        for (key, _) in set.into_iter().flat_map(PropertySet::iter) {
+        let keys = set.into_iter().flat_map(PropertySet::keys);
+        for key in keys.filter(|key| without_run_prefix(key) != failed_assert::VARIABLE) {
             let global = module
                 .metadata
                 .read::<metadata::DeviceGlobal>(set::DEVICE_GLOBALS, key);

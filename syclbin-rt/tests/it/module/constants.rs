@@ -136,7 +136,7 @@ fn constant_size_must_match_the_code() -> Result<()> {
     };
     constants.constants.insert("radius", vec![part]);
     let module = Module::builder(&queue).specialization_constant("radius", 3u64);
-    let message = load(module, &constants).unwrap_err().to_string();
+    let message = load(module, &constants)?.build().unwrap_err().to_string();
     let failed = match common::on_cuda() {
         true => "cuModuleGetGlobal failed with CUDA_ERROR_INVALID_VALUE",
         false => "specialization constant 5 has 4 bytes in the code, and its value has 8",

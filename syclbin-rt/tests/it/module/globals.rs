@@ -301,13 +301,15 @@ fn wrong_variable_description_is_an_error() -> Result<()> {
         "{message}"
     );
     // Not in the program, and too small for a pointer.
-    let error = common::load(&queue, &described("rtc_0$_Z4bias", [4, 0])).unwrap_err();
+    let module = common::load(&queue, &described("rtc_0$_Z4bias", [4, 0]))?;
+    let error = module.global::<[u8; 4]>("_Z4bias").unwrap_err();
     assert!(
         error.to_string().contains("device global _Z4bias: "),
         "{error}"
     );
     // Not there at all.
-    let error = common::load(&queue, &described("_Z4none", [4, 0])).unwrap_err();
+    let module = common::load(&queue, &described("_Z4none", [4, 0]))?;
+    let error = module.kernel("store").unwrap_err();
     assert!(
         error.to_string().contains("device global _Z4none: "),
         "{error}"

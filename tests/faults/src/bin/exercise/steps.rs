@@ -58,17 +58,14 @@ pub(crate) fn load(queue: &Queue, name: &str) -> Result<Module> {
     load_bytes(queue, &test_files::read(name))
 }
 
-fn load_bytes(queue: &Queue, bytes: &[u8]) -> Result<Module> {
+pub(crate) fn load_bytes(queue: &Queue, bytes: &[u8]) -> Result<Module> {
     // SAFETY: the code is what a compiler or the driver made, or what the driver refuses.
     unsafe { Module::load(queue, bytes) }
 }
 
-/// The module, if all its kernels can be had: a part that does not load only matters to a step that asks
-/// for a kernel of it.
+/// The module, if all its kernels can be had.
 fn whole(module: Module) -> Result<Module> {
-    for name in module.kernel_names() {
-        module.kernel(name)?;
-    }
+    module.build()?;
     Ok(module)
 }
 
@@ -341,7 +338,9 @@ fn broken(queue: &Queue) -> Result<()> {
     file.modules[0].images[0].bytes.to_mut()[24..28].copy_from_slice(&60_000u32.to_le_bytes());
     file.modules.truncate(1);
     let file = syclbin::write::to_vec(&file, syclbin::Container::default()).expect("a good file");
-    let error: Error = load_bytes(queue, &file).expect_err("no such capability");
+    let error: Error = load_bytes(queue, &file)?
+        .build()
+        .expect_err("no such capability");
     let message = error.to_string();
     let refused = "clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)";
     if message.contains(refused) {

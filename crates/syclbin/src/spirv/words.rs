@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The words of a SPIR-V module: how to read and write opcodes, instructions and strings, whatever they mean. Numbers and names
+//! are those of the SPIR-V specification, section 3. For this crate and `syclbin-clang`.
+#![allow(missing_docs, reason = "the names are those of the specification")]
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind};
+
+/// Opcodes.
+pub mod op {
+    pub const UNDEF: u16 = 1;
+    pub const SOURCE_CONTINUED: u16 = 2;
+    pub const NAME: u16 = 5;
+    pub const MEMBER_NAME: u16 = 6;
+    pub const STRING: u16 = 7;
+    pub const LINE: u16 = 8;
+    pub const EXTENSION: u16 = 10;
+    pub const EXT_INST_IMPORT: u16 = 11;
+    pub const EXT_INST: u16 = 12;
+    pub const MEMORY_MODEL: u16 = 14;
+    pub const ENTRY_POINT: u16 = 15;
+    pub const EXECUTION_MODE: u16 = 16;
+    pub const CAPABILITY: u16 = 17;
+    pub const TYPE_VOID: u16 = 19;
+    pub const TYPE_BOOL: u16 = 20;
+    pub const TYPE_INT: u16 = 21;
+    pub const TYPE_FLOAT: u16 = 22;
+    pub const TYPE_VECTOR: u16 = 23;
+    pub const TYPE_IMAGE: u16 = 25;
+    pub const TYPE_SAMPLER: u16 = 26;
+    pub const TYPE_ARRAY: u16 = 28;
+    pub const TYPE_STRUCT: u16 = 30;
+    pub const TYPE_POINTER: u16 = 32;
+    pub const TYPE_FUNCTION: u16 = 33;
+    pub const TYPE_FORWARD_POINTER: u16 = 39;
+    pub const CONSTANT_TRUE: u16 = 41;
+    pub const CONSTANT: u16 = 43;
+    pub const CONSTANT_COMPOSITE: u16 = 44;
+    pub const CONSTANT_NULL: u16 = 46;
+    pub const SPEC_CONSTANT_TRUE: u16 = 48;
+    pub const SPEC_CONSTANT_FALSE: u16 = 49;
+    pub const SPEC_CONSTANT: u16 = 50;
+    pub const SPEC_CONSTANT_COMPOSITE: u16 = 51;
+    pub const SPEC_CONSTANT_OP: u16 = 52;
+    pub const FUNCTION: u16 = 54;
+    pub const FUNCTION_PARAMETER: u16 = 55;
+    pub const FUNCTION_END: u16 = 56;
+    pub const FUNCTION_CALL: u16 = 57;
+    pub const VARIABLE: u16 = 59;
+    pub const LOAD: u16 = 61;
+    pub const STORE: u16 = 62;
+    pub const COPY_MEMORY: u16 = 63;
+    pub const COPY_MEMORY_SIZED: u16 = 64;
+    pub const ACCESS_CHAIN: u16 = 65;
+    pub const IN_BOUNDS_ACCESS_CHAIN: u16 = 66;
+    pub const PTR_ACCESS_CHAIN: u16 = 67;
+    pub const IN_BOUNDS_PTR_ACCESS_CHAIN: u16 = 70;
+    pub const DECORATE: u16 = 71;
+    pub const MEMBER_DECORATE: u16 = 72;
+    pub const GROUP_DECORATE: u16 = 74;
+    pub const GROUP_MEMBER_DECORATE: u16 = 75;
+    pub const COMPOSITE_CONSTRUCT: u16 = 80;
+    pub const COPY_OBJECT: u16 = 83;
+    pub const CONVERT_U_TO_PTR: u16 = 120;
+    pub const PTR_CAST_TO_GENERIC: u16 = 121;
+    pub const GENERIC_CAST_TO_PTR: u16 = 122;
+    pub const GENERIC_CAST_TO_PTR_EXPLICIT: u16 = 123;
+    pub const BITCAST: u16 = 124;
+    pub const SELECT: u16 = 169;
+    pub const PHI: u16 = 245;
+    pub const LOOP_MERGE: u16 = 246;
+    pub const LABEL: u16 = 248;
+    pub const SWITCH: u16 = 251;
+    pub const RETURN: u16 = 253;
+    pub const LIFETIME_START: u16 = 256;
+    pub const LIFETIME_STOP: u16 = 257;
+    pub const NO_LINE: u16 = 317;
+    pub const MODULE_PROCESSED: u16 = 330;
+    pub const EXECUTION_MODE_ID: u16 = 331;
+    pub const DECORATE_ID: u16 = 332;
+    pub const EXT_INST_WITH_FORWARD_REFS: u16 = 4433;
+    pub const DECORATE_STRING: u16 = 5632;
+    pub const MEMBER_DECORATE_STRING: u16 = 5633;
+}
+
+/// Decorations, and values of them.
+pub const DECORATION_SPEC_ID: u32 = 1;
+pub const DECORATION_CPACKED: u32 = 10;
+pub const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
+pub const DECORATION_ALIGNMENT: u32 = 44;
+pub const LINKAGE_EXPORT: u32 = 0;
+pub const LINKAGE_IMPORT: u32 = 1;
+
+pub(crate) const MAGIC: u32 = 0x0723_0203;
+/// The first bytes of a module.
+pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
+pub const HEADER_WORDS: usize = 5;
+
+/// An instruction: what follows its first word are its operands, the result among them.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction<'w> {
+    /// The index of its first word.
+    pub at: usize,
+    pub opcode: u16,
+    pub operands: &'w [u32],
+}
+
+pub(crate) fn error(word: usize, problem: &'static str) -> Error {
+    Error::new("SPIR-V module", word as u64 * 4, ErrorKind::SpirV(problem))
+}
+
+/// Returns the words of a module, with those of its header.
+///
+/// # Errors
+///
+/// When the bytes are not SPIR-V, which is little-endian, as every known compiler writes it.
+pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
+    let (words, []) = bytes.as_chunks() else {
+        return Err(error(bytes.len() / 4, "the size is not a multiple of 4"));
+    };
+    let words: Vec<u32> = words.iter().copied().map(u32::from_le_bytes).collect();
+    match words.first() {
+        Some(&MAGIC) if words.len() >= HEADER_WORDS => Ok(words),
+        Some(&MAGIC) => Err(error(0, "the header is cut off")),
+        _ => Err(error(0, "it does not begin with the magic 0x07230203")),
+    }
+}
+
+/// Walks over the instructions in the words of a module. An error is the last item.
+pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
+    instructions_from(words, HEADER_WORDS)
+}
+
+/// Walks over the instructions from the one whose first word is at `next`.
+pub(crate) fn instructions_from(
+    words: &[u32],
+    mut next: usize,
+) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
+    core::iter::from_fn(move || {
+        let at = next;
+        let first = *words.get(at)?;
+        // An instruction of no words ends before its operands start.
+        next = at + (first >> 16) as usize;
+        let Some(operands) = words.get(at + 1..next) else {
+            next = words.len();
+            return Some(Err(error(at, "an instruction reaches beyond the module")));
+        };
+        // The low half is the opcode.
+        let opcode = (first & 0xffff) as u16;
+        Some(Ok(Instruction {
+            at,
+            opcode,
+            operands,
+        }))
+    })
+}
+
+/// Returns a literal string, four bytes a word and closed by a zero byte, and the words after it.
+pub fn string(words: &[u32]) -> (String, &[u32]) {
+    let mut bytes = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        for byte in word.to_le_bytes() {
+            if byte == 0 {
+                return (text(&bytes), &words[index + 1..]);
+            }
+            bytes.push(byte);
+        }
+    }
+    (text(&bytes), &[])
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Adds an instruction. Its operands are few: they come from one instruction of a module or are made here.
+pub(crate) fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
+    let count = 1 + operands.iter().map(|part| part.len()).sum::<usize>();
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    out.push(count << 16 | u32::from(opcode));
+    out.extend(operands.iter().copied().flatten());
+}
+
+/// Returns a literal string: four bytes a word, closed by a zero byte.
+pub(crate) fn literal(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    let (words, _) = bytes.as_chunks();
+    words.iter().copied().map(u32::from_le_bytes).collect()
+}
