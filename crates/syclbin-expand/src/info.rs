@@ -58,6 +58,10 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
         .filter_map(|own| parameter(own, types.next(), layouts));
     let size = kernel.required_local_size.iter().flatten();
     let size = size.map(|size| Literal::u32_unsuffixed(*size));
+    let dimensions = match kernel.dimensions.map(Literal::u8_unsuffixed) {
+        Some(dimensions) => quote!(::core::option::Option::Some(#dimensions)),
+        None => quote!(::core::option::Option::None),
+    };
     let aspects = file.aspects.get(symbol).into_iter().flatten();
     quote! {
         ::syclbin_rt::KernelInfo {
@@ -65,6 +69,7 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
             symbol: #symbol,
             declaration: #declaration,
             parameters: &[#(#parameters),*],
+            dimensions: #dimensions,
             work_group_size: &[#(#size),*],
             aspects: &[#(#aspects),*],
         }

@@ -53,6 +53,7 @@ pub mod kernels {
                     size: ::core::option::Option::None,
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &["fp64"],
         },

@@ -47,6 +47,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[64],
             aspects: &[],
         },
@@ -62,6 +63,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[2, 4, 8],
             aspects: &[],
         },
@@ -83,6 +85,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
@@ -223,7 +226,7 @@ pub mod kernels {
             &'a self,
             arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
             arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::GlobalRange<1>> {
+        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::Range<1>> {
             ::syclbin_rt::Launch::new(
                     self.block_sum.get(),
                     &["arg0", "arg1", "arg2"],
@@ -250,7 +253,7 @@ pub mod kernels {
         pub fn coords<'a>(
             &'a self,
             arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::GlobalRange<3>> {
+        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::Range<3>> {
             ::syclbin_rt::Launch::new(
                     self.coords.get(),
                     &["arg0"],

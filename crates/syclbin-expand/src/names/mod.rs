@@ -16,6 +16,17 @@ pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
     name.unwrap_or_else(|| format!("arg{index}"))
 }
 
+/// Returns the parameter that an item calls `name`: by its C++ name, or by its number, as in `arg2`.
+pub(crate) fn parameter<'p>(
+    parameters: &'p [Parameter],
+    name: &str,
+) -> Option<(usize, &'p Parameter)> {
+    let named = |parameter: &Parameter| parameter.name.as_deref() == Some(name);
+    let number = || name.strip_prefix("arg")?.parse().ok();
+    let index = parameters.iter().position(named).or_else(number)?;
+    Some((index, parameters.get(index)?))
+}
+
 /// Splits a qualified name into parts that can be identifiers: `ns::Pair<int, 2>` is `ns` and `Pair_int_2`.
 pub(crate) fn path(name: &str) -> Vec<String> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);

@@ -17,9 +17,9 @@ use crate::input::items::KernelItem;
 use crate::names::cpp_name;
 use crate::names::default_names::{self, OWN_METHODS, RustName, default_names};
 use crate::plan::namespace::Namespace;
-use crate::plan::requests::{Request, requests, selected};
+use crate::plan::requests::{requests, selected};
+use crate::stub::Stub;
 use crate::stub::left_out::LeftOut;
-use crate::stub::{PlannedContract, Stub};
 use crate::types::Types;
 use crate::variables::globals::PlannedGlobal;
 
@@ -38,7 +38,7 @@ pub(crate) struct Plan<'f> {
 type Taken = BTreeMap<RustName, String>;
 
 impl<'f> Plan<'f> {
-    pub(crate) fn new(input: &Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
+    pub(crate) fn new(input: &'f Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
         let kernels = &file.signatures.kernels;
         let names = default_names(kernels);
         let requests = requests(input, file, &names, errors);
@@ -52,9 +52,8 @@ impl<'f> Plan<'f> {
         };
         let mut taken = Taken::new();
         let kernels = kernels.iter().zip(requests).zip(names).enumerate();
-        for (_, ((kernel, request), name)) in kernels.filter(|(index, _)| selected.contains(index))
-        {
-            if let Err(error) = plan.add(kernel, request, name, &input.items.kernels, &mut taken) {
+        for (_, ((kernel, item), name)) in kernels.filter(|(index, _)| selected.contains(index)) {
+            if let Err(error) = plan.add(kernel, item, name, &input.items.kernels, &mut taken) {
                 errors.push(error);
             }
         }
@@ -72,13 +71,13 @@ impl<'f> Plan<'f> {
     fn add(
         &mut self,
         kernel: &'f KernelSignature,
-        request: Request<'_>,
+        item: Option<&'f KernelItem>,
         name: Option<RustName>,
         items: &[KernelItem],
         taken: &mut Taken,
     ) -> syn::Result<()> {
         let called = cpp_name::called(kernel, name.as_ref());
-        let rename = request.item.and_then(|item| item.rename.clone());
+        let rename = item.and_then(|item| item.rename.clone());
         let path = name
             .as_ref()
             .map_or_else(Vec::new, |name| name.path.clone());
@@ -99,7 +98,7 @@ impl<'f> Plan<'f> {
                 self.omitted.push(omitted);
             }
         }
-        if let (Some(reason), Some(item)) = (&reason, request.item) {
+        if let (Some(reason), Some(item)) = (&reason, item) {
             let message = format!("this kernel has no function: {reason}");
             return Err(item.cpp.error(message));
         }
@@ -133,13 +132,7 @@ impl<'f> Plan<'f> {
                 ident,
                 kernel,
                 parameters,
-                visibility: request.item.and_then(|item| item.visibility.clone()),
-                contract: request.item.zip(request.contract).map(|(item, contract)| {
-                    PlannedContract {
-                        contract,
-                        item: item.cpp.clone(),
-                    }
-                }),
+                item,
             }),
             (reason, _) => scope.left_out.push(LeftOut {
                 ident,
@@ -164,7 +157,7 @@ impl<'f> Plan<'f> {
         let called = called.unwrap_or_else(|| global.id.clone());
         let mut safe = Vec::new();
         self.root
-            .each_stub(&mut |stub| safe.extend(stub.contract.as_ref().map(|c| &c.item)));
+            .each_stub(&mut |stub| safe.extend(stub.contract().map(|(item, _)| &item.cpp)));
         errors.extend(safe.into_iter().map(|item| {
             item.error(format!(
                 "no kernel of this file can be safe: device global `{called}` holds device pointers, \

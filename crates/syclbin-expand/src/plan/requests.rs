@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::contract::Contract;
 use crate::file::File;
 use crate::input::Input;
 use crate::input::items::{KernelItem, SelectionKind};
@@ -11,31 +10,16 @@ use crate::names::cpp_name::{self, CppName};
 use crate::names::default_names::RustName;
 use crate::names::known;
 
-/// The request of an item for a kernel.
-#[derive(Default)]
-pub(crate) struct Request<'i> {
-    pub(crate) item: Option<&'i KernelItem>,
-    pub(crate) contract: Option<Contract>,
-}
-
-/// Returns the request for each kernel.
+/// Returns the item of each kernel that has one.
 pub(crate) fn requests<'i>(
     input: &'i Input,
     file: &File,
     names: &[Option<RustName>],
     errors: &mut Vec<syn::Error>,
-) -> Vec<Request<'i>> {
+) -> Vec<Option<&'i KernelItem>> {
     let kernels = &file.signatures.kernels;
-    let mut requests: Vec<Request<'i>> = kernels.iter().map(|_| Request::default()).collect();
+    let mut requests: Vec<Option<&'i KernelItem>> = vec![None; kernels.len()];
     for item in &input.items.kernels {
-        let contract = item
-            .safe
-            .map(|_| Contract::parse(&item.conditions))
-            .transpose();
-        let contract = contract.unwrap_or_else(|error| {
-            errors.push(error);
-            Some(Contract::unreadable())
-        });
         match item.cpp.among(kernels, names).as_slice() {
             [] => errors.extend(unknown_kernel(&item.cpp, file, names)),
             [_] if item.is_idle() => errors.push(item.cpp.error(
@@ -43,15 +27,10 @@ pub(crate) fn requests<'i>(
                  `pub(crate)` before `fn`",
             )),
             [index] => match &mut requests[*index] {
-                request if request.item.is_some() => {
+                request if request.is_some() => {
                     errors.push(item.cpp.error("this kernel has an item above; one says all: `safe fn NAME as NEW_NAME where CONDITIONS;`"));
                 }
-                request => {
-                    *request = Request {
-                        item: Some(item),
-                        contract,
-                    }
-                }
+                request => *request = Some(item),
             },
             several => {
                 let each = several

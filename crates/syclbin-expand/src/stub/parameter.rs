@@ -20,7 +20,13 @@ pub(crate) struct Passing {
 impl Passing {
     /// Returns how a method `depth` modules deep passes `name`, of the type `ty`. It also passes the
     /// parameters that the compiler removed from the code, which the runtime skips.
-    pub(crate) fn new(name: &Ident, ty: &Type, types: &Types<'_>, depth: usize) -> Self {
+    pub(crate) fn new(
+        name: &Ident,
+        ty: &Type,
+        optional: bool,
+        types: &Types<'_>,
+        depth: usize,
+    ) -> Self {
         let rt = quote!(::syclbin_rt);
         let given = |ty: TokenStream, value: TokenStream| Self {
             ty: Some(ty),
@@ -48,16 +54,23 @@ impl Passing {
             Type::Struct(id) => given(types.structure(*id, depth), by_value),
             Type::Pointer { pointee, access } => {
                 let pointee = types.pointee(pointee, depth);
-                match access {
-                    Access::Read => borrowed(
-                        quote!(&'a #rt::DeviceSlice<#pointee>),
-                        quote!(#rt::Arg::read(#name)),
-                    ),
-                    Access::ReadWrite => borrowed(
-                        quote!(&'a mut #rt::DeviceSlice<#pointee>),
-                        quote!(#rt::Arg::write(#name)),
-                    ),
-                }
+                let slice = quote!(#rt::DeviceSlice<#pointee>);
+                let (slice, read) = match access {
+                    Access::Read => (quote!(&'a #slice), true),
+                    Access::ReadWrite => (quote!(&'a mut #slice), false),
+                };
+                let method = match (read, optional) {
+                    (true, false) => quote!(read),
+                    (false, false) => quote!(write),
+                    (true, true) => quote!(read_or_null),
+                    (false, true) => quote!(write_or_null),
+                };
+                let ty = if optional {
+                    quote!(::core::option::Option<#slice>)
+                } else {
+                    slice
+                };
+                borrowed(ty, quote!(#rt::Arg::#method(#name)))
             }
             Type::LocalMemory {
                 size: Some(bytes), ..

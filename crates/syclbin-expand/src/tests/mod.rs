@@ -15,7 +15,6 @@ use crate::input::Input;
 use crate::module;
 
 mod alignment;
-mod bounds;
 mod contracts;
 mod cpp_names;
 mod files;
@@ -66,7 +65,9 @@ fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
         parameter.name = Some((*name).to_owned()).filter(|name| !name.is_empty());
         parameter
     });
-    KernelSignature::new(symbol, Ok(parameters.collect()))
+    let mut kernel = KernelSignature::new(symbol, Ok(parameters.collect()));
+    kernel.dimensions = Some(1);
+    kernel
 }
 
 /// Returns a kernel with the declaration of its mangled symbol.
@@ -144,7 +145,7 @@ fn file_without_kernels_makes_module_without_methods() {
 fn items_may_name_what_was_not_compiled() {
     let mut file = syclbin::Syclbin::new(syclbin::State::Executable);
     let items = "types { Particle => crate::Particle } only { saxpy } \
-        safe fn saxpy where x.len() >= n;";
+        unsafe extern \"SYCL\" { safe fn saxpy where x.len() >= n; }";
     let source = |file: &syclbin::Syclbin<'_>| {
         let bytes = syclbin::write::to_vec(file, syclbin::Container::default()).unwrap();
         crate::source(&bytes, "saxpy.syclbin", "kernels", items)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants: which bytes of a value are checked.
 
-use syclbin::__private::Definition;
 use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 
 use super::*;
@@ -9,9 +8,7 @@ use super::*;
 /// Returns the code for a constant of the type `ty`, of `size` bytes, without white space.
 fn code(ty: &str, size: u32, layouts: &[&str]) -> String {
     let mut module = AbstractModule::default();
-    let definitions = layouts.iter().map(|text| Definition::parse(text));
-    let definitions: Vec<Definition> = definitions.map(Option::unwrap).collect();
-    syclbin::__private::record_layouts(&mut module, &definitions);
+    let declared = test_files::Declared::default().types(layouts);
     let mut constants = SpecializationConstants::default();
     let part = SpecConstantDescriptor {
         id: 0,
@@ -20,8 +17,7 @@ fn code(ty: &str, size: u32, layouts: &[&str]) -> String {
     };
     constants.constants.insert("_Z5flags", vec![part]);
     constants.write(&mut module.metadata);
-    let types = [("_Z5flags".to_owned(), ty.to_owned())];
-    syclbin::__private::record_variables(&mut module, &types.into());
+    declared.variable("_Z5flags", ty).record(&mut module);
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);
     let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::launch::Launch;
 use crate::launch::bound_kernel::BoundKernel;
 use crate::launch::invocation::{Contract, Invocation};
-use crate::launch::range::NdRange;
+use crate::launch::range::AnyRange;
 use crate::launch::recording::{Recording, Step};
 use crate::launch::safe_launch::SafeLaunch;
 use crate::queue::Queue;
@@ -41,7 +41,7 @@ impl Queue {
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// Records the launch over `range` instead of launching it.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     /// Records the launch over `range` instead of launching it, if the contract holds.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Recorder {
     fn add(
         &mut self,
         call: &Invocation<'_>,
-        range: &NdRange,
+        range: &AnyRange,
         contract: Option<Contract>,
     ) -> Result<()> {
         let fixed = BoundKernel::new(call, range, contract)?;

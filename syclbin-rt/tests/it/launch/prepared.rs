@@ -2,7 +2,6 @@
 //! Launches that are prepared once, and sequences that are recorded.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
-use syclbin_rt::__private::{Condition, Number, Relation};
 use syclbin_rt::{
     Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, LaunchProblem, NdRange, Queue,
     QueueOptions, Result, SafeLaunch, SharedArray,
@@ -43,19 +42,15 @@ fn safe_saxpy<'a>(
     x: &'a DeviceSlice<f32>,
     y: &'a mut DeviceSlice<f32>,
 ) -> SafeLaunch<'a, 4> {
-    const LONG_ENOUGH: Condition = Condition {
-        text: "x.len() >= n",
-        left: "x.len()",
-        relation: Relation::GreaterOrEqual,
-        right: "n",
-        argument: Some(1),
-    };
     let launch = saxpy(kernel, a, x, y);
     // SAFETY: `y` has `n` elements, and so has `x` where the contract holds.
     unsafe {
         SafeLaunch::new(launch, |given| {
-            let n: Number = given.number::<u32>(3, 0);
-            given.holds(&LONG_ENOUGH, given.len::<f32>(1), n)
+            let (x, n) = (given.memory(1, 4), given.number::<u32>(3, 0));
+            if given.holds(x.len() >= n) {
+                return Ok(());
+            }
+            Err(given.broken("x.len() >= n", Some(1), &[("x.len()", &x.len()), ("n", &n)]))
         })
     }
 }

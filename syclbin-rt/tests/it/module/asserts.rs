@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use syclbin_rt::{
-    Arg, Buffer, Error, ErrorKind, Event, Launch, Module, NdRange, Queue, QueueOptions, Result,
+    AnyRange, Arg, Buffer, Error, ErrorKind, Event, Launch, Module, Queue, QueueOptions, Result,
 };
 
 use crate::common;
@@ -14,10 +14,9 @@ fn module(queue: &Queue) -> Result<Module> {
 
 /// Launches `kernel` with a work-item for each of `data`.
 fn launch(module: &Module, kernel: &str, data: &mut Buffer<i32>) -> Result<Event> {
-    let range = NdRange::new(data.len());
-    let range = match kernel {
-        "_ZTSZ4mainE9Framework" => NdRange::new([2, data.len() / 2]),
-        _ => range,
+    let range: AnyRange = match kernel {
+        "_ZTSZ4mainE9Framework" => [2, data.len() / 2].into(),
+        _ => data.len().into(),
     };
     let kernel = module.kernel(kernel);
     // SAFETY: a work-item for each element.

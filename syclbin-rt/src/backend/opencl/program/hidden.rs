@@ -17,7 +17,7 @@ use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::launch::range::NdRange;
+use crate::launch::range::AnyRange;
 
 /// The hidden arguments of a program's kernels.
 pub(in crate::backend::opencl) struct Hidden {
@@ -101,7 +101,7 @@ impl Queue {
             let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
             // The code has a kernel of this name only if it was made with this layout.
             let kernel = KernelObject::new(program, &name)?;
-            let one = NdRange::new(1).grid(None);
+            let one = AnyRange::from(1).grid(None);
             // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
             // arena, which has the size that the code was made for.
             let event = unsafe { kernel.enqueue(self, &one, &WaitList::empty()) }?;
