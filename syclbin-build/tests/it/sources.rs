@@ -355,7 +355,7 @@ fn sources_with_the_same_kernels_distinguish_them() {
 }
 
 #[test]
-fn native_kernels_of_one_name_are_left_out_with_a_warning() {
+fn native_kernels_of_one_name_are_left_out() {
     let package = Package::new();
     for folder in ["kernels", "more"] {
         package.write(&format!("{folder}/functor.cpp"), "");
