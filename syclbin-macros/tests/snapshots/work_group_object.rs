@@ -47,7 +47,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
-            dimensions: ::core::option::Option::None,
+            dimensions: ::core::option::Option::Some(1),
             work_group_size: &[64],
             aspects: &[],
         },
