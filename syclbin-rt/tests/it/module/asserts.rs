@@ -169,3 +169,26 @@ fn the_record_is_no_variable_of_the_module() -> Result<()> {
     assert!(available.is_empty(), "{available:?}");
     Ok(())
 }
+
+/// Linked when it is loaded, and ahead of time: then the linked module has one record.
+#[test]
+fn asserts_of_linked_sources_are_reported() -> Result<()> {
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    for name in [
+        "made/asserts_unlinked.syclbin",
+        "made/asserts_linked.syclbin",
+    ] {
+        let module = common::load(&queue, &common::testfile(name))?;
+        for (value, condition, line) in [(0, "data[i] > 0", 8), (100, "x < 100", 5)] {
+            let mut data = queue.upload(&[1, value])?;
+            launch(&module, "use", &mut data)?;
+            let error = queue.wait().expect_err("one is out of range");
+            let found = failed(&error);
+            assert_eq!((found.0, found.2, found.4), (condition, line, [1, 0, 0]));
+            assert_eq!(queue.download(&data)?, [2, 2 * value]);
+        }
+    }
+    Ok(())
+}
