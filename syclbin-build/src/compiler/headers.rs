@@ -32,8 +32,7 @@ pub const ALL: [(&str, &str); 8] = [
 /// The header that records failed asserts. Compilers include it before each source.
 pub const ASSERT: &str = include_str!("../../include/syclbin_assert.hpp");
 
-/// Returns the arguments that include [`ASSERT`] before a source, for a compiler that does not do so by itself. It finds
-/// the header in [`folder`].
+/// Returns the arguments that include [`ASSERT`] before a source, for a compiler that does not do so by itself.
 pub(crate) fn assert_arguments() -> [OsString; 2] {
     ["-include".into(), "syclbin_assert.hpp".into()]
 }
