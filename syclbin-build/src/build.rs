@@ -6,7 +6,10 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use syclbin::signature::Unsupported;
+
 use crate::action::{self, Action};
+use crate::cargo;
 use crate::compiler::default_targets::TARGETS;
 use crate::error::{Error, Result};
 use crate::file;
@@ -65,15 +68,18 @@ impl Build {
         })
     }
 
-    /// Keeps `assert` in kernels: defines `SYCLBIN_NATIVE_ASSERT`. Without it, `syclbin-clang` rejects a
-    /// source with an `assert` in its device code; a DPC++ `clang++` always keeps `assert`. Define `NDEBUG`
-    /// to leave asserts out.
+    /// Leaves asserts in kernels to the driver: defines `SYCLBIN_NATIVE_ASSERT`.
     ///
-    /// **A failed assert ends the process.** The driver prints the condition, the file, the line and the ids
-    /// of the work-item to standard error. Then it aborts the program that launched the kernel, and no `Err`
-    /// is returned. OpenCL offers no other behaviour, so use this to find mistakes, and leave it out of a
-    /// release. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU device has. A
-    /// device without it does not load them, with an error that says so.
+    /// By default, an `assert` that fails is recorded, and the kernel goes on. The next `Queue::wait`, `Queue::read`,
+    /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert` with the condition, the file, the
+    /// line, the function and the work-item. This works on every device, and for code that calls `__assert_fail` itself.
+    /// Kernels without asserts are compiled as if there were none in the file. Define `NDEBUG` to leave asserts out.
+    ///
+    /// With `native_assert(true)`, **a failed assert ends the process**, before the kernel does anything else. The driver
+    /// prints the condition, the file, the line and the ids of the work-item to standard error, and aborts the program that
+    /// launched the kernel. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU device has. A
+    /// device without it does not load them, with an error that says so. On CUDA, the driver prints the condition, and
+    /// every later call for the device fails.
     pub fn native_assert(self, yes: bool) -> Self {
         if yes {
             self.define("SYCLBIN_NATIVE_ASSERT", None)
@@ -215,9 +221,33 @@ impl Build {
         std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
         listing::write(out_dir, name, &request).map_err(Error::write(directory))?;
         let bytes = Action::choose(&request, &paths)?.run(&request, &paths)?;
+        warn_of_left_out(name, &bytes);
         file::replace(&paths.file, &bytes).map_err(Error::write(&paths.file))?;
         abandoned::set_aside_others(out_dir).map_err(Error::write(directory))?;
         Ok(paths.file)
+    }
+}
+
+/// Warns of the kernels for which `include_syclbin!` generates no function.
+fn warn_of_left_out(name: &str, bytes: &[u8]) {
+    let file = syclbin::read::parse(bytes);
+    // Otherwise the macro reports the error.
+    let Ok(found) = file.and_then(|file| syclbin::signature::kernels(&file)) else {
+        return;
+    };
+    let (mut all, mut left_out) = (0, 0);
+    for kernel in &found.kernels {
+        let reason = kernel.left_out();
+        if !reason.as_ref().is_some_and(Unsupported::is_no_kernel) {
+            all += 1;
+            left_out += usize::from(reason.is_some() || kernel.name.is_none());
+        }
+    }
+    if left_out > 0 {
+        cargo::warning(&format!(
+            "{left_out} of {all} kernels in `{name}` get no function in Rust; `cargo syclbin list` names them, with the \
+             reasons"
+        ));
     }
 }
 

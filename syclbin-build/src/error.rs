@@ -8,7 +8,6 @@ use std::time::Duration;
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::compile::diagnostics::hints;
-use crate::compile::same_names;
 use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
 use crate::search::{Failure, Origin, PassedOver};
 
@@ -198,17 +197,6 @@ pub enum Error {
         /// Why no compiler was found.
         compiler: Box<Error>,
     },
-    /// Two sources define a kernel of the same name. Lambdas and classes of the same name are only an error if the
-    /// build compiles them to native code, which cannot be renamed.
-    #[error("kernel {symbol} is defined in {}", twice(.symbol, .first, .second))]
-    Duplicate {
-        /// The kernel's symbol.
-        symbol: String,
-        /// The source that was given first.
-        first: PathBuf,
-        /// The source that was given later.
-        second: PathBuf,
-    },
     /// The compiler's output does not fit the format.
     #[error(
         "the SYCLBIN file cannot be made: {0}; try another compiler (`cargo syclbin doctor` lists those that \
@@ -277,26 +265,6 @@ pub struct Undefined {
     pub name: String,
     /// The sources that use it.
     pub sources: Vec<PathBuf>,
-}
-
-/// Returns where a kernel is defined twice, and what to do.
-fn twice(symbol: &str, first: &Path, second: &Path) -> String {
-    let first_name = first.display();
-    if first == second {
-        return format!("{first_name}, which is given twice; give each source once");
-    }
-    if same_names::is_class(symbol) {
-        return format!(
-            "{first_name} and again in {}; native code cannot tell them apart: leave its targets out, or compile each \
-             source with a Build of its own",
-            second.display()
-        );
-    }
-    format!(
-        "{first_name} and again in {}; rename one, or leave `extern \"C\"` out and put each into a \
-         namespace of its own",
-        second.display()
-    )
 }
 
 fn undefined(all: &[Undefined]) -> String {

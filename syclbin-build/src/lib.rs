@@ -112,9 +112,11 @@
 //!
 //! Sources may be whole programs, each with a `main`. If two sources have kernels of one name, or lambdas in
 //! functions of one name, the names of their stubs begin with the source. For `heat.cpp` and `nbody.cpp` these
-//! are `heat.main` and `nbody.main`. Sources of one name get their directory too: `first_heat.main`. Two free
-//! functions of one name that are kernels are an error, as they are in C++. So are kernels of one name that are
-//! compiled to native code.
+//! are `heat.main` and `nbody.main`. Sources of one name get their directory too: `first_heat.main`. Native code
+//! cannot be renamed, so such kernels are left out if the file has native code.
+//!
+//! A kernel that cannot have a stub is left out. The build prints a warning with the number of such kernels, and
+//! `cargo syclbin list` names them with the reasons.
 //!
 //! # Targets
 //!
@@ -154,7 +156,7 @@
 //!   `__has_embed` asked for: they still do not exist;
 //! - the arguments, with paths as you gave them. Two checkouts share results, unless an argument is an
 //!   absolute path or begins with `-g`;
-//! - the variables that compilers read (`CPATH`, `SYCLBIN_PTX_INLINE` and others);
+//! - the variables that compilers read (`CPATH` and others);
 //! - the compiler: its path, its version, the size and times of its files and of the `.cfg` files beside it, and
 //!   the versions of GCC on the machine;
 //! - the version and code of this crate.
@@ -213,6 +215,7 @@ mod request;
 #[doc(hidden)]
 pub mod search;
 mod watch;
+mod words;
 
 pub use build::Build;
 #[doc(hidden)]

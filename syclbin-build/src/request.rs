@@ -58,8 +58,10 @@ impl Request {
         })
     }
 
-    /// Adds the files that the patterns match, each once.
+    /// Adds the files that the patterns match. Every source is there once.
     pub(crate) fn with_matches(mut self) -> Result<Self> {
+        let mut seen = BTreeSet::new();
+        self.sources.retain(|source| seen.insert(source.clone()));
         for pattern in std::mem::take(&mut self.patterns) {
             for path in pattern::expand(&pattern)? {
                 if !self.sources.contains(&path) {

@@ -14,8 +14,10 @@ use proc_macro::TokenStream;
 ///     /// The kernels of kernels/saxpy.cpp.
 ///     pub mod kernels = "saxpy";
 ///
-///     // With this, launching it is safe.
-///     safe fn saxpy where x.len() >= n, y.len() >= n;
+///     // SAFETY: work-item i reads x[i] and y[i] and writes y[i], for i < n.
+///     unsafe extern "SYCL" {
+///         safe fn saxpy where x.len() >= n, y.len() >= n;
+///     }
 /// }
 /// ```
 ///
@@ -28,7 +30,8 @@ use proc_macro::TokenStream;
 /// - the unsafe functions `load_file(&Queue, path)` and `from_bytes(&Queue, bytes)` of `Module`. They load another
 ///   file that has the same kernels,
 /// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a
-///   `syclbin_rt::Launch`, whose `launch(range)` runs it. A C++ namespace becomes a Rust module with a struct
+///   `syclbin_rt::Launch`, whose `launch(range)` runs it. The range has the dimensions of the kernel, which
+///   compilers check. A C++ namespace becomes a Rust module with a struct
 ///   `Kernels`, and a field of that name: `module.fill.iota(0.0, &mut out, n)`,
 /// - a struct for every struct that a kernel takes,
 /// - a builder for specialization constants (`Module::builder(&queue).radius(3).load()`),
@@ -51,6 +54,7 @@ use proc_macro::TokenStream;
 /// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&DeviceSlice<T>`: a `&Buffer<T>`, an array, a part of one |
 /// | `T *` that it may write | `&mut DeviceSlice<T>`: a `&mut Buffer<T>` ... |
 /// | `bool *`, a `bool` in a struct | `DeviceSlice<u8>`, `u8`: every byte is 0 or 1 |
+/// | `T *` that may be null, which an item says: `fn f where mask: Option;` | `Option<&DeviceSlice<T>>`, `Option<&mut DeviceSlice<T>>` |
 /// | `void *`, a pointer to what the file does not describe | `&DeviceSlice` or `&mut DeviceSlice` of any `Pod` type |
 /// | `T *` in a struct | `DevicePointer<T>` |
 /// | `work_group_memory` of a fixed size, `kernel_handler` | nothing: the function passes it |
@@ -63,8 +67,17 @@ use proc_macro::TokenStream;
 /// | `sampler` | `&Sampler` |
 ///
 /// The signature also has the parameters that the compiler removed from the code. A kernel that is compiled
-/// for one work-group size has a constant for it (`Module::SUM_LOCAL_SIZE`). Its launch takes a range without
-/// work-groups (`GlobalRange`).
+/// for one work-group size has a constant for it (`Module::SUM_LOCAL_SIZE`).
+///
+/// # Ranges
+///
+/// | kernel | `launch(range)` takes |
+/// |---|---|
+/// | one dimension | a number, or `NdRange::new(n).local(64)` |
+/// | two or three dimensions | `[rows, columns]`, or `NdRange::new([rows, columns]).local([8, 8])` |
+/// | compiled for one work-group size | the same without work-groups (`syclbin_rt::Range`) |
+/// | `single_task` | `()` |
+/// | of a file that does not record the dimensions | any of these (`syclbin_rt::AnyRange`) |
 ///
 /// # Structs
 ///
@@ -104,41 +117,47 @@ use proc_macro::TokenStream;
 ///
 /// # Contracts
 ///
-/// Launching a kernel is unsafe, because the file does not say how far the kernel reaches into its buffers.
-/// `safe fn` declares a contract. Under its conditions, the kernel does nothing undefined: whatever the
-/// arguments are, whatever the buffers hold, and whatever else uses them meanwhile. The author of the
-/// contract promises that, as with an `unsafe` block. A launch that breaks a condition is an error, which
-/// names the kernel, the argument and both sides. Nothing of such a launch reaches the driver.
+/// Launching a kernel is unsafe, because the file does not say how far the kernel reaches into its buffers. A
+/// `safe fn` in `unsafe extern "SYCL" { .. }` declares a contract. Under its conditions, the kernel does nothing
+/// undefined: whatever the arguments are, whatever the buffers hold, and whatever else uses them meanwhile. The
+/// author of the contract promises that by the word `unsafe`, and the lint `unsafe_code` sees it. A launch that
+/// breaks a condition is an error, which names the kernel, the argument and the values in the condition. Nothing
+/// of such a launch reaches the driver.
 ///
-/// A condition compares integers with `<`, `<=`, `==`, `!=`, `>=` or `>`. It may use
+/// A condition is a Rust expression that is true or false. In it,
 ///
-/// - integer parameters, and members and elements of parameters that are passed by value:
-///   `world.grid.sizes[1]`. They are read with their C++ layout, also from your own type. Parameters have
-///   their C++ names, raw where Rust reserves them: `r#in.len()`,
-/// - `x.len()` of a buffer, an accessor or work-group memory, in elements (of a `void *` in bytes),
-/// - `x.align()` of a pointer or an accessor: the largest power of two that is known to divide its address,
-/// - `x.size(0)` to `x.size(2)` of an accessor, as `get_range()` of C++,
-/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` of the launch. A contract that names
-///   `range[1]` means a kernel of two dimensions and requires a range of two dimensions. A condition on
-///   `range.dimensions()` overrides this. Write one where an index must not occur twice: it does in a range
-///   of more dimensions than the kernel has,
-/// - numbers, limits such as `i32::MIN`, and `+ - * / %`, which do not overflow unnoticed.
+/// - an integer parameter is a number of 128 bits, and so are members and elements of parameters that are
+///   passed by value: `world.grid.sizes[1]`. They are read with their C++ layout, also from your own type. Floats
+///   are `f32` or `f64`, and a `bool` is a `bool`. Parameters have their C++ names, such as `in` or `self`. A
+///   parameter without a name, and one called `range`, is `arg2`, counted from 0;
+/// - `x.len()` is the number of elements of a buffer, an accessor or work-group memory (of a `void *`, of bytes);
+/// - `x.is_none()` and `x.is_some()` say whether a pointer is null. A null pointer has a length of 0;
+/// - `x.align()` of a pointer or an accessor is the largest power of two that is known to divide its address;
+/// - `x.size(0)` to `x.size(2)` of an accessor is `get_range()` of C++;
+/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` are of the launch;
+/// - other names are those of the module around `include_syclbin!`, such as constants.
 ///
-/// A condition may have 300 words and signs; split a longer condition into several.
+/// Numbers have the operators of integers, `min`, `max`, `div_ceil` and `next_multiple_of`. A condition is false if
+/// a number in it overflows or is divided by zero. It is also false if it compares a length with a negative
+/// number: for an `int n`, `x.len() >= n` holds for -1, and a kernel that converts -1 to `size_t` writes out of
+/// bounds. To allow such numbers, say so: `n < 0 || x.len() >= n`.
 ///
-/// Every buffer needs a condition that bounds its length from below: by a number, by a value of the launch,
-/// or by another length that is bounded. `x.len() <= n` bounds nothing. A condition that is always true, such
-/// as `x.len() >= 0`, bounds nothing either. An accessor of two or three dimensions needs such a condition
-/// for each dimension, because the length does not give the layout of the rows.
+/// ```ignore
+/// unsafe extern "SYCL" {
+///     // SAFETY: work-item i reads mask[i], if there is a mask, and writes out[i / 64].
+///     safe fn reduce where mask: Option, mask.is_none() || mask.len() >= range.items(),
+///         out.len() >= range.items().div_ceil(64);
+/// }
+/// ```
+///
+/// Some condition has to name the length of every buffer, and of an accessor of two or three dimensions the size
+/// of each dimension. Otherwise a kernel without any bound would be safe. Write `x.len() >= 0` if that is meant.
+///
+/// If the file does not record how many dimensions a kernel has, its contract states it, in these words:
+/// `range.dimensions() == 2`. The launch then takes such ranges only.
 ///
 /// Some conditions are implied, and the documentation of the function lists them:
 ///
-/// - A signed number must be `>= 0` where a condition compares it with a length, or bounds it from above. For
-///   an `int n`, `x.len() >= n` holds for -1, and a kernel that converts -1 to `size_t` writes out of bounds.
-///   A condition that says how small `n` may be replaces this one: `n >= -8`, or `n >= i32::MIN` for a kernel
-///   that is correct for every number.
-/// - A difference must be `>= 0` where a condition compares it with a length: `n - 1` in `x.len() >= n - 1`.
-///   To allow less, say so: `n - 1 >= -1`.
 /// - A number must be `>= 0` where a condition uses it and the file does not say whether it is signed.
 /// - A `bool` inside of a value must be 0 or 1.
 /// - The argument for a pointer to a type with `alignas` must be aligned to that. Generated structs have this
@@ -156,7 +175,7 @@ use proc_macro::TokenStream;
 /// The macro reports all mistakes at once, each at its token: a missing or damaged file, names that the file
 /// does not have, and the mistakes described above. A kernel with an unsupported parameter is left out. The
 /// documentation of the module says which kernel and why. A call of the kernel is a compile error with the
-/// same reason.
+/// same reason. A crate with `#![no_implicit_prelude]` has to `skip` the kernel.
 #[proc_macro]
 pub fn include_syclbin(input: TokenStream) -> TokenStream {
     syclbin_expand::include(input.into()).into()

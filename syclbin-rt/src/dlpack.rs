@@ -115,7 +115,8 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Tensor`] when `shape` has another number of elements; and when a command of the device failed.
+    /// [`ErrorKind::Tensor`] when `shape` has another number of elements. [`ErrorKind::MemoryInUse`] when a prepared launch
+    /// or a recording holds the buffer. And when a command of the device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();
@@ -125,6 +126,9 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
                 shape: signed,
                 len: self.len(),
             })));
+        }
+        if self.region().memory.is_in_use(true) {
+            return Err(ErrorKind::MemoryInUse.into());
         }
         let finished = self.region().memory.context().finish_all();
         finished.map_err(|failure| Error::driver(failure, "waiting for all queues", &device))?;

@@ -22,6 +22,8 @@ pub struct KernelInfo {
     pub declaration: &'static str,
     /// The parameters in order.
     pub parameters: &'static [ParameterInfo],
+    /// The number of dimensions of its ranges, 0 for a `single_task`. `None` if the file does not record it.
+    pub dimensions: Option<u8>,
     /// The only work-group size that it can be launched with, in SYCL's order. Empty if any size is possible.
     pub work_group_size: &'static [usize],
     /// What a device must be capable of, by SYCL's names of aspects.

@@ -34,12 +34,17 @@
 //! # /*
 //! syclbin_rt::include_syclbin! {
 //!     mod kernels = "saxpy";
-//!     safe fn saxpy where x.len() >= n, y.len() >= n;
+//!     // SAFETY: work-item i reads x[i] and y[i] and writes y[i], for i < n.
+//!     unsafe extern "SYCL" {
+//!         safe fn saxpy where x.len() >= n, y.len() >= n;
+//!     }
 //! }
 //! # */
 //! # syclbin_rt::include_syclbin! {
 //! #     mod kernels = "../tests/files/vector_ops.object.syclbin";
-//! #     safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3;
+//! #     unsafe extern "SYCL" {
+//! #         safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3, range.dimensions() == 1;
+//! #     }
 //! # }
 //!
 //! fn main() -> syclbin_rt::Result<()> {
@@ -55,8 +60,8 @@
 //! }
 //! ```
 //!
-//! The line that starts with `safe fn` is a contract: the kernel accesses no elements beyond these lengths. Each launch
-//! checks it. Without a contract, [`launch`](Launch::launch) is `unsafe`.
+//! The line that starts with `safe fn` is a contract, for which its author vouches: the kernel accesses no elements
+//! beyond these lengths. Each launch checks it. Without a contract, [`launch`](Launch::launch) is `unsafe`.
 //!
 //! # Devices
 //!
@@ -84,14 +89,17 @@
 //!
 //! # Launches
 //!
-//! A launch takes a number of work-items or an array of them, `[rows, columns]`. [`NdRange`] also sets the size of
+//! A launch takes as many sizes as the kernel has dimensions: a number of work-items, or an array of them,
+//! `[rows, columns]`. [`NdRange`] also sets the size of
 //! work-groups. Each launch is checked before the driver sees it, and the error names the kernel and the argument.
 //! [`Prepared`] and [`Recording`] repeat launches at a lower cost.
 //!
 //! ```no_run
 //! # syclbin_rt::include_syclbin! {
 //! #     mod kernels = "../tests/files/vector_ops.object.syclbin";
-//! #     safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3;
+//! #     unsafe extern "SYCL" {
+//! #         safe fn saxpy where arg1.len() >= arg3, arg2.len() >= arg3, range.dimensions() == 1;
+//! #     }
 //! # }
 //! # fn main() -> syclbin_rt::Result<()> {
 //! # let queue = kernels::Module::best_device()?.queue()?;
@@ -214,7 +222,7 @@ pub use launch::accessor::AccessorRange;
 pub use launch::arg::{Arg, Scalar};
 pub use launch::local_memory::LocalMemory;
 pub use launch::prepared::{Prepared, SafePrepared};
-pub use launch::range::{Extent, GlobalRange, NdRange};
+pub use launch::range::{AnyRange, Extent, NdRange, Range};
 pub use launch::recording::Recording;
 pub use launch::recording::recorder::Recorder;
 pub use launch::safe_launch::SafeLaunch;
@@ -250,9 +258,10 @@ pub mod format {
 /// Items for generated code and for the compiler driver. They may change in any version.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::contract::{Broken, Condition, LaunchView, Number, Relation};
+    pub use crate::contract::{Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number};
     pub use crate::load::ahead_of_time::{build_native, native_cpu};
     pub use crate::memory::padding::size_of_field;
+    pub use crate::module::stub_kernel::StubKernel;
     pub use include_bytes_aligned::include_bytes_aligned;
     pub use std::path::Path;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A process whose main thread exits while other threads are in a driver: one compiles its first kernel, or all
-//! launch the same one, also when thread-local values are dropped.
+//! launch the same one, also when thread-local values are dropped. And one whose main thread ends before the others.
 //!
-//! A program of its own, because tests run on other threads than the main one.
+//! A program of its own, because tests run on other threads than the main one. It has the `main` of a C program, because
+//! `pthread_exit` cannot unwind the `main` of a Rust program.
+#![no_main]
 #![allow(unsafe_code, reason = "launching without a contract is unsafe")]
 #![allow(clippy::print_stdout, reason = "a test says whether it passed")]
 
@@ -26,7 +28,27 @@ const LONGEST: Duration = Duration::from_secs(60);
 const FILE: &str = "vector_ops.object.syclbin";
 const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
-fn main() {
+/// Runs the tests, or ends the main thread as the task of a child.
+///
+/// Nothing of it is on the stack when `pthread_exit` unwinds.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn main() -> std::ffi::c_int {
+    let task = std::env::var(TASK).ok();
+    let ends = task.as_deref() == Some("end");
+    drop(task);
+    if ends {
+        exit_after_the_main_thread();
+        unsafe extern "C-unwind" {
+            fn pthread_exit(value: *mut std::ffi::c_void) -> !;
+        }
+        // SAFETY: a function of the C standard library. It unwinds this function only, which has nothing to drop.
+        unsafe { pthread_exit(std::ptr::null_mut()) }
+    }
+    run();
+    0
+}
+
+fn run() {
     if let (Ok(task), Ok(after)) = (std::env::var(TASK), std::env::var(AFTER)) {
         let after = Duration::from_millis(after.parse().expect("a number"));
         match task.as_str() {
@@ -39,6 +61,7 @@ fn main() {
     }
     expect("load", "exit_during_first_load_is_clean", 40);
     expect("launch", "launches_of_dropped_thread_locals_end", 10);
+    expect("end", "other_threads_outlive_the_main_thread", 1);
 }
 
 fn expect(task: &str, test: &str, times: u32) {
@@ -115,6 +138,25 @@ impl Drop for Launcher {
 
 thread_local! {
     static LATE: RefCell<Option<Launcher>> = const { RefCell::new(None) };
+}
+
+/// Has another thread use the driver when this one has ended, and exit.
+fn exit_after_the_main_thread() {
+    let launcher = launcher(&queue());
+    launcher.launch().expect("a driver");
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        launcher.launch().expect("a driver");
+        std::process::exit(STATUS)
+    });
+}
+
+fn launcher(queue: &Queue) -> Launcher {
+    let kernel = common::kernel(queue, FILE, IOTA).expect("the kernel");
+    Launcher {
+        queue: queue.clone(),
+        kernel: Ok(kernel),
+    }
 }
 
 fn exit_with_launches(after: Duration) -> ! {

@@ -43,7 +43,7 @@ fn executable(queue: &Queue, name: &str) -> Result<Module> {
         queue,
         &common::testfile(&format!("{name}.executable.syclbin")),
     )?;
-    for choice in module.images() {
+    for choice in common::choices(&module) {
         assert_eq!(choice.image(), Some(0), "{choice}");
         assert!(
             choice.to_string().contains("chosen: the driver takes"),
@@ -241,7 +241,7 @@ fn native_code_is_preferred_to_spirv() -> Result<()> {
     };
     let natives = natives();
     let module = common::load(&queue, &both(|index| natives[index].clone()))?;
-    for choice in module.images() {
+    for choice in common::choices(&module) {
         assert_eq!(choice.image(), Some(1), "{choice}");
         let verdicts: Vec<&str> = choice.verdicts().map(|(_, verdict)| verdict).collect();
         assert_eq!(
@@ -313,7 +313,7 @@ fn native_code_replaces_spirv_of_separate_modules() -> Result<()> {
             .map(|module| module.images[0].native)
             .collect();
         let module = load_modules(&queue, modules)?;
-        for (choice, is_native) in module.images().zip(is_native) {
+        for (choice, is_native) in common::choices(&module).into_iter().zip(is_native) {
             let text = choice.to_string();
             match is_native {
                 true => assert!(text.contains("chosen: the driver takes this"), "{text}"),
@@ -349,7 +349,7 @@ fn spirv_compiles_only_for_its_extra_kernel() -> Result<()> {
         module.add_kernel_name("of_spirv_alone");
     }
     let module = load_modules(&queue, [spirv.clone(), native].concat())?;
-    for choice in module.images() {
+    for choice in common::choices(&module) {
         assert_eq!(choice.image(), Some(0), "{choice}");
     }
     assert_eq!(counted(&queue, &module)?, [0.5, 1.5, 2.5]);
@@ -389,7 +389,7 @@ fn unsuitable_native_image_leaves_the_spirv() -> Result<()> {
     ];
     for (reason, native) in cases {
         let module = common::load(&queue, &both(native))?;
-        for choice in module.images() {
+        for choice in common::choices(&module) {
             assert_eq!(choice.image(), Some(0), "{choice}");
             let (_, verdict) = choice.verdicts().nth(1).expect("two images");
             assert!(verdict.contains(reason), "{verdict}");
@@ -410,7 +410,7 @@ fn refused_native_image_leaves_the_spirv() -> Result<()> {
         Image::native("x86_64", "spir64-unknown-unknown", bytes)
     };
     let module = common::load(&queue, &both(refused))?;
-    for choice in module.images() {
+    for choice in common::choices(&module) {
         assert_eq!(choice.image(), Some(0), "{choice}");
         let (_, verdict) = choice.verdicts().nth(1).expect("two images");
         assert!(verdict.contains("failed with CL_"), "{verdict}");

@@ -44,6 +44,25 @@ fn main() {
         };
         build.compile(name);
     }
+    // Patterns of real code bases that once had no stub. Images are for devices of OpenCL.
+    for (name, targets) in [
+        ("glm", None),
+        ("names", None),
+        ("spaces", None),
+        ("tensor", None),
+        ("described", None),
+        ("samp", Some("spir64")),
+        ("samp_named", Some("spir64")),
+    ] {
+        let build = Build::new()
+            .source(format!("tests/patterns/{name}.cpp"))
+            .flag("-std=c++20")
+            .flag("-Wno-deprecated-declarations");
+        let build = targets
+            .into_iter()
+            .fold(build, |build, target| build.targets([target]));
+        build.compile(name);
+    }
     // Whole programs, of which each has a `main`.
     Build::new()
         .sources("tests/programs/*.cpp")
@@ -126,9 +145,21 @@ fn main() {
         .source("../files/work_group.cpp")
         .compile("several");
     Build::new()
+        .sources("tests/kernels/assert*.cpp")
+        .compile("asserting");
+    Build::new()
         .source("tests/kernels/asserting.cpp")
         .native_assert(true)
-        .compile("asserting");
+        .compile("asserting_native");
+    // What C++20 computes is in the code.
+    for targets in [&["spir64"][..], &["spir64_x86_64"]] {
+        let build = Build::new().source("../files/made/initial.cpp");
+        let name = ["initial", "initial_native"][usize::from(targets == ["spir64_x86_64"])];
+        build
+            .flag("-std=c++20")
+            .targets(targets.iter().copied())
+            .compile(name);
+    }
     if has_nvidia() {
         for_nvidia();
     }

@@ -17,7 +17,7 @@ pub struct Options {
     /// What to call the module
     #[arg(long, value_name = "NAME", default_value = "kernels")]
     pub module: String,
-    /// Items as in `include_syclbin!`, such as 'safe fn saxpy where x.len() >= n, y.len() >= n;'
+    /// Items as in `include_syclbin!`, such as 'fn saxpy as axpy;'
     #[arg(long, value_name = "ITEMS", default_value = "")]
     pub items: String,
 }

@@ -212,9 +212,8 @@ fn of_package(
                 size: input.as_ref().map(|input| input.bytes.len() as u64),
                 kernels: kernels
                     .map(|kernel| {
-                        // Lambdas of one function share the name of that.
-                        let stub = kernel.stub.filter(|_| kernel.location.is_some());
-                        stub.or(kernel.name).unwrap_or(kernel.symbol)
+                        let name = kernel.stub.or(kernel.name);
+                        name.unwrap_or(kernel.symbol)
                     })
                     .collect(),
                 left_out,

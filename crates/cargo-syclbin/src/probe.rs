@@ -7,7 +7,7 @@ use cargo_syclbin::doctor::file::{Answers, DeviceReport, ImageReport, Position, 
 use syclbin::property::{key, set};
 use syclbin::read::File;
 use syclbin::{AbstractModule, Container, State, Syclbin};
-use syclbin_rt::{Device, ErrorKind, Module, Queue};
+use syclbin_rt::{Device, ErrorKind, ImageChoice, Module, Queue};
 
 /// Loads the file on standard input from `start` on, and writes each [`Step`] to standard output.
 ///
@@ -61,7 +61,12 @@ fn probe(bytes: &[u8], start: Position) -> Result<(), Stop> {
         let (module, others) = divided(&model, index);
         say(&Step::Building(index))?;
         match load(&queue, &written(module)?, &written(others)?) {
-            Ok(module) => kernels(&module, index, behind)?,
+            Ok(module) => match module.build() {
+                Err(error) if image(&module, index).is_none() => {
+                    say(&Step::Refused(reason(&error, index)))?;
+                }
+                _ => kernels(&module, index, behind)?,
+            },
             Err(error) => say(&Step::Refused(reason(&error, index)))?,
         }
     }
@@ -99,10 +104,16 @@ fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
     (only(&|other| other == index), only(&|other| other != index))
 }
 
+/// Returns the images of module `index`, if one of them runs.
+fn image(module: &Module, index: usize) -> Option<ImageChoice> {
+    let mut choices = module.images();
+    choices.find(|choice| choice.module() == index && choice.image().is_some())
+}
+
 fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
-    let choice = module.images().find(|choice| choice.module() == index);
+    let choice = image(module, index);
     say(&Step::Built(
-        choice.map(ImageReport::all).unwrap_or_default(),
+        choice.as_ref().map(ImageReport::all).unwrap_or_default(),
     ))?;
     for symbol in module.kernel_names().skip(behind) {
         say(&Step::Making(symbol.to_owned()))?;
@@ -121,7 +132,8 @@ fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
 
 /// Returns why module `index` cannot be used, without what the error says of the empty modules.
 fn reason(error: &syclbin_rt::Error, index: usize) -> String {
-    let ErrorKind::NoImage { reasons, .. } = error.kind() else {
+    let (ErrorKind::NoImage { reasons, .. } | ErrorKind::NotBuilt { reasons, .. }) = error.kind()
+    else {
         return error.to_string();
     };
     let module = format!("module {index} ");

@@ -10,7 +10,6 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use crate::command_line::depfile::{self, Kind, Sink};
 use crate::command_line::targets::NVIDIA;
-use crate::inline;
 use crate::library::headers;
 use crate::library::{self, Code, DeviceImage, Outcome, Source};
 use crate::lower;
@@ -36,6 +35,7 @@ pub(crate) fn compile(
 ) -> Result<Compiled> {
     let text = read(source)?;
     let library = library::find()?;
+    arguments.splice(0..0, headers::assert_arguments());
     arguments.extend(headers::arguments(&library));
     let mut code = Code::SpirV;
     if let Some(ptx) = ptx {
@@ -60,7 +60,7 @@ pub(crate) fn compile(
     if !log.trim().is_empty() {
         let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
     }
-    let file = assemble(images, state, ptx)?;
+    let file = assemble(images, state, ptx.is_some())?;
     let read = match sink {
         Some(sink) => depfile::files(&sink.finish()?),
         None => Vec::new(),
@@ -80,7 +80,7 @@ pub(crate) fn compile_bitcode(
     arguments.extend(headers::arguments(&library));
     match library::compile(&library, name, &bitcode, &arguments, &Code::SpirV, false)? {
         Outcome::Compiled(images, _) => {
-            let file = assemble(images, state, None)?;
+            let file = assemble(images, state, false)?;
             let has_code = |module: &AbstractModule<'_>| {
                 module.kernel_names().next().is_some()
                     || module.metadata.set(set::EXPORTED_SYMBOLS).is_some()
@@ -128,14 +128,9 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// Finishes the PTX of a module: lowers its constants and inlines its calls. Records the constants and the exports
-/// in the module's properties, since the library reports them for SPIR-V only.
-fn finish(
-    code: Vec<u8>,
-    module: &mut AbstractModule<'_>,
-    state: State,
-    ptx: Ptx,
-) -> Result<Vec<u8>> {
+/// Lowers the specialization constants in the PTX of a module. Records them and the exports in the module's
+/// properties, because the library reports them for SPIR-V only.
+fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
         return own("the compiler library emitted invalid PTX: it is not UTF-8");
     };
@@ -154,10 +149,7 @@ fn finish(
             module.metadata.insert(set::EXPORTED_SYMBOLS, symbol, 1u32);
         }
     }
-    Ok(match std::str::from_utf8(&code) {
-        Ok(text) if ptx.inlines => inline::inline(text).into_bytes(),
-        _ => code,
-    })
+    Ok(code)
 }
 
 /// Removes the masks of functions that are not kernels. The library creates such masks for built-in functions that
@@ -196,7 +188,7 @@ fn diagnostics(log: &str) -> String {
 }
 
 /// Creates an abstract module for each image, with the properties that the library returned.
-fn assemble(images: Vec<DeviceImage>, state: State, made: Option<Ptx>) -> Result<Syclbin<'static>> {
+fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Syclbin<'static>> {
     let mut file = Syclbin::new(state);
     for image in images {
         let mut module = AbstractModule::default();
@@ -207,9 +199,9 @@ fn assemble(images: Vec<DeviceImage>, state: State, made: Option<Ptx>) -> Result
             }
         }
         let mut code = image.code;
-        if let Some(made) = made {
+        if is_ptx {
             only_of_kernels(&mut module);
-            code = finish(code, &mut module, state, made)?;
+            code = finish(code, &mut module, state)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
             file.modules.push(module);
             continue;

@@ -14,11 +14,10 @@
 //! | `lower` | lowers specialization constants, which the library leaves to the linker |
 //! | `link` | joins the modules of all inputs into a file without undefined imports |
 //! | `native` | compiles SPIR-V and PTX for processors and GPUs |
-//! | `nvidia`, `inline` | compiles PTX for NVIDIA GPUs, and inlines calls in it |
+//! | `nvidia` | compiles PTX for NVIDIA GPUs |
 
 mod command_line;
 mod compile;
-mod inline;
 mod library;
 mod limit;
 mod link;

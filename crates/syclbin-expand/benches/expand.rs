@@ -10,8 +10,6 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use proc_macro2::TokenStream;
-use syclbin::__private::Definition;
-use syclbin::signature::Declaration;
 use syclbin::{AbstractModule, State, Syclbin};
 
 const KERNELS: usize = 1000;
@@ -21,17 +19,16 @@ fn many() -> Vec<u8> {
     let mut module = AbstractModule::default();
     let definition = "struct Particle { float mass; /* 0 */ double position[3]; /* 8 */ \
         sycl::vec<float, 4> velocity; /* 32 */ } /* size 48, align 16 */";
-    let definition = Definition::parse(definition).unwrap();
+    let mut declared = test_files::Declared::default().types(&[definition]);
     for number in 0..KERNELS {
         let symbol = format!("__sycl_kernel_step_{number}");
         module.add_kernel_name(symbol.clone());
         let declaration = format!(
             "void step_{number}(Particle proto, const Particle *in, float *out, const int *index, unsigned int n)"
         );
-        let declaration = Declaration::parse(&declaration).unwrap();
-        syclbin::__private::record(&mut module, [(&symbol, &declaration)]);
+        declared = declared.kernel(&symbol, &declaration);
     }
-    syclbin::__private::record_layouts(&mut module, [&definition]);
+    declared.record(&mut module);
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);
     syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap()

@@ -22,6 +22,8 @@ pub(crate) struct File {
     pub(crate) path: Option<TokenStream>,
     /// The name of the file, for messages.
     pub(crate) name: String,
+    /// In bytes.
+    pub(crate) size: usize,
     pub(crate) signatures: Signatures,
     /// What kernels require of a device, by symbol.
     pub(crate) aspects: BTreeMap<String, Vec<&'static str>>,
@@ -33,6 +35,7 @@ impl File {
         Self {
             path: None,
             name: String::new(),
+            size: 0,
             signatures: Signatures::default(),
             aspects: BTreeMap::new(),
         }
@@ -90,6 +93,7 @@ impl File {
         Ok(Self {
             path: (!stands_for_another).then_some(path),
             name,
+            size: bytes.len(),
             signatures,
             aspects: aspects(&file),
         })

@@ -55,9 +55,13 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
     let parameters = stub
         .parameters
         .iter()
-        .map(|own| parameter(own, types.next(), layouts));
+        .filter_map(|own| parameter(own, types.next(), layouts));
     let size = kernel.required_local_size.iter().flatten();
     let size = size.map(|size| Literal::u32_unsuffixed(*size));
+    let dimensions = match kernel.dimensions.map(Literal::u8_unsuffixed) {
+        Some(dimensions) => quote!(::core::option::Option::Some(#dimensions)),
+        None => quote!(::core::option::Option::None),
+    };
     let aspects = file.aspects.get(symbol).into_iter().flatten();
     quote! {
         ::syclbin_rt::KernelInfo {
@@ -65,13 +69,18 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
             symbol: #symbol,
             declaration: #declaration,
             parameters: &[#(#parameters),*],
+            dimensions: #dimensions,
             work_group_size: &[#(#size),*],
             aspects: &[#(#aspects),*],
         }
     }
 }
 
-fn parameter(parameter: &Parameter, declared: Option<&str>, layouts: &Layouts) -> TokenStream {
+fn parameter(
+    parameter: &Parameter,
+    declared: Option<&str>,
+    layouts: &Layouts,
+) -> Option<TokenStream> {
     let name = parameter.name.as_deref().unwrap_or_default();
     let value = |element: &Element| (quote!(Value), layouts.size(element));
     let memory = |pointee: &Pointee| match pointee {
@@ -111,6 +120,7 @@ fn parameter(parameter: &Parameter, declared: Option<&str>, layouts: &Layouts) -
         Type::Image { .. } => (quote!(WriteImage), None),
         Type::Sampler => (quote!(Sampler), None),
         Type::KernelHandler => (quote!(KernelHandler), None),
+        Type::Unused => return None,
     };
     let ty = declared.unwrap_or_default();
     let size = match size {
@@ -120,12 +130,12 @@ fn parameter(parameter: &Parameter, declared: Option<&str>, layouts: &Layouts) -
         }
         None => quote!(::core::option::Option::None),
     };
-    quote! {
+    Some(quote! {
         ::syclbin_rt::ParameterInfo {
             name: #name,
             kind: ::syclbin_rt::ParameterKind::#kind,
             ty: #ty,
             size: #size,
         }
-    }
+    })
 }

@@ -72,8 +72,7 @@ pub fn include(tokens: TokenStream) -> TokenStream {
 ///
 /// - `bytes` are not a SYCLBIN file, or an image of it is damaged,
 /// - `module` is not a Rust name,
-/// - `items` contain a mistake,
-/// - two kernels would have the same name.
+/// - `items` contain a mistake.
 #[cfg(any(test, feature = "source"))]
 pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<String, Vec<String>> {
     let name = syn::parse_str::<syn::Ident>(module);
@@ -101,8 +100,6 @@ pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<Str
 pub struct KernelStub {
     /// The symbol in the file.
     pub symbol: String,
-    /// The name in C++, or the symbol.
-    pub called: String,
     /// The path of the function in the module, such as `fill::iota`, or why there is none.
     pub function: Result<String, String>,
 }
@@ -129,7 +126,6 @@ pub fn stubs(bytes: &[u8]) -> Result<Vec<KernelStub>, syclbin::Error> {
         let reason = plan.reasons.get(&*kernel.symbol).cloned();
         KernelStub {
             symbol: kernel.symbol.clone(),
-            called: names::cpp_name::of(kernel),
             function: functions
                 .remove(&kernel.symbol)
                 .ok_or(reason.unwrap_or_default()),

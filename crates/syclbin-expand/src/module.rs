@@ -41,10 +41,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     };
     let omitted = omitted(&plan.omitted);
     let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8."));
-    let bytes = match &file.path {
-        Some(path) => quote!(::syclbin_rt::__private::include_bytes_aligned!(8, #path)),
-        None => quote!(&[]),
-    };
+    let bytes = embedded(file);
     let builder = Ident::new("Builder", Span::call_site());
     let constants = constants::builder(&file.signatures.constants, &builder, file_name, types);
     let info = info::kernels(&plan, file);
@@ -59,7 +56,13 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
         #(#attributes)*
         #summary
         #omitted
-        #[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+        #[allow(
+            dead_code,
+            non_snake_case,
+            non_camel_case_types,
+            clippy::pub_underscore_fields,
+            clippy::too_many_arguments
+        )]
         #visibility mod #name {
             #bytes_doc
             pub static SYCLBIN: &[u8] = #bytes;
@@ -76,6 +79,27 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     }
 }
 
+/// Returns an expression of the bytes that the macro has read.
+///
+/// `include_bytes_aligned!` expands to `include_bytes!` and `Sized` without paths, so the program's own would replace
+/// them. The block defines both, which hides all others. The type of the array fails to compile if the file has
+/// changed its size since the macro read it.
+fn embedded(file: &File) -> TokenStream {
+    let Some(path) = &file.path else {
+        return quote!(&[]);
+    };
+    let size = Literal::usize_unsuffixed(file.size);
+    quote!({
+        #[allow(unused_imports, redundant_imports)]
+        use ::core::marker::Sized;
+        macro_rules! include_bytes {
+            ($path:expr) => { ::core::include_bytes!($path) };
+        }
+        const BYTES: &[u8; #size] = ::syclbin_rt::__private::include_bytes_aligned!(8, #path);
+        BYTES
+    })
+}
+
 /// Returns the struct of the whole file.
 fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> TokenStream {
     let Contents {
@@ -83,18 +107,31 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
         constants,
         methods,
         constructor,
+        module: field,
         ..
     } = contents;
     let doc = doc::comment(&format!(
-        "The kernels of `{file_name}`, compiled for the device of a queue."
+        "The kernels of `{file_name}` on the device of a queue."
     ));
     let load_doc = doc::comment(&format!(
-        "Compiles the kernels of `{file_name}` for the device of `queue`.\n\n# Errors\n\n\
-         When no image of the file fits the device, or the driver refuses them all. A single\n\
-         kernel that the device cannot run makes an error only when it is launched."
+        "Loads `{file_name}` for the device of `queue`. Each kernel is compiled when it is first used.\n\n\
+         [`build`](Self::build) compiles all kernels at once.\n\n# Errors\n\nWhen no image of the file fits \
+         the device. A single kernel that the device cannot run, or that\nits driver refuses, makes an error \
+         only when it is used."
     ));
+    let build_doc = doc::paragraphs([
+        "Compiles all kernels now, on several threads, so that no launch waits for a compiler.".into(),
+        "# Errors".into(),
+        "When some kernels do not run on the device; the error has all reasons. All others are compiled."
+            .into(),
+    ]);
+    let build_kernels_doc = doc::paragraphs([
+        "Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the symbols.".into(),
+        "# Errors".into(),
+        "When some of them do not exist or do not run on the device; the error has all reasons.".into(),
+    ]);
     let load_file_doc = doc::paragraphs([
-        "Compiles the kernels of another file, such as a newer build, for the device of `queue`.".into(),
+        "Loads another file, such as a newer build, for the device of `queue`.".into(),
         format!(
             "The file must have the kernels, specialization constants and device globals of `{file_name}` \
              that have functions here, with the same types. It may have other code, and more of each."
@@ -117,7 +154,6 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
          `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.\n\n\
          # Errors\n\nWhen no device runs anything in the file; the error has the reason for each device."
     ));
-    let module = module_parameter(constructor);
     let builder_doc = doc::comment(
         "A module that is linked with other files, or whose specialization constants get other values \
          than their defaults.",
@@ -171,7 +207,20 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
                 #builder { module: ::syclbin_rt::Module::builder(queue) }
             }
 
-            fn new(#module: &::syclbin_rt::Module) -> Self {
+            #build_doc
+            pub fn build(&self) -> ::syclbin_rt::Result<()> {
+                self.#field.build()
+            }
+
+            #build_kernels_doc
+            pub fn build_kernels<'n>(
+                &self,
+                symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+            ) -> ::syclbin_rt::Result<()> {
+                self.#field.build_kernels(symbols)
+            }
+
+            fn new(module: &::syclbin_rt::Module) -> Self {
                 Self { #constructor }
             }
 
@@ -187,6 +236,8 @@ struct Contents {
     constants: TokenStream,
     methods: TokenStream,
     constructor: TokenStream,
+    /// The field with the loaded module; only the struct of the file and those with device globals have it.
+    module: Option<Ident>,
     /// Beside the struct: C++ structs, methods of left-out kernels, namespaces.
     structs: TokenStream,
     left_out: TokenStream,
@@ -227,15 +278,15 @@ fn contents(
             .methods
             .extend(stub.method(types, depth, constant.as_ref(), errors));
         contents.fields.extend(quote! {
-            #ident: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+            #ident: ::syclbin_rt::__private::StubKernel,
         });
         contents.constructor.extend(quote! {
-            #ident: module.kernel(#symbol),
+            #ident: ::syclbin_rt::__private::StubKernel::new(module, #symbol),
         });
     }
     let mut refusals = TokenStream::new();
-    for (ident, left_out) in &namespace.left_out {
-        let (refusal, method) = left_out.method(ident);
+    for left_out in &namespace.left_out {
+        let (refusal, method) = left_out.method();
         refusals.extend(refusal);
         contents.methods.extend(method);
     }
@@ -247,7 +298,7 @@ fn contents(
             }
         };
     }
-    if !namespace.globals.is_empty() {
+    if depth == 0 || !namespace.globals.is_empty() {
         let field = members.claim("module");
         for global in &namespace.globals {
             contents
@@ -260,6 +311,7 @@ fn contents(
         contents
             .constructor
             .extend(quote!(#field: ::core::clone::Clone::clone(module),));
+        contents.module = field;
     }
     for (id, ident) in &namespace.structs {
         contents
@@ -310,6 +362,7 @@ fn inner_module(
         structs,
         left_out,
         modules,
+        ..
     } = contents(namespace, types, depth, errors);
     let what = if namespace.has_kernels() {
         "kernels"

@@ -62,6 +62,7 @@ pub mod cubin;
 mod error;
 #[cfg(feature = "extract")]
 pub mod extract;
+mod failed_assert;
 mod link;
 mod merge;
 pub mod metadata;
@@ -95,12 +96,15 @@ pub mod __private {
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::rename::{Unrenamed, rename_kernels, with_source};
     pub use crate::signature::definition::{Definition, Member};
-    pub use crate::signature::record::{
-        record, record_layouts, record_locations, record_variables,
-    };
+    pub use crate::signature::recorded::{leave_out, record};
 
     /// The source directory of this crate. `syclbin-build` caches what this code made.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+
+    /// The record of a failed assert in a kernel.
+    pub mod failed_assert {
+        pub use crate::failed_assert::{FailedAssert, SIZE, VARIABLE};
+    }
 
     /// Declarations and definitions out of debug information.
     pub mod debug_info {
@@ -124,7 +128,8 @@ pub mod __private {
         /// Rewriting for drivers that take less.
         pub mod portable {
             pub use crate::portable::{
-                Reader, Unfit, Version, check, lift, rewrite, rewrite_all, specialize,
+                Reader, Unfit, Version, check, has_debug_info, lift, rewrite, rewrite_all,
+                specialize,
             };
         }
 

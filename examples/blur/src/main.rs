@@ -12,10 +12,13 @@ use std::process::ExitCode;
 use syclbin_rt::Queue;
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "blur";
 
-    // Each work-item of a range of two dimensions reads pixels of that range, and writes its own.
-    safe fn blur where from.len() >= range.items(), to.len() >= range.items(), range.dimensions() == 2;
+    // SAFETY: each work-item of a range of two dimensions reads pixels of that range, and writes its own.
+    unsafe extern "SYCL" {
+        safe fn blur where from.len() >= range.items(), to.len() >= range.items();
+    }
 }
 
 /// The constants that the kernel has if they are not set.

@@ -8,12 +8,15 @@ use candle_core::{CpuStorage, CustomOp1, Error, Layout, Result, Shape};
 use syclbin_rt::{Buffer, Queue};
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "matvec";
 
-    // Work-items beyond the matrix do nothing, and each of the others writes a sum.
-    safe fn multiply where words.len() >= 256 * groups * blocks, scales.len() >= 64 * groups * blocks,
-        x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
-    safe fn add_up where sums.len() >= 64 * groups * parts, y.len() >= 64 * groups, range.dimensions() == 1;
+    // SAFETY: work-items beyond the matrix do nothing, and each of the others writes a sum.
+    unsafe extern "SYCL" {
+        safe fn multiply where words.len() >= 256 * groups * blocks, scales.len() >= 64 * groups * blocks,
+            x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
+        safe fn add_up where sums.len() >= 64 * groups * parts, y.len() >= 64 * groups;
+    }
 }
 
 /// Weights of a block, and its bytes: a scale of 16 bits, and half a byte per weight.

@@ -7,11 +7,14 @@ use std::time::Instant;
 use syclbin_rt::Result;
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "histogram";
 
-    // The kernel looks at `count` bytes, and a byte is less than 256: so this is all it takes to
-    // stay inside of both buffers, and launching is safe.
-    safe fn histogram where bytes.len() >= count, bins.len() >= 256;
+    // SAFETY: the kernel looks at `count` bytes, and a byte is less than 256, so it stays inside of both
+    // buffers.
+    unsafe extern "SYCL" {
+        safe fn histogram where bytes.len() >= count, bins.len() >= 256;
+    }
 }
 
 const COUNT: usize = 1 << 24;

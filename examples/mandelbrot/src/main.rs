@@ -16,11 +16,13 @@ use std::time::Instant;
 use syclbin_rt::Queue;
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "mandelbrot";
 
-    // Each work-item of a range of two dimensions touches one pixel, which no other does: with this
-    // launching is safe.
-    safe fn mandelbrot where pixels.len() >= range.items(), range.dimensions() == 2;
+    // SAFETY: each work-item of a range of two dimensions touches one pixel, which no other does.
+    unsafe extern "SYCL" {
+        safe fn mandelbrot where pixels.len() >= range.items();
+    }
 }
 
 const WIDTH: u32 = 600;

@@ -14,11 +14,14 @@ use syclbin_rt::{Device, Queue};
 use split::Split;
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "matmul";
 
-    // The kernel stays inside of the matrices whatever the range is, and all work-items of a
+    // SAFETY: the kernel stays inside of the matrices whatever the range is, and all work-items of a
     // work-group meet at its barriers.
-    safe fn matmul where a.len() >= m * k, b.len() >= k * n, c.len() >= m * n;
+    unsafe extern "SYCL" {
+        safe fn matmul where a.len() >= m * k, b.len() >= k * n, c.len() >= m * n;
+    }
 }
 
 /// Rows and columns of c that a work-group computes; as in kernels/matmul.cpp.

@@ -10,12 +10,13 @@ use syclbin_rt::{Result, SharedArray};
 use kernels::{Star, Velocity};
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "nbody";
 
-    // Each work-item reads the first `count` stars and writes one star and one velocity. In a range
-    // of several dimensions an index would come twice.
-    safe fn step where from.len() >= count, to.len() >= count, velocities.len() >= count,
-        range.dimensions() == 1;
+    // SAFETY: each work-item reads the first `count` stars and writes one star and one velocity.
+    unsafe extern "SYCL" {
+        safe fn step where from.len() >= count, to.len() >= count, velocities.len() >= count;
+    }
 }
 
 const COUNT: u32 = 1024;

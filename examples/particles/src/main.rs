@@ -11,16 +11,18 @@ use syclbin_rt::{Buffer, Queue, Result};
 use kernels::{Particle, World};
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "particles";
 
     // `Particle` and `World` are written from the C++ structs. `Vec3` is the one of this program,
     // as it can be added; that it is laid out like the one in C++ is checked when this compiles.
     types { Vec3 => crate::Vec3 }
 
-    // A particle moves by itself, so there is little to go wrong: too few particles, or a range in
-    // which an index comes twice. The other kernels follow indices in a buffer, which no contract
-    // sees: those stay unsafe.
-    safe fn advance where particles.len() >= world.count, range.dimensions() == 1;
+    // SAFETY: work-item i moves particle i, for i < count. The other kernels follow indices in a buffer,
+    // which no contract sees: those stay unsafe.
+    unsafe extern "SYCL" {
+        safe fn advance where particles.len() >= world.count;
+    }
 }
 
 /// Three numbers, laid out like `Vec3` of kernels/particles.cpp.

@@ -8,10 +8,13 @@ use std::time::Instant;
 use syclbin_rt::{Buffer, Event, Profile, Queue, QueueOptions, Result, Transfer};
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "collatz";
 
-    // Each work-item reads one number and writes one.
-    safe fn collatz where numbers.len() >= range.items(), steps.len() >= range.items();
+    // SAFETY: each work-item reads one number and writes one.
+    unsafe extern "SYCL" {
+        safe fn collatz where numbers.len() >= range.items(), steps.len() >= range.items();
+    }
 }
 
 const CHUNKS: u32 = 16;

@@ -9,16 +9,18 @@ use syclbin_rt::{Buffer, Device, Event, Queue, QueueOptions, Result, Transfer};
 use crate::grid::{Grid, Part};
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "wave";
 
-    // Work-items beyond the tile do nothing. The others write an element each, but in a range of more dimensions
-    // an index would come twice.
-    safe fn edges where rows >= 2, columns >= 2, now.len() >= rows * columns,
-        edges.len() >= 2 * rows + 2 * columns, range.dimensions() == 1;
-    safe fn interior where now.len() >= rows * columns, speed.len() >= rows * columns,
-        next.len() >= rows * columns, range.dimensions() == 2;
-    safe fn border where rows >= 2, columns >= 2, now.len() >= rows * columns, speed.len() >= rows * columns,
-        halo.len() >= 2 * rows + 2 * columns, next.len() >= rows * columns, range.dimensions() == 1;
+    // SAFETY: work-items beyond the tile do nothing, and the others write an element each.
+    unsafe extern "SYCL" {
+        safe fn edges where rows >= 2, columns >= 2, now.len() >= rows * columns,
+            edges.len() >= 2 * rows + 2 * columns;
+        safe fn interior where now.len() >= rows * columns, speed.len() >= rows * columns,
+            next.len() >= rows * columns;
+        safe fn border where rows >= 2, columns >= 2, now.len() >= rows * columns, speed.len() >= rows * columns,
+            halo.len() >= 2 * rows + 2 * columns, next.len() >= rows * columns;
+    }
 }
 
 /// A tile, with two queues: copies run while kernels do.

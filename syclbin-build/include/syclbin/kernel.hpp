@@ -57,7 +57,15 @@
 // Gives a kernel a property of sycl::ext::oneapi::experimental, after SYCLBIN_KERNEL. One for each: two
 // in one would be a comma expression, and the function no kernel, which compilers do not say.
 #define SYCLBIN_PROPERTY(...)                                                                           \
+  SYCLBIN_DESCRIBED(#__VA_ARGS__)                                                                       \
   SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((::sycl::ext::oneapi::experimental::__VA_ARGS__))
+
+// What describes kernels finds their dimensions in this; the code that runs does not have it.
+#ifdef SYCLBIN_DESCRIBE
+#define SYCLBIN_DESCRIBED(PROPERTY) [[clang::annotate("syclbin: " PROPERTY)]]
+#else
+#define SYCLBIN_DESCRIBED(PROPERTY)
+#endif
 
 // Compiles a kernel for work-groups of this size and no other: one number for each dimension, the one
 // that counts slowest first.

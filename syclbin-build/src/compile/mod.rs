@@ -6,7 +6,7 @@ pub(crate) mod diagnostics;
 mod imports;
 mod included;
 mod jobs;
-pub(crate) mod same_names;
+mod same_names;
 mod tokens;
 
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ pub(crate) fn compile(
     let results = included::without(sources.iter().zip(results).collect(), request);
     let (sources, results): (Vec<&Path>, Vec<_>) = results.into_iter().unzip();
     let mut compiled = all_or_error(&sources, results)?;
-    same_names::resolve(&mut compiled, &sources)?;
+    same_names::resolve(&mut compiled, &sources);
     let mut files: BTreeSet<PathBuf> = request.sources.iter().cloned().collect();
     for one in &compiled {
         for path in &one.files {
@@ -86,6 +86,9 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
         flags.extend(compiler.default_targets());
     }
     flags.extend(headers::arguments());
+    if !compiler.is_own() {
+        flags.extend(headers::assert_arguments());
+    }
     flags
 }
 
@@ -158,8 +161,8 @@ fn run(
             "-g",
             // This includes structs that only template arguments use, as in work_group_memory<Pair[]>.
             "-fstandalone-debug",
-            // The second form of a kernel takes the functor whole, so it names the types of array members.
-            "-fsycl-range-rounding=on",
+            // Our macros then say how many dimensions a function has.
+            "-DSYCLBIN_DESCRIBE",
         ];
         debug.flags.extend(described.map(OsString::from));
         let only_with = Some(tasks.len());

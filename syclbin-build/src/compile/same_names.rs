@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels of one name in several sources: each gets its source as a part of its name, or the build fails.
+//! Kernels of one name in several sources: each gets its source as a part of its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -8,100 +8,76 @@ use syclbin::__private::{mangled, rename_kernels, with_source};
 use syclbin::AbstractModule;
 use syclbin::signature::KernelName;
 
-use crate::compiler::output::Compiled;
-use crate::error::{Error, Result};
+use crate::compiler::output::{Compiled, exports};
 
 /// Renames kernels, so that a symbol means one kernel of the file. `sources` are those of `compiled`.
 ///
-/// Lambdas and classes get their source as a part of their names. If two sources have functions of one
-/// name, this applies to all lambdas in them: their stubs then depend on one source only.
-///
-/// # Errors
-///
-/// Fails if two sources define the same function, and if native code has kernels of one name.
-pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) -> Result<()> {
-    let kernels: Vec<BTreeSet<String>> = compiled.iter().map(symbols_of).collect();
-    let mut owners: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let mut functions: BTreeMap<KernelName, Vec<usize>> = BTreeMap::new();
+/// If two sources have functions of one name, all lambdas in them are renamed: their stubs then depend on one source
+/// only. Native code keeps its names. Its kernels of one name are left out, with that as the reason.
+pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
+    let kernels: Vec<BTreeSet<String>> = compiled.iter().map(kernels_of).collect();
+    let mut owners: BTreeMap<Shared<'_>, BTreeSet<usize>> = BTreeMap::new();
     for (index, symbols) in kernels.iter().enumerate() {
         for symbol in symbols {
-            owners.entry(symbol).or_default().push(index);
-        }
-        for function in symbols.iter().filter_map(|symbol| around(symbol)) {
-            let owners = functions.entry(function).or_default();
-            if owners.last() != Some(&index) {
-                owners.push(index);
-            }
-        }
-    }
-    let duplicate = |symbol: &str, owners: &[usize]| Error::Duplicate {
-        symbol: symbol.to_owned(),
-        first: owners
-            .first()
-            .map(|i| sources[*i].to_owned())
-            .unwrap_or_default(),
-        second: owners
-            .get(1)
-            .map(|i| sources[*i].to_owned())
-            .unwrap_or_default(),
-    };
-    for (symbol, owners) in owners.iter().filter(|(_, owners)| owners.len() > 1) {
-        let is_twice = owners
-            .iter()
-            .any(|i| sources[*i] == sources[owners[0]] && *i != owners[0]);
-        if is_twice || !is_class(symbol) {
-            return Err(duplicate(symbol, owners));
+            owners.entry(shared(symbol)).or_default().insert(index);
         }
     }
     let labels = labels(sources);
     for (index, one) in compiled.iter_mut().enumerate() {
-        let is_shared = |symbol: &&String| {
-            owners.get(symbol.as_str()).is_some_and(|all| all.len() > 1)
-                || around(symbol).is_some_and(|function| functions[&function].len() > 1)
-        };
-        let names: BTreeMap<String, String> = (kernels[index].iter().filter(is_shared))
+        let names: BTreeMap<String, String> = (kernels[index].iter())
+            .filter(|symbol| owners[&shared(symbol)].len() > 1)
             .map(|symbol| (symbol.clone(), with_source(symbol, &labels[index])))
             .collect();
-        for module in &mut one.modules {
-            let (mut is_renamed, mut shared) = (false, None);
-            for symbol in module.kernel_names() {
-                is_renamed |= names.contains_key(symbol);
-                shared = shared.or(owners
-                    .get_key_value(symbol)
-                    .filter(|(_, all)| all.len() > 1));
-            }
-            // Native code keeps its names, and only fails where two are the same.
-            if is_renamed
-                && rename_kernels(module, &names).is_err()
-                && let Some((symbol, all)) = shared
-            {
-                return Err(duplicate(symbol, all));
+        let mut renamed = one.modules.clone();
+        let mut modules = renamed.iter_mut();
+        if modules.all(|module| rename_kernels(module, &names).is_ok()) {
+            one.modules = renamed;
+            continue;
+        }
+        for symbol in names.keys() {
+            let all = sources.iter().zip(&kernels);
+            let all = all.filter(|(_, kernels)| kernels.contains(symbol));
+            let all: Vec<String> = all.map(|(path, _)| path.display().to_string()).collect();
+            if all.len() > 1 {
+                leave_out(&mut one.modules, symbol, &all.join(" and "));
             }
         }
     }
-    Ok(())
 }
 
-/// Returns whether a symbol names a lambda or a class, which other sources may have as well.
-pub(crate) fn is_class(symbol: &str) -> bool {
-    symbol.starts_with("_ZTS") && mangled::parse(symbol).is_some()
+fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
+    let reason = format!(
+        "{sources} have kernels of this name, and native code cannot tell them apart: leave its targets out, or \
+         compile each source with a Build of its own"
+    );
+    for module in modules {
+        if module.kernel_names().any(|name| name == symbol) {
+            syclbin::__private::leave_out(module, symbol, &reason);
+        }
+    }
 }
 
-fn symbols_of(compiled: &Compiled) -> BTreeSet<String> {
-    let names = compiled
-        .modules
-        .iter()
-        .flat_map(AbstractModule::kernel_names);
-    names.map(str::to_owned).collect()
+/// Returns the symbols of kernels. A compiler may list exported functions among them.
+fn kernels_of(compiled: &Compiled) -> BTreeSet<String> {
+    let of_module = |module: &AbstractModule<'_>| {
+        let exported: BTreeSet<&str> = exports(module).collect();
+        let names = module
+            .kernel_names()
+            .filter(|name| !exported.contains(name));
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    compiled.modules.iter().flat_map(of_module).collect()
 }
 
-/// Returns the function around an unnamed lambda of the user.
-fn around(symbol: &str) -> Option<KernelName> {
-    let mut name = mangled::parse(symbol).filter(|name| !name.lambdas.is_empty())?;
+/// What two sources may both have: the function around unnamed lambdas, or the symbol of another kernel.
+type Shared<'s> = Result<KernelName, &'s str>;
+
+fn shared(symbol: &str) -> Shared<'_> {
+    let name = mangled::parse(symbol).filter(|name| !name.lambdas.is_empty());
+    let mut name = name.ok_or(symbol)?;
     name.lambdas.clear();
     name.parameters = None;
-    let is_of_runtime = name.path.first().is_some_and(|part| part == "sycl");
-    (!is_of_runtime).then_some(name)
+    Ok(name)
 }
 
 /// Returns an identifier for each source: the name of its file, behind as many directories as distinguish it.
@@ -188,8 +164,8 @@ mod tests {
         );
     }
 
-    /// Returns the names of two sources with these kernels.
-    fn resolved(symbols: [&str; 2], is_native: bool) -> Result<Vec<String>> {
+    /// Returns the names of two sources with these kernels, and which of them are left out.
+    fn resolved(symbols: [&str; 2], is_native: bool) -> (Vec<String>, Vec<String>) {
         let mut both = symbols.map(|symbol| {
             let mut module = AbstractModule::default();
             module.add_kernel_name(symbol.to_owned());
@@ -205,29 +181,61 @@ mod tests {
                 is_of_use: true,
             }
         });
-        resolve(&mut both, &["a.cpp", "b.cpp"].map(Path::new))?;
-        Ok(both.iter().flat_map(symbols_of).collect())
+        resolve(&mut both, &["a.cpp", "b.cpp"].map(Path::new));
+        let left_out = both.iter().flat_map(|one| {
+            let mut file = syclbin::Syclbin::new(syclbin::State::Object);
+            file.modules.push(one.modules[0].clone());
+            let kernels = syclbin::signature::kernels(&file).unwrap().kernels;
+            let reasons = kernels.into_iter().filter_map(|kernel| {
+                let reason = kernel.parameters.err()?;
+                Some(format!("{}: {reason}", kernel.symbol))
+            });
+            reasons.filter(|reason| reason.contains("native code"))
+        });
+        let left_out = left_out.collect();
+        (both.iter().flat_map(kernels_of).collect(), left_out)
     }
 
     #[test]
-    fn native_code_keeps_names_that_differ() {
+    fn kernels_of_one_name_get_their_source() {
+        for (symbols, expected) in [
+            (
+                ["_ZTSZ4mainEUlvE_", "_ZTSZ4mainEUlvE0_"],
+                ["_ZTSZ4mainEUlvE_$a", "_ZTSZ4mainEUlvE0_$b"],
+            ),
+            (["_ZTS3Add"; 2], ["_ZTS3Add$a", "_ZTS3Add$b"]),
+            (
+                ["__sycl_kernel_add"; 2],
+                ["__sycl_kernel_add$a", "__sycl_kernel_add$b"],
+            ),
+            (["a-b"; 2], ["a-b$a", "a-b$b"]),
+            (
+                ["_ZTSZ1fvEUlvE_", "_ZTSZ1gvEUlvE_"],
+                ["_ZTSZ1fvEUlvE_", "_ZTSZ1gvEUlvE_"],
+            ),
+        ] {
+            assert_eq!(
+                resolved(symbols, false),
+                (expected.map(str::to_owned).into(), Vec::new())
+            );
+        }
+    }
+
+    #[test]
+    fn native_kernels_of_one_name_are_left_out() {
         let main = ["_ZTSZ4mainEUlvE_", "_ZTSZ4mainEUlvE0_"];
-        assert_eq!(resolved(main, true).unwrap(), main);
-        let renamed = ["_ZTSZ4mainEUlvE_$a", "_ZTSZ4mainEUlvE0_$b"];
-        assert_eq!(resolved(main, false).unwrap(), renamed);
-        let add = ["_ZTS3Add"; 2];
-        assert!(matches!(resolved(add, true), Err(Error::Duplicate { .. })));
-        let renamed = ["_ZTS3Add$a", "_ZTS3Add$b"];
-        assert_eq!(resolved(add, false).unwrap(), renamed);
-    }
-
-    #[test]
-    fn functions_around_lambdas_ignore_the_lambda() {
-        let name = |symbol| around(symbol).map(|name| name.qualified());
-        assert_eq!(name("_ZTSZ4mainEUlvE_").as_deref(), Some("main"));
-        assert_eq!(around("_ZTSZ4mainEUlvE_"), around("_ZTSZ4mainEUlvE0_"));
-        assert_eq!(name("_ZTS3Add"), None);
-        assert_eq!(name("_ZTSZN4sycl3_V17handler4fillEvEUlvE_"), None);
-        assert!(is_class("_ZTS3Add") && !is_class("__sycl_kernel_add"));
+        assert_eq!(
+            resolved(main, true),
+            (main.map(str::to_owned).into(), Vec::new())
+        );
+        let (names, left_out) = resolved(["_ZTS3Add"; 2], true);
+        assert_eq!(names, ["_ZTS3Add"; 2]);
+        assert_eq!(left_out.len(), 2);
+        let expected =
+            "_ZTS3Add: a.cpp and b.cpp have kernels of this name, and native code cannot";
+        assert!(
+            left_out.iter().all(|text| text.starts_with(expected)),
+            "{left_out:?}"
+        );
     }
 }

@@ -108,7 +108,7 @@ fn split(flags: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
 
 /// Returns where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.
 fn homes(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Home> {
-    if !found.version.starts_with("syclbin-clang ") {
+    if !found.is_own() {
         return Vec::new();
     }
     let program = &found.candidate.program;

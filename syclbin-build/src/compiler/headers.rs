@@ -29,6 +29,15 @@ pub const ALL: [(&str, &str); 8] = [
     header!("vector"),
 ];
 
+/// What a failed `assert` in a kernel does: a header that is included before each source.
+pub const ASSERT: &str = include_str!("../../include/syclbin_assert.hpp");
+
+/// Returns the arguments that include [`ASSERT`] before a source, for a compiler that does not do so by itself.
+pub(crate) fn assert_arguments() -> [OsString; 2] {
+    let path = folder().join("syclbin_assert.hpp");
+    ["-include".into(), path.into()]
+}
+
 /// Returns the include directory, which is a part of this crate's source.
 #[must_use]
 pub fn folder() -> PathBuf {

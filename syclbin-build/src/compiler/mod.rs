@@ -22,7 +22,7 @@ use crate::search::{Answers, Detected, Origin, Problem, Search, SearchResult};
 pub(crate) use job::{Job, Running, limit};
 
 /// Variables that clang, icpx, their GCC parts and `syclbin-clang` read.
-const READ_BY_CLANG: [&str; 11] = [
+const READ_BY_CLANG: [&str; 10] = [
     "CPATH",
     "CPLUS_INCLUDE_PATH",
     "C_INCLUDE_PATH",
@@ -33,7 +33,6 @@ const READ_BY_CLANG: [&str; 11] = [
     "CCC_OVERRIDE_OPTIONS",
     "__INTEL_PRE_CFLAGS",
     "__INTEL_POST_CFLAGS",
-    "SYCLBIN_PTX_INLINE",
 ];
 
 /// Variables that name a file with arguments, or a directory of such files.
@@ -114,7 +113,12 @@ impl Compiler {
 
     /// Returns whether it links SYCLBIN files, with `-fsycl-link`.
     pub(crate) fn links_files(&self) -> bool {
-        self.version().starts_with("syclbin-clang ")
+        self.is_own()
+    }
+
+    /// Returns whether it is `syclbin-clang`, which includes [`headers::ASSERT`] by itself.
+    pub(crate) fn is_own(&self) -> bool {
+        self.found.is_own()
     }
 
     pub(crate) fn program(&self) -> &Path {

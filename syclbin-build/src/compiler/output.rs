@@ -4,9 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use syclbin::__private::{
-    debug_info, record, record_layouts, record_locations, record_variables, spirv,
-};
+use syclbin::__private::{debug_info, record, spirv};
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, PropertySet, Syclbin};
 
@@ -16,8 +14,7 @@ use crate::error::{Error, Result};
 /// The result of compiling one source.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Compiled {
-    /// The modules, with the declarations of their kernels, the types of their variables and the structs
-    /// these name.
+    /// The modules, with a description of each kernel and variable.
     pub(crate) modules: Vec<AbstractModule<'static>>,
     /// All existing files that were read. Headers inside a compiler do not exist as files.
     pub(crate) files: Vec<PathBuf>,
@@ -71,14 +68,11 @@ impl Outputs {
         let exports = code.modules.iter().flat_map(exports).count();
         let modules = code.modules.into_iter().map(|module| {
             let mut module = module.into_owned();
-            record(&mut module, &described.declarations);
-            record_locations(&mut module, &described.locations);
-            record_variables(&mut module, &described.variables);
-            record_layouts(&mut module, described.definitions.values());
-            module
+            record(&mut module, &described).map(|()| module)
         });
+        let modules = modules.collect::<std::result::Result<_, _>>();
         Ok(Compiled {
-            modules: modules.collect(),
+            modules: modules.map_err(|error| unusable(error.to_string()))?,
             files: files.into_iter().filter(|path| path.exists()).collect(),
             diagnostics,
             is_of_use: has_kernel || exports > 0,
@@ -137,11 +131,7 @@ fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error>
     let mut found = debug_info::Described::default();
     let images = file.modules.iter().flat_map(|module| &module.images);
     for code in images.filter_map(Image::spirv) {
-        let mut described = debug_info::describe(&spirv::Module::parse(code)?);
-        found.declarations.append(&mut described.declarations);
-        found.locations.append(&mut described.locations);
-        found.variables.append(&mut described.variables);
-        found.definitions.append(&mut described.definitions);
+        found.append(debug_info::describe(&spirv::Module::parse(code)?));
     }
     Ok(found)
 }

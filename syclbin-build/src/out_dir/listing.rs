@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::compiler::headers;
 use crate::file;
 use crate::request::{Request, Triples};
+use crate::words;
 
 /// The prefix of the names of notes; the name of the file follows.
 const PREFIX: &str = ".sources-";
@@ -37,8 +38,12 @@ pub(crate) fn note(folder: &Path, name: &str) -> PathBuf {
 /// Writes a note with the request of the file called `name`.
 pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result<()> {
     let mut words = Vec::new();
-    let mut add =
-        |key: &str, value: &OsStr| words.push(format!("{key}={}", value.to_string_lossy()));
+    let mut add = |key: &str, value: &OsStr| {
+        let mut word = OsString::from(key);
+        word.push("=");
+        word.push(value);
+        words.push(word);
+    };
     for source in &request.sources {
         let is_matched = request.matched.contains(source);
         let key = if is_matched { "matched" } else { "source" };
@@ -63,32 +68,34 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
         }
     }
     add("headers", headers::folder().as_os_str());
-    file::replace(&note(&folder(out_dir), name), words.join("\0").as_bytes())
+    let bytes = words::join(words.iter().map(OsString::as_os_str));
+    file::replace(&note(&folder(out_dir), name), &bytes)
 }
 
 /// Reads the request of the file called `name`.
 pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
-    let text = std::fs::read_to_string(note(&folder(out_dir), name))?;
+    let bytes = std::fs::read(note(&folder(out_dir), name))?;
     let mut request = Request::default();
     let mut triples = Triples::default();
-    for (key, value) in text.split('\0').filter_map(|word| word.split_once('=')) {
+    for word in words::split(&bytes) {
+        let Some((key, value)) = words::key_and_value(&word) else {
+            continue;
+        };
         match key {
             "source" => request.sources.push(value.into()),
             "matched" => {
-                request.sources.push(value.into());
+                request.sources.push(value.clone().into());
                 request.matched.insert(value.into());
             }
-            "argument" => request.arguments.push(value.into()),
+            "argument" => request.arguments.push(value),
             "compiler" => request.compiler = Some(value.into()),
             "link-at-load" => request.links_at_load = true,
             "link" => request.links = true,
-            "target" => triples.target = Some(value.to_owned()),
-            "host" => triples.host = Some(value.to_owned()),
+            "target" => triples.target = value.into_string().ok(),
+            "host" => triples.host = value.into_string().ok(),
             // The headers of a program that was built on another machine are not here.
-            "headers" if Path::new(value) != headers::folder() => {
-                request
-                    .arguments
-                    .extend(["-isystem", value].map(OsString::from));
+            "headers" if Path::new(&value) != headers::folder() => {
+                request.arguments.extend(["-isystem".into(), value]);
             }
             _ => {}
         }
@@ -150,6 +157,26 @@ mod tests {
         let found = read(out.path()).unwrap();
         let found: Vec<_> = found.iter().map(|(name, of)| (&**name, &**of)).collect();
         assert_eq!(found, [("a", &sources[..]), ("b", &sources[1..])]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn noted_paths_have_any_encoding() {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let out = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder(out.path())).unwrap();
+        let noted = Request {
+            sources: vec![OsStr::from_bytes(b"caf\xe9/a.cpp").into()],
+            arguments: vec![OsStr::from_bytes(b"-Icaf\xe9=\xe9").into()],
+            ..Request::default()
+        };
+        write(out.path(), "a", &noted).unwrap();
+        let read = request(out.path(), "a").unwrap();
+        assert_eq!(
+            (read.sources, read.arguments),
+            (noted.sources, noted.arguments)
+        );
     }
 
     #[test]

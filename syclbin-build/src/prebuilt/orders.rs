@@ -4,11 +4,12 @@
 //! A variable names a directory that contains the orders. Each [`Build`](crate::Build) with a prebuilt file
 //! writes a report there. Every call uses another directory, so Cargo runs the scripts.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use syclbin_toolchain::store::hex;
 
-use crate::file;
+use crate::{file, words};
 
 /// The variable that names the directory.
 pub const VARIABLE: &str = "SYCLBIN_PREBUILT_ORDERS";
@@ -69,16 +70,16 @@ impl Orders {
             Order::Commit => "commit",
             Order::Check => "check",
         };
-        let packages = self.packages.iter().map(|path| path.to_string_lossy());
-        let text: Vec<_> = std::iter::once(word.into()).chain(packages).collect();
-        std::fs::write(folder.join(ORDERS), text.join("\0"))
+        let packages = self.packages.iter().map(|path| path.as_os_str());
+        let all = std::iter::once(OsStr::new(word)).chain(packages);
+        std::fs::write(folder.join(ORDERS), words::join(all))
     }
 
     /// Returns the order for the package in `package`, if there is one.
     pub(crate) fn read(folder: &Path, package: &Path) -> Option<Order> {
-        let text = std::fs::read_to_string(folder.join(ORDERS)).ok()?;
-        let mut words = text.split('\0');
-        let order = match words.next()? {
+        let bytes = std::fs::read(folder.join(ORDERS)).ok()?;
+        let mut words = words::split(&bytes);
+        let order = match words.next()?.to_str()? {
             "commit" => Order::Commit,
             "check" => Order::Check,
             _ => return None,
@@ -87,7 +88,7 @@ impl Orders {
         let package = package.canonicalize().ok()?;
         words
             .any(|word| {
-                Path::new(word)
+                Path::new(&word)
                     .canonicalize()
                     .is_ok_and(|path| path == package)
             })
@@ -104,15 +105,14 @@ impl Report {
             Outcome::Stale(reason) => ("stale", reason.as_str()),
             Outcome::NotKept => ("none", ""),
         };
-        let text = [
-            self.package.to_string_lossy().as_ref(),
-            self.file.to_string_lossy().as_ref(),
-            word,
-            reason,
-        ]
-        .join("\0");
-        let name = hex(hmac_sha256::Hash::hash(text.as_bytes()));
-        file::replace(&folder.join(format!("{REPORT}{name}")), text.as_bytes())
+        let bytes = words::join([
+            self.package.as_os_str(),
+            self.file.as_os_str(),
+            word.as_ref(),
+            reason.as_ref(),
+        ]);
+        let name = hex(hmac_sha256::Hash::hash(&bytes));
+        file::replace(&folder.join(format!("{REPORT}{name}")), &bytes)
     }
 
     /// Reads all reports in a directory, sorted by package and file.
@@ -127,23 +127,51 @@ impl Report {
             if !entry.file_name().to_string_lossy().starts_with(REPORT) {
                 continue;
             }
-            let text = std::fs::read_to_string(entry.path())?;
-            let words: Vec<&str> = text.split('\0').collect();
-            let [package, file, word, reason] = words[..] else {
+            let bytes = std::fs::read(entry.path())?;
+            let words: Vec<OsString> = words::split(&bytes).collect();
+            let [package, file, word, reason] = &words[..] else {
                 continue;
             };
             reports.push(Self {
                 package: package.into(),
                 file: file.into(),
-                outcome: match word {
-                    "written" => Outcome::Written,
-                    "fresh" => Outcome::Fresh,
-                    "none" => Outcome::NotKept,
-                    _ => Outcome::Stale(reason.to_owned()),
+                outcome: match word.to_str() {
+                    Some("written") => Outcome::Written,
+                    Some("fresh") => Outcome::Fresh,
+                    Some("none") => Outcome::NotKept,
+                    _ => Outcome::Stale(reason.to_string_lossy().into_owned()),
                 },
             });
         }
         reports.sort_by(|a, b| (&a.package, &a.file).cmp(&(&b.package, &b.file)));
         Ok(reports)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn directories_of_any_encoding_have_orders_and_reports() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+        std::fs::create_dir(&package).unwrap();
+        let orders = Orders {
+            order: Order::Check,
+            packages: vec![package.clone()],
+        };
+        orders.write(folder.path()).unwrap();
+        assert_eq!(Orders::read(folder.path(), &package), Some(Order::Check));
+        assert_eq!(Orders::read(folder.path(), folder.path()), None);
+        let report = Report {
+            package,
+            file: OsStr::from_bytes(b"k\xe9.syclbin").into(),
+            outcome: Outcome::Stale("a source changed".into()),
+        };
+        report.leave(folder.path()).unwrap();
+        assert_eq!(Report::collect(folder.path()).unwrap(), [report]);
     }
 }

@@ -58,6 +58,13 @@ pub struct Detected {
     pub version: String,
 }
 
+impl Detected {
+    /// Returns whether it is `syclbin-clang`.
+    pub(crate) fn is_own(&self) -> bool {
+        self.version.starts_with("syclbin-clang ")
+    }
+}
+
 /// A candidate that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedOver {

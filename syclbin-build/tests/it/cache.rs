@@ -217,12 +217,6 @@ fn arguments_environment_and_compiler_each_matter() {
     let path = || cached.script(&steps(""), &compile()).env("CPATH", "more");
     assert_eq!(cached.compiles_of(path()), 2);
     assert_eq!(cached.compiles_of(path()), 0);
-    let inline = || {
-        let script = cached.script(&steps(""), &compile());
-        script.env("SYCLBIN_PTX_INLINE", "off")
-    };
-    assert_eq!(cached.compiles_of(inline()), 2);
-    assert_eq!(cached.compiles_of(inline()), 0);
     // The same script in another place, and then another script there.
     let text = fs::read_to_string(script::fake_clang_program()).unwrap();
     let program = cached.package.write("clang++", &text);

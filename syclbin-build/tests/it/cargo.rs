@@ -114,7 +114,6 @@ fn every_variable_that_is_read_is_announced_once() {
         "CCC_OVERRIDE_OPTIONS",
         "__INTEL_PRE_CFLAGS",
         "__INTEL_POST_CFLAGS",
-        "SYCLBIN_PTX_INLINE",
         "CLANG_CONFIG_FILE_SYSTEM_DIR",
         "CLANG_CONFIG_FILE_USER_DIR",
         "ICPXCFG",

@@ -294,44 +294,6 @@ fn a_name_is_a_plain_word() {
 }
 
 #[test]
-fn duplicate_kernel_error_names_both_sources() {
-    let package = Package::new();
-    package.write("more/vector_ops.cpp", "");
-    let steps = "source kernels/vector_ops.cpp\nsource more/vector_ops.cpp\ncompile both";
-    let ran = package.script(steps, COMPILE).run();
-    let message = ran.failed();
-    assert!(
-        message.contains("is defined in kernels/vector_ops.cpp and again in more/vector_ops.cpp"),
-        "{message}"
-    );
-    let advice =
-        "; rename one, or leave `extern \"C\"` out and put each into a namespace of its own\n";
-    assert!(message.ends_with(advice), "{message}");
-    assert_eq!(package.left(), [""; 0]);
-}
-
-#[test]
-fn native_code_cannot_be_told_apart() {
-    let package = Package::new();
-    for folder in ["kernels", "more"] {
-        package.write(&format!("{folder}/functor.cpp"), "");
-    }
-    let steps = "sources kernels/f*.cpp\nsource more/functor.cpp\ncompile both";
-    let script = package.script(steps, "made=$FAKE_CLANG_MADE/functor.executable.syclbin; cp \"$made\" \"$out\"; [ -z \"$depfile\" ] || : >\"$depfile\"");
-    let ran = script
-        .env("FAKE_CLANG_MADE", test_files::path("nvidia"))
-        .run();
-    let message = ran.failed();
-    assert!(
-        message.contains(
-            "is defined in more/functor.cpp and again in kernels/functor.cpp; native code cannot"
-        ),
-        "{message}"
-    );
-    assert_eq!(package.left(), [""; 0]);
-}
-
-#[test]
 fn errors_of_known_remedy_have_a_hint() {
     let package = Package::new();
     let compile = "echo \"$source:1:10: fatal error: 'mpi.h' file not found\" >&2; exit 1";
@@ -349,15 +311,6 @@ fn errors_of_known_remedy_have_a_hint() {
         .script("sources kernels/*.cpp\ncompile both", compile)
         .run();
     assert_eq!(both.failed().matches("hint: ").count(), 1, "{both:?}");
-}
-
-#[test]
-fn the_same_source_twice_is_an_error_too() {
-    let package = Package::new();
-    let steps = "source kernels/vector_ops.cpp\nsource kernels/vector_ops.cpp\ncompile both";
-    let ran = package.script(steps, COMPILE).run();
-    let advice = "kernels/vector_ops.cpp, which is given twice; give each source once\n";
-    assert!(ran.failed().ends_with(advice), "{ran:?}");
 }
 
 #[test]

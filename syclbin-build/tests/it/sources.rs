@@ -330,3 +330,54 @@ fn line_break_in_path_is_an_error() {
         "error: source \"kernels/a\\nb.cpp\" has a line break in its path, which build scripts cannot pass to Cargo; rename it\n"
     );
 }
+
+#[test]
+fn sources_with_the_same_kernels_distinguish_them() {
+    let package = Package::new();
+    package.write("more/vector_ops.cpp", "");
+    // A source that is named twice is one source.
+    let steps = "source kernels/vector_ops.cpp\nsource more/vector_ops.cpp\nsource kernels/vector_ops.cpp\n\
+        compile both";
+    let ran = package.script(steps, COMPILE).run().succeeded();
+    assert_eq!(ran.said("warning"), [""; 0]);
+    let bytes = fs::read(package.made("both")).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap();
+    let kernels = syclbin::signature::kernels(&file).unwrap().kernels;
+    let mut sources: Vec<_> = kernels
+        .iter()
+        .filter_map(|kernel| kernel.name.as_ref())
+        .filter(|name| name.base == "saxpy")
+        .map(|name| name.source.clone().unwrap())
+        .collect();
+    sources.sort();
+    assert_eq!(sources, ["kernels_vector_ops", "more_vector_ops"]);
+    assert!(kernels.iter().all(|kernel| kernel.left_out().is_none()));
+}
+
+#[test]
+fn native_kernels_of_one_name_are_left_out_with_a_warning() {
+    let package = Package::new();
+    for folder in ["kernels", "more"] {
+        package.write(&format!("{folder}/functor.cpp"), "");
+    }
+    let steps = "sources kernels/f*.cpp\nsource more/functor.cpp\ncompile both";
+    let script = package.script(steps, "made=$FAKE_CLANG_MADE/functor.executable.syclbin; cp \"$made\" \"$out\"; [ -z \"$depfile\" ] || : >\"$depfile\"");
+    let ran = script
+        .env("FAKE_CLANG_MADE", test_files::path("nvidia"))
+        .run()
+        .succeeded();
+    let warning = "2 of 2 kernels in `both` get no function in Rust; `cargo syclbin list` names them, with the reasons";
+    assert_eq!(ran.said("warning"), [warning]);
+    let bytes = fs::read(package.made("both")).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap();
+    let kernels = syclbin::signature::kernels(&file).unwrap().kernels;
+    let reasons = kernels.iter().filter_map(|kernel| kernel.left_out());
+    let expected = "more/functor.cpp and kernels/functor.cpp have kernels of this name, and native code cannot";
+    let reasons = reasons.filter(|reason| !reason.is_no_kernel());
+    let reasons: Vec<String> = reasons.map(|reason| reason.to_string()).collect();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(
+        reasons.iter().all(|reason| reason.starts_with(expected)),
+        "{reasons:?}"
+    );
+}

@@ -34,18 +34,20 @@ fn errors_are_those_of_the_compiler() {
         }
     }
     assert!(differing.is_empty(), "{differing}");
-    assert!(found_in >= 80, "only {found_in} programs have errors");
+    assert!(found_in >= 60, "only {found_in} programs have errors");
 }
 
 /// Whether rustc itself says something in the expected output at `path`.
 pub(crate) fn has_errors_of_rustc(path: &Path) -> bool {
     let text = fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
-    lines.any(|line| line.starts_with("error[") || line.starts_with(UNUSED))
+    lines.any(|line| line.starts_with("error[") || is_lint(line))
 }
 
-/// An error of a lint of rustc.
-const UNUSED: &str = "error: unused ";
+/// Whether this is an error of a lint of rustc.
+fn is_lint(line: &str) -> bool {
+    line.starts_with("error: unused ") || line.starts_with("error: usage of ")
+}
 
 /// The errors of all `include_syclbin!` in a program. The files that it embeds are in the given directory.
 fn errors_of(program: &Path, folder: &Path) -> BTreeSet<String> {
@@ -108,7 +110,7 @@ fn in_stderr(path: &Path) -> BTreeSet<String> {
         let Some(message) = line.strip_prefix("error: ") else {
             continue;
         };
-        if line.starts_with(UNUSED) {
+        if is_lint(line) {
             continue;
         }
         let mut message = message.to_owned();

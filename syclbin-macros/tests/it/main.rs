@@ -5,4 +5,5 @@
 mod compile;
 mod errors;
 mod files;
+pub mod pedantic;
 mod snapshots;

@@ -4,13 +4,12 @@
     warnings,
     missing_docs,
     unreachable_pub,
-    unsafe_code,
     rust_2018_idioms,
     unused_qualifications
 )]
 
 use syclbin_rt::bytemuck::{Pod, Zeroable};
-use syclbin_rt::{Buffer, GlobalRange, Launch, LocalMemory, NdRange, Queue, Result, SafeLaunch};
+use syclbin_rt::{Buffer, Launch, LocalMemory, NdRange, Queue, Range, Result, SafeLaunch};
 
 syclbin_rt::include_syclbin! {
     /// Docs of its own.
@@ -24,18 +23,29 @@ syclbin_rt::include_syclbin! {
         World as Universe,
     }
     skip { nothing, fill::* }
-    safe fn saxpy as axpy where x.len() >= n, y.len() >= n;
-    safe fn step where particles.len() >= world.count, world.grid.b != 3, world.grid.a[1] > -4;
+    unsafe extern "SYCL" {
+        safe fn saxpy as axpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
+        safe fn step where particles.len() >= world.count, world.grid.b != 3, world.grid.a[1] > -4,
+            range.dimensions() == 2;
+    }
     pub(crate) fn scale<int> as scale_ints;
     fn scale<double> as r#match;
     fn f(float *, int) as fill_f;
     fn f(int) as only_n;
     fn "_ZTSZ4hostvEUlvE_" as lambda;
-    pub(crate) safe fn block_sum where r#in.len() >= range.items(), out.len() * 64 >= range[0];
-    safe fn pairs where r#in.len() > 4, mode < 2;
-    safe fn raw where from.len() >= bytes, to.len() >= bytes;
-    safe fn shared where scratch.len() >= 1, out.len() >= range[0] * range[1] * range[2];
+    unsafe extern "SYCL" {
+        pub(crate) safe fn block_sum where r#in.len() >= range.items(), out.len() * 64 >= range[0];
+        safe fn pairs where in.len() > 4 || r#in.len() == 0, mode.min(LARGEST) < 2, !flag || in.len() < SOME.len(),
+            range.dimensions() == 1;
+        safe fn raw where from: Option, from.is_none() || from.len() >= bytes, to.len() >= bytes,
+            range.dimensions() == 1;
+        safe fn shared where scratch.len() >= 1, out.len() >= range[0] * range[1] * range[2],
+            range.dimensions() == 3;
+    }
 }
+
+const LARGEST: u8 = 7;
+static SOME: [usize; 100] = [0; 100];
 
 /// A particle.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -66,7 +76,7 @@ pub fn calls(queue: &Queue, with: &mut Arguments) -> Result<()> {
         .radius(3)
         .ns_gain(0.5)
         .load()?;
-    let axpy: SafeLaunch<'_, 4> = kernels.axpy(2.0, &with.x, &mut with.y, 3);
+    let axpy: SafeLaunch<'_, 4, NdRange<1>> = kernels.axpy(2.0, &with.x, &mut with.y, 3);
     axpy.launch(4)?;
     let world = kernels::Universe {
         gravity: 9.81,
@@ -80,12 +90,15 @@ pub fn calls(queue: &Queue, with: &mut Arguments) -> Result<()> {
     let _ = kernels.only_n(2);
     let _ = kernels.lambda(&mut with.ints);
     let input = queue.zeroed(64)?;
-    let sum: SafeLaunch<'_, 2, GlobalRange<1>> = kernels.block_sum(&input, &mut with.ints);
+    let sum: SafeLaunch<'_, 2, Range<1>> = kernels.block_sum(&input, &mut with.ints);
     sum.launch(64)?;
     let _ = kernels
         .pairs(1, &with.pairs, true)
         .launch(NdRange::new(4).local(2))?;
-    let _ = kernels.raw(&with.words, &mut with.y, 3).launch(1);
+    let _ = kernels.raw(Some(&with.words), &mut with.y, 3).launch(1);
+    let none = None::<&Buffer<u8>>.map(|buffer| &**buffer);
+    let raw = kernels.raw(none, &mut with.y, 3);
+    let _ = (raw.attributes()?.max_work_group_size, raw.kernel()?.symbol());
     let _ = kernels
         .shared(LocalMemory::of(3), &mut with.ints)
         .launch([1, 2, 3]);

@@ -6,7 +6,9 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "foreign_names.syclbin";
     types { Größe as Size }
-    safe fn größe where ausgabe_für_λ.len() >= größe.höhe;
+    unsafe extern "SYCL" {
+        safe fn größe where ausgabe_für_λ.len() >= größe.höhe, range.dimensions() == 1;
+    }
     fn число::ядро as kernel;
 }
 

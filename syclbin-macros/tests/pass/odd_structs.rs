@@ -43,6 +43,11 @@ fn calls(queue: &syclbin_rt::Queue) -> syclbin_rt::Result<()> {
         i32: kernels::i32_ { i32: 2 },
         f64: [0.0f32; 3],
     };
+    let _ = kernels.seven(
+        kernels::Sized { sized: 1 },
+        kernels::Sync { sync: 1 },
+        kernels::AsRef { as_ref: 1 },
+    );
     let _ = kernels::Load::Load { Load: 1 } == kernels::Load::Load::default();
     kernels.table()?.write(&option)
 }

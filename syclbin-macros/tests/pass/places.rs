@@ -61,7 +61,9 @@ syclbin_rt::include_syclbin! {
 pub fn function<T>(queue: &Queue, _: T) -> Result<()> {
     syclbin_rt::include_syclbin! {
         mod kernels = "declared.syclbin";
-        safe fn block_sum where r#in.len() >= range.items(), out.len() * 64 >= range.items();
+        unsafe extern "SYCL" {
+            safe fn block_sum where r#in.len() >= range.items(), out.len() * 64 >= range.items();
+        }
     }
     let module = kernels::Module::load(queue)?;
     let mut out = queue.zeroed(4)?;

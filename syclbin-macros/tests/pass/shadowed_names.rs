@@ -13,11 +13,14 @@ struct Copy;
 struct u32;
 struct f32;
 struct usize;
+const LIMIT: i64 = 2;
 
 ::syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn saxpy where x.len() >= n, y.len() >= n;
-    safe fn step where particles.len() >= world.count;
+    unsafe extern "SYCL" {
+        safe fn saxpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
+        safe fn step where particles.len() >= world.count * LIMIT, range.dimensions() == 1;
+    }
 }
 
 fn main() {}

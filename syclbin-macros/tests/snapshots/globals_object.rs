@@ -1,10 +1,26 @@
 /// The kernels of `globals.object.syclbin`.
-#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+#[allow(
+    dead_code,
+    non_snake_case,
+    non_camel_case_types,
+    clippy::pub_underscore_fields,
+    clippy::too_many_arguments
+)]
 pub mod kernels {
     /// The bytes of `globals.object.syclbin`, aligned to 8.
-    pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
-        8, "../../../tests/files/globals.object.syclbin"
-    );
+    pub static SYCLBIN: &[u8] = {
+        #[allow(unused_imports, redundant_imports)]
+        use ::core::marker::Sized;
+        macro_rules! include_bytes {
+            ($path:expr) => {
+                ::core::include_bytes!($path)
+            };
+        }
+        const BYTES: &[u8; 3088] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../tests/files/globals.object.syclbin"
+        );
+        BYTES
+    };
     /// The kernels with functions, as data.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
@@ -19,6 +35,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
@@ -40,15 +57,16 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
     ];
-    /// The kernels of `globals.object.syclbin`, compiled for the device of a queue.
+    /// The kernels of `globals.object.syclbin` on the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        store: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
-        lookup: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        store: ::syclbin_rt::__private::StubKernel,
+        lookup: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
     }
     impl Module {
@@ -66,18 +84,20 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Compiles the kernels of `globals.object.syclbin` for the device of `queue`.
+        /// Loads `globals.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        ///
+        /// [`build`](Self::build) compiles all kernels at once.
         ///
         /// # Errors
         ///
-        /// When no image of the file fits the device, or the driver refuses them all. A single
-        /// kernel that the device cannot run makes an error only when it is launched.
+        /// When no image of the file fits the device. A single kernel that the device cannot run, or that
+        /// its driver refuses, makes an error only when it is used.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
             ::core::result::Result::Ok(
                 Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
             )
         }
-        /// Compiles the kernels of another file, such as a newer build, for the device of `queue`.
+        /// Loads another file, such as a newer build, for the device of `queue`.
         ///
         /// The file must have the kernels, specialization constants and device globals of
         /// `globals.object.syclbin` that have functions here, with the same types. It may have
@@ -119,10 +139,37 @@ pub mod kernels {
                 module: ::syclbin_rt::Module::builder(queue),
             }
         }
+        /// Compiles all kernels now, on several threads, so that no launch waits for a compiler.
+        ///
+        /// # Errors
+        ///
+        /// When some kernels do not run on the device; the error has all reasons. All others are
+        /// compiled.
+        pub fn build(&self) -> ::syclbin_rt::Result<()> {
+            self.module.build()
+        }
+        /// Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the
+        /// symbols.
+        ///
+        /// # Errors
+        ///
+        /// When some of them do not exist or do not run on the device; the error has all reasons.
+        pub fn build_kernels<'n>(
+            &self,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+        ) -> ::syclbin_rt::Result<()> {
+            self.module.build_kernels(symbols)
+        }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                store: module.kernel("__sycl_kernel_store"),
-                lookup: module.kernel("__sycl_kernel_lookup"),
+                store: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_store",
+                ),
+                lookup: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_lookup",
+                ),
                 module: ::core::clone::Clone::clone(module),
             }
         }
@@ -137,7 +184,7 @@ pub mod kernels {
         /// vouches for.
         pub fn store(&self, arg0: i32) -> ::syclbin_rt::Launch<'_, 1> {
             ::syclbin_rt::Launch::new(
-                &self.store,
+                self.store.get(),
                 &["arg0"],
                 [::syclbin_rt::Arg::scalar(arg0)],
             )
@@ -157,7 +204,7 @@ pub mod kernels {
             arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                &self.lookup,
+                self.lookup.get(),
                 &["arg0", "arg1"],
                 [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
             )
@@ -220,7 +267,7 @@ pub mod kernels {
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
         ) -> ::syclbin_rt::Result<Module> {
-            let path = path.as_ref();
+            let path = ::core::convert::AsRef::as_ref(&path);
             let module = unsafe {
                 self.module.load_file_for(path, Module::FILE, KERNELS)?
             };

@@ -1,10 +1,26 @@
 /// The kernels of `upstream.offload`.
-#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+#[allow(
+    dead_code,
+    non_snake_case,
+    non_camel_case_types,
+    clippy::pub_underscore_fields,
+    clippy::too_many_arguments
+)]
 pub mod kernels {
     /// The bytes of `upstream.offload`, aligned to 8.
-    pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
-        8, "../../../tests/files/extract/upstream.offload"
-    );
+    pub static SYCLBIN: &[u8] = {
+        #[allow(unused_imports, redundant_imports)]
+        use ::core::marker::Sized;
+        macro_rules! include_bytes {
+            ($path:expr) => {
+                ::core::include_bytes!($path)
+            };
+        }
+        const BYTES: &[u8; 1432] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../tests/files/extract/upstream.offload"
+        );
+        BYTES
+    };
     /// The kernels with functions, as data.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
@@ -25,6 +41,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
@@ -40,15 +57,17 @@ pub mod kernels {
                     size: ::core::option::Option::Some(16),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
     ];
-    /// The kernels of `upstream.offload`, compiled for the device of a queue.
+    /// The kernels of `upstream.offload` on the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        scale: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
-        Filled: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        scale: ::syclbin_rt::__private::StubKernel,
+        Filled: ::syclbin_rt::__private::StubKernel,
+        module: ::syclbin_rt::Module,
     }
     impl Module {
         /// The file, for another one to be linked with: see [`Builder::link`].
@@ -65,18 +84,20 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Compiles the kernels of `upstream.offload` for the device of `queue`.
+        /// Loads `upstream.offload` for the device of `queue`. Each kernel is compiled when it is first used.
+        ///
+        /// [`build`](Self::build) compiles all kernels at once.
         ///
         /// # Errors
         ///
-        /// When no image of the file fits the device, or the driver refuses them all. A single
-        /// kernel that the device cannot run makes an error only when it is launched.
+        /// When no image of the file fits the device. A single kernel that the device cannot run, or that
+        /// its driver refuses, makes an error only when it is used.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
             ::core::result::Result::Ok(
                 Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
             )
         }
-        /// Compiles the kernels of another file, such as a newer build, for the device of `queue`.
+        /// Loads another file, such as a newer build, for the device of `queue`.
         ///
         /// The file must have the kernels, specialization constants and device globals of
         /// `upstream.offload` that have functions here, with the same types. It may have other
@@ -118,10 +139,35 @@ pub mod kernels {
                 module: ::syclbin_rt::Module::builder(queue),
             }
         }
+        /// Compiles all kernels now, on several threads, so that no launch waits for a compiler.
+        ///
+        /// # Errors
+        ///
+        /// When some kernels do not run on the device; the error has all reasons. All others are
+        /// compiled.
+        pub fn build(&self) -> ::syclbin_rt::Result<()> {
+            self.module.build()
+        }
+        /// Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the
+        /// symbols.
+        ///
+        /// # Errors
+        ///
+        /// When some of them do not exist or do not run on the device; the error has all reasons.
+        pub fn build_kernels<'n>(
+            &self,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+        ) -> ::syclbin_rt::Result<()> {
+            self.module.build_kernels(symbols)
+        }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                scale: module.kernel("scale"),
-                Filled: module.kernel("_ZTSZ3usePiE6Filled"),
+                scale: ::syclbin_rt::__private::StubKernel::new(module, "scale"),
+                Filled: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "_ZTSZ3usePiE6Filled",
+                ),
+                module: ::core::clone::Clone::clone(module),
             }
         }
         /// Kernel `scale`; the file does not tell its C++ signature.
@@ -137,7 +183,7 @@ pub mod kernels {
             arg1: f32,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                &self.scale,
+                self.scale.get(),
                 &["arg0", "arg1"],
                 [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
             )
@@ -153,7 +199,7 @@ pub mod kernels {
         /// vouches for.
         pub fn Filled(&self, arg0: Fill) -> ::syclbin_rt::Launch<'_, 1> {
             ::syclbin_rt::Launch::new(
-                &self.Filled,
+                self.Filled.get(),
                 &["arg0"],
                 [::syclbin_rt::Arg::value(arg0)],
             )
@@ -194,7 +240,7 @@ pub mod kernels {
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
         ) -> ::syclbin_rt::Result<Module> {
-            let path = path.as_ref();
+            let path = ::core::convert::AsRef::as_ref(&path);
             let module = unsafe {
                 self.module.load_file_for(path, Module::FILE, KERNELS)?
             };

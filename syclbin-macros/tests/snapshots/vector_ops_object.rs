@@ -1,10 +1,26 @@
 /// The kernels of `vector_ops.object.syclbin`.
-#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+#[allow(
+    dead_code,
+    non_snake_case,
+    non_camel_case_types,
+    clippy::pub_underscore_fields,
+    clippy::too_many_arguments
+)]
 pub mod kernels {
     /// The bytes of `vector_ops.object.syclbin`, aligned to 8.
-    pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
-        8, "../../../tests/files/vector_ops.object.syclbin"
-    );
+    pub static SYCLBIN: &[u8] = {
+        #[allow(unused_imports, redundant_imports)]
+        use ::core::marker::Sized;
+        macro_rules! include_bytes {
+            ($path:expr) => {
+                ::core::include_bytes!($path)
+            };
+        }
+        const BYTES: &[u8; 4160] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../tests/files/vector_ops.object.syclbin"
+        );
+        BYTES
+    };
     /// The kernels with functions, as data.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
@@ -37,6 +53,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
@@ -58,6 +75,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
@@ -79,6 +97,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(8),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &["fp64"],
         },
@@ -106,16 +125,18 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
     ];
-    /// The kernels of `vector_ops.object.syclbin`, compiled for the device of a queue.
+    /// The kernels of `vector_ops.object.syclbin` on the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        saxpy: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
-        scale_int: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
-        scale_double: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        saxpy: ::syclbin_rt::__private::StubKernel,
+        scale_int: ::syclbin_rt::__private::StubKernel,
+        scale_double: ::syclbin_rt::__private::StubKernel,
+        module: ::syclbin_rt::Module,
         /// The kernels in C++ namespace `fill`.
         pub fill: fill::Kernels,
     }
@@ -134,18 +155,20 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Compiles the kernels of `vector_ops.object.syclbin` for the device of `queue`.
+        /// Loads `vector_ops.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        ///
+        /// [`build`](Self::build) compiles all kernels at once.
         ///
         /// # Errors
         ///
-        /// When no image of the file fits the device, or the driver refuses them all. A single
-        /// kernel that the device cannot run makes an error only when it is launched.
+        /// When no image of the file fits the device. A single kernel that the device cannot run, or that
+        /// its driver refuses, makes an error only when it is used.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
             ::core::result::Result::Ok(
                 Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
             )
         }
-        /// Compiles the kernels of another file, such as a newer build, for the device of `queue`.
+        /// Loads another file, such as a newer build, for the device of `queue`.
         ///
         /// The file must have the kernels, specialization constants and device globals of
         /// `vector_ops.object.syclbin` that have functions here, with the same types. It may have
@@ -187,11 +210,42 @@ pub mod kernels {
                 module: ::syclbin_rt::Module::builder(queue),
             }
         }
+        /// Compiles all kernels now, on several threads, so that no launch waits for a compiler.
+        ///
+        /// # Errors
+        ///
+        /// When some kernels do not run on the device; the error has all reasons. All others are
+        /// compiled.
+        pub fn build(&self) -> ::syclbin_rt::Result<()> {
+            self.module.build()
+        }
+        /// Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the
+        /// symbols.
+        ///
+        /// # Errors
+        ///
+        /// When some of them do not exist or do not run on the device; the error has all reasons.
+        pub fn build_kernels<'n>(
+            &self,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+        ) -> ::syclbin_rt::Result<()> {
+            self.module.build_kernels(symbols)
+        }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                saxpy: module.kernel("__sycl_kernel_saxpy"),
-                scale_int: module.kernel("_Z19__sycl_kernel_scaleIiEvPT_S0_"),
-                scale_double: module.kernel("_Z19__sycl_kernel_scaleIdEvPT_S0_"),
+                saxpy: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_saxpy",
+                ),
+                scale_int: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+                ),
+                scale_double: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+                ),
+                module: ::core::clone::Clone::clone(module),
                 fill: fill::Kernels::new(module),
             }
         }
@@ -212,7 +266,7 @@ pub mod kernels {
             arg3: i32,
         ) -> ::syclbin_rt::Launch<'a, 4> {
             ::syclbin_rt::Launch::new(
-                &self.saxpy,
+                self.saxpy.get(),
                 &["arg0", "arg1", "arg2", "arg3"],
                 [
                     ::syclbin_rt::Arg::scalar(arg0),
@@ -237,7 +291,7 @@ pub mod kernels {
             arg1: i32,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                &self.scale_int,
+                self.scale_int.get(),
                 &["arg0", "arg1"],
                 [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
             )
@@ -257,7 +311,7 @@ pub mod kernels {
             arg1: f64,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                &self.scale_double,
+                self.scale_double.get(),
                 &["arg0", "arg1"],
                 [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
             )
@@ -298,7 +352,7 @@ pub mod kernels {
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
         ) -> ::syclbin_rt::Result<Module> {
-            let path = path.as_ref();
+            let path = ::core::convert::AsRef::as_ref(&path);
             let module = unsafe {
                 self.module.load_file_for(path, Module::FILE, KERNELS)?
             };
@@ -325,12 +379,15 @@ pub mod kernels {
         /// The kernels in C++ namespace `fill`.
         #[derive(Clone, Debug)]
         pub struct Kernels {
-            iota: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+            iota: ::syclbin_rt::__private::StubKernel,
         }
         impl Kernels {
             pub(super) fn new(module: &::syclbin_rt::Module) -> Self {
                 Self {
-                    iota: module.kernel("_ZN18__sycl_kernel_fill4iotaEfPfi"),
+                    iota: ::syclbin_rt::__private::StubKernel::new(
+                        module,
+                        "_ZN18__sycl_kernel_fill4iotaEfPfi",
+                    ),
                 }
             }
             /// ```cpp
@@ -349,7 +406,7 @@ pub mod kernels {
                 arg2: i32,
             ) -> ::syclbin_rt::Launch<'a, 3> {
                 ::syclbin_rt::Launch::new(
-                    &self.iota,
+                    self.iota.get(),
                     &["arg0", "arg1", "arg2"],
                     [
                         ::syclbin_rt::Arg::scalar(arg0),

@@ -1,10 +1,26 @@
 /// The kernels of `work_group.object.syclbin`.
-#[allow(dead_code, non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
+#[allow(
+    dead_code,
+    non_snake_case,
+    non_camel_case_types,
+    clippy::pub_underscore_fields,
+    clippy::too_many_arguments
+)]
 pub mod kernels {
     /// The bytes of `work_group.object.syclbin`, aligned to 8.
-    pub static SYCLBIN: &[u8] = ::syclbin_rt::__private::include_bytes_aligned!(
-        8, "../../../tests/files/work_group.object.syclbin"
-    );
+    pub static SYCLBIN: &[u8] = {
+        #[allow(unused_imports, redundant_imports)]
+        use ::core::marker::Sized;
+        macro_rules! include_bytes {
+            ($path:expr) => {
+                ::core::include_bytes!($path)
+            };
+        }
+        const BYTES: &[u8; 7848] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../tests/files/work_group.object.syclbin"
+        );
+        BYTES
+    };
     /// The kernels with functions, as data.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
@@ -31,6 +47,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[64],
             aspects: &[],
         },
@@ -46,6 +63,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[2, 4, 8],
             aspects: &[],
         },
@@ -67,16 +85,18 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
+            dimensions: ::core::option::Option::None,
             work_group_size: &[],
             aspects: &[],
         },
     ];
-    /// The kernels of `work_group.object.syclbin`, compiled for the device of a queue.
+    /// The kernels of `work_group.object.syclbin` on the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        block_sum: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
-        coords: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
-        histogram: ::syclbin_rt::Result<::syclbin_rt::Kernel>,
+        block_sum: ::syclbin_rt::__private::StubKernel,
+        coords: ::syclbin_rt::__private::StubKernel,
+        histogram: ::syclbin_rt::__private::StubKernel,
+        module: ::syclbin_rt::Module,
     }
     impl Module {
         /// The file, for another one to be linked with: see [`Builder::link`].
@@ -97,18 +117,20 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Compiles the kernels of `work_group.object.syclbin` for the device of `queue`.
+        /// Loads `work_group.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        ///
+        /// [`build`](Self::build) compiles all kernels at once.
         ///
         /// # Errors
         ///
-        /// When no image of the file fits the device, or the driver refuses them all. A single
-        /// kernel that the device cannot run makes an error only when it is launched.
+        /// When no image of the file fits the device. A single kernel that the device cannot run, or that
+        /// its driver refuses, makes an error only when it is used.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
             ::core::result::Result::Ok(
                 Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
             )
         }
-        /// Compiles the kernels of another file, such as a newer build, for the device of `queue`.
+        /// Loads another file, such as a newer build, for the device of `queue`.
         ///
         /// The file must have the kernels, specialization constants and device globals of
         /// `work_group.object.syclbin` that have functions here, with the same types. It may have
@@ -150,11 +172,42 @@ pub mod kernels {
                 module: ::syclbin_rt::Module::builder(queue),
             }
         }
+        /// Compiles all kernels now, on several threads, so that no launch waits for a compiler.
+        ///
+        /// # Errors
+        ///
+        /// When some kernels do not run on the device; the error has all reasons. All others are
+        /// compiled.
+        pub fn build(&self) -> ::syclbin_rt::Result<()> {
+            self.module.build()
+        }
+        /// Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the
+        /// symbols.
+        ///
+        /// # Errors
+        ///
+        /// When some of them do not exist or do not run on the device; the error has all reasons.
+        pub fn build_kernels<'n>(
+            &self,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+        ) -> ::syclbin_rt::Result<()> {
+            self.module.build_kernels(symbols)
+        }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                block_sum: module.kernel("__sycl_kernel_block_sum"),
-                coords: module.kernel("__sycl_kernel_coords"),
-                histogram: module.kernel("__sycl_kernel_histogram"),
+                block_sum: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_block_sum",
+                ),
+                coords: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_coords",
+                ),
+                histogram: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_histogram",
+                ),
+                module: ::core::clone::Clone::clone(module),
             }
         }
         /// Kernel `block_sum`; the file does not tell its C++ signature.
@@ -173,9 +226,9 @@ pub mod kernels {
             &'a self,
             arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
             arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::GlobalRange<1>> {
+        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::Range<1>> {
             ::syclbin_rt::Launch::new(
-                    &self.block_sum,
+                    self.block_sum.get(),
                     &["arg0", "arg1", "arg2"],
                     [
                         ::syclbin_rt::Arg::read(arg0),
@@ -200,9 +253,9 @@ pub mod kernels {
         pub fn coords<'a>(
             &'a self,
             arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::GlobalRange<3>> {
+        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::Range<3>> {
             ::syclbin_rt::Launch::new(
-                    &self.coords,
+                    self.coords.get(),
                     &["arg0"],
                     [::syclbin_rt::Arg::write(arg0)],
                 )
@@ -223,7 +276,7 @@ pub mod kernels {
             arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                &self.histogram,
+                self.histogram.get(),
                 &["arg0", "arg1"],
                 [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
             )
@@ -264,7 +317,7 @@ pub mod kernels {
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
         ) -> ::syclbin_rt::Result<Module> {
-            let path = path.as_ref();
+            let path = ::core::convert::AsRef::as_ref(&path);
             let module = unsafe {
                 self.module.load_file_for(path, Module::FILE, KERNELS)?
             };

@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn step where particles.len() >= world;
+    unsafe extern "SYCL" {
+        safe fn step where particles.len() >= world, range.dimensions() == 1;
+    }
 }
 
 fn main() {}

@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn saxpy;
+    unsafe extern "SYCL" {
+        safe fn saxpy;
+    }
 }
 
 fn main() {}

@@ -1,7 +1,9 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
     skip { saxpy }
-    safe fn saxpy where x.len() >= n, y.len() >= n;
+    unsafe extern "SYCL" {
+        safe fn saxpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
+    }
 }
 
 fn main() {}

@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn widen where r#in.len() >= n;
+    unsafe extern "SYCL" {
+        safe fn widen where r#in.len() >= n, range.dimensions() == 1;
+    }
 }
 
 fn main() {}

@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn rows where rows.len() >= n;
+    unsafe extern "SYCL" {
+        safe fn rows where rows.len() >= n, range.dimensions() == 1;
+    }
 }
 
 fn main() {}

@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn step where particles.len() >= world.grid.a;
+    unsafe extern "SYCL" {
+        safe fn step where particles.len() >= world.grid.a, range.dimensions() == 1;
+    }
 }
 
 fn main() {}

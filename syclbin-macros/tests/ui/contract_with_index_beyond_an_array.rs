@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn step where particles.len() >= world.grid.a[2];
+    unsafe extern "SYCL" {
+        safe fn step where particles.len() >= world.grid.a[2], range.dimensions() == 1;
+    }
 }
 
 fn main() {}

@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn saxpy where x.len() >= n.size, y.len() >= n;
+    unsafe extern "SYCL" {
+        safe fn saxpy where x.len() >= n.size, y.len() >= n, range.dimensions() == 1;
+    }
 }
 
 fn main() {}

@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "none.syclbin";
-    safe fn saxpy where x.len() >= n;
+    unsafe extern "SYCL" {
+        safe fn saxpy where x.len() >= n, range.dimensions() == 1;
+    }
     types { Particle => crate::Particle }
 }
 

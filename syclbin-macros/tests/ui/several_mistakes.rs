@@ -3,7 +3,9 @@ syclbin_rt::include_syclbin! {
     only { saxpi, saxpy, step }
     types { Partikel => crate::Particle }
     fn scale as scaled;
-    safe fn saxpy where x.len() >= m;
+    unsafe extern "SYCL" {
+        safe fn saxpy where x.len() >= m, range.dimensions() == 1;
+    }
     fn step as match;
 }
 

@@ -1,6 +1,8 @@
 syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
-    safe fn block_sum where r#in.len() >= range.items(), out.len() >= range.items();
+    unsafe extern "SYCL" {
+        safe fn block_sum where r#in.len() >= range.items(), out.len() >= range.items();
+    }
 }
 
 fn call(kernels: &kernels::Module, input: &syclbin_rt::Buffer<i32>, out: &mut syclbin_rt::Buffer<i32>) {

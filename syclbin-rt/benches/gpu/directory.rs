@@ -4,8 +4,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `NAME.inlined.syclbin`, `NAME.called.syclbin` | SPIR-V and PTX, with the PTX inliner on and off |
-//! | `saxpy.native.syclbin` | the same as `saxpy.inlined.syclbin`, and a cubin for each GPU |
+//! | `NAME.ptx.syclbin` | SPIR-V and PTX |
+//! | `saxpy.native.syclbin` | the same as `saxpy.ptx.syclbin`, and a cubin for each GPU |
 //! | `cuda/MODULE.ptx`, `cuda/MODULE.sm_NN.cubin`, `cuda/version.txt` | the baseline by `nvcc` |
 //! | `clang.txt` | the version of `syclbin-clang` |
 //! | `sources/` | what all of it was compiled from |
@@ -54,19 +54,16 @@ const THEIRS: [(&str, &str); 2] = [
 /// Which code a file of ours has.
 #[derive(Clone, Copy)]
 pub(crate) enum Code {
-    /// PTX, in which calls are inlined.
-    Inlined,
-    /// PTX as the compiler library makes it.
-    Called,
-    /// PTX in which calls are inlined, and cubins.
+    /// PTX.
+    Ptx,
+    /// PTX and cubins.
     Native,
 }
 
 impl Code {
     fn suffix(self) -> &'static str {
         match self {
-            Self::Inlined => "inlined",
-            Self::Called => "called",
+            Self::Ptx => "ptx",
             Self::Native => "native",
         }
     }
@@ -155,15 +152,13 @@ fn compile_ours(directory: &Path, archs: &[String]) -> Result<()> {
     let clang = compiler.entry();
     for (name, _) in OURS {
         let source = directory.join(format!("sources/{name}.cpp"));
-        for code in [Code::Inlined, Code::Called] {
-            let output = directory.join(file(name, code));
-            compile(&clang, &source, &output, code, archs)?;
-            if name == "saxpy" && matches!(code, Code::Inlined) {
-                let native = directory.join(file(name, Code::Native));
-                std::fs::copy(&output, &native).map_err(|error| at(&native, &error))?;
-            }
-            without_native(&output)?;
+        let output = directory.join(file(name, Code::Ptx));
+        compile(&clang, &source, &output, archs)?;
+        if name == "saxpy" {
+            let native = directory.join(file(name, Code::Native));
+            std::fs::copy(&output, &native).map_err(|error| at(&native, &error))?;
         }
+        without_native(&output)?;
     }
     let output = Command::new(&clang).arg("--version").output();
     let output = output.map_err(|error| at(&clang, &error))?;
@@ -171,19 +166,14 @@ fn compile_ours(directory: &Path, archs: &[String]) -> Result<()> {
     std::fs::write(&version, output.stdout).map_err(|error| at(&version, &error))
 }
 
-fn compile(clang: &Path, source: &Path, output: &Path, code: Code, archs: &[String]) -> Result<()> {
+fn compile(clang: &Path, source: &Path, output: &Path, archs: &[String]) -> Result<()> {
     let targets = archs.iter().map(|arch| format!(",nvidia_gpu_{arch}"));
     let targets: String = targets.collect();
-    let inline = match code {
-        Code::Called => "off",
-        Code::Inlined | Code::Native => "on",
-    };
     let mut command = Command::new(clang);
     command
         .args(["-fsycl", "-fsyclbin=executable", "-O3"])
         .arg(format!("-fsycl-targets=spir64{targets}"))
-        .args([source.as_os_str(), OsStr::new("-o"), output.as_os_str()])
-        .env("SYCLBIN_PTX_INLINE", inline);
+        .args([source.as_os_str(), OsStr::new("-o"), output.as_os_str()]);
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("cannot compile {}: {status}", source.display())),

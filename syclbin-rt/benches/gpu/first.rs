@@ -38,8 +38,7 @@ struct Case<'b> {
 
 pub(crate) fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     let baseline = bench.baseline.as_ref().ok();
-    let [ptx, native] =
-        [Code::Inlined, Code::Native].map(|code| bench.directory.ours("saxpy", code));
+    let [ptx, native] = [Code::Ptx, Code::Native].map(|code| bench.directory.ours("saxpy", code));
     let their_ptx = baseline.map(Baseline::saxpy_ptx);
     let their_cubin = baseline.map(|baseline| baseline.saxpy_cubin(&bench.arch));
     for case in [
@@ -171,6 +170,7 @@ fn ours(file: &[u8]) -> Result<()> {
     }
     println!("{WORD}");
     let file = syclbin::read::parse(file).map_err(words)?;
+    module.build().map_err(words)?;
     let choice = module.images().next().ok_or("no image was chosen")?;
     let images = file
         .modules

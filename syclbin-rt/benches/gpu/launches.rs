@@ -15,7 +15,7 @@ const NAMES: &[&str; 4] = &["a", "x", "y", "n"];
 
 pub(crate) fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     let queue = &bench.queue;
-    let kernel = ours::kernel(queue, &bench.directory.ours("saxpy", Code::Inlined))?;
+    let kernel = ours::kernel(queue, &bench.directory.ours("saxpy", Code::Ptx))?;
     let x = queue.upload(&[1.0f32]).map_err(words)?;
     let mut y = queue.upload(&[1.0f32]).map_err(words)?;
     let range = NdRange::new(1).local(1);

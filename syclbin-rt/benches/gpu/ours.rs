@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use syclbin_rt::{Arg, Buffer, Kernel, Launch, Module, NdRange, Queue};
+use syclbin_rt::{AnyRange, Arg, Buffer, Kernel, Launch, Module, NdRange, Queue};
 
 use crate::contest::Contestant;
 use crate::directory::at;
@@ -26,7 +26,7 @@ pub(crate) struct Ours<'p, const N: usize> {
     queue: Queue,
     kernel: syclbin_rt::Result<Kernel>,
     given: [Given; N],
-    range: NdRange,
+    range: AnyRange,
 }
 
 impl<'p, const N: usize> Ours<'p, N> {
@@ -49,8 +49,8 @@ impl<'p, const N: usize> Ours<'p, N> {
         let [x, y] = [0, 1].map(|axis| problem.blocks[axis] as usize * threads[axis]);
         // SYCL names the slowest dimension first.
         let range = match (y, threads) {
-            (1, [group, _]) => NdRange::new(x).local(group),
-            (_, [columns, rows]) => NdRange::new([y, x]).local([rows, columns]),
+            (1, [group, _]) => NdRange::new(x).local(group).into(),
+            (_, [columns, rows]) => NdRange::new([y, x]).local([rows, columns]).into(),
         };
         Ok(Self {
             problem,

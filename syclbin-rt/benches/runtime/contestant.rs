@@ -78,7 +78,7 @@ pub(crate) const RAW: &str = "raw";
 pub(crate) const STUB: &str = "stub";
 
 /// All that are part of this program.
-pub(crate) const ALL: [Entry; 8] = [
+pub(crate) const ALL: [Entry; 7] = [
     Entry {
         name: RAW,
         what: "cl3: clSetKernelArg for each argument, clEnqueueNDRangeKernel with an event, clReleaseEvent",
@@ -112,12 +112,7 @@ pub(crate) const ALL: [Entry; 8] = [
     Entry {
         name: "recorded",
         what: "the same stub, recorded 100 times: `Recording::replay`, its time by 100",
-        run: run::<Recorded<false>>,
-    },
-    Entry {
-        name: "recorded, one call",
-        what: "the same as a command buffer, where the device has such",
-        run: run::<Recorded<true>>,
+        run: run::<Recorded>,
     },
 ];
 

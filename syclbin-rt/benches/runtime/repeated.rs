@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What users write for launches that come often: prepared ones, and recordings.
 
-use syclbin_rt::{Prepared, Recorder, Recording, Result as Made};
+use syclbin_rt::{Prepared, Recording, Result as Made};
 
 use crate::contestant::{Arguments, Contestant};
 use crate::stub::{Memory, kernels, range, told};
@@ -58,15 +58,15 @@ impl Contestant for PreparedStub {
     }
 }
 
-/// Recordings as the runtime makes them, or as one call of the driver even where that is slower.
-pub(crate) struct Recorded<const ONE_CALL: bool> {
+/// Recordings.
+pub(crate) struct Recorded {
     memory: Memory,
     two: Recording,
     four: Recording,
     ten: Recording,
 }
 
-impl<const ONE_CALL: bool> Contestant for Recorded<ONE_CALL> {
+impl Contestant for Recorded {
     fn new() -> Result<Self, String> {
         let made = || -> Made<Self> {
             let mut memory = Memory::new()?;
@@ -84,16 +84,12 @@ impl<const ONE_CALL: bool> Contestant for Recorded<ONE_CALL> {
                     launch.record(ten, range())?;
                 }
             }
-            let finish = |recorder: Recorder| match ONE_CALL {
-                true => recorder.finish_in_one_call(),
-                false => recorder.finish(),
-            };
             let [two, four, ten] = recorders;
             Ok(Self {
                 memory,
-                two: finish(two)?,
-                four: finish(four)?,
-                ten: finish(ten)?,
+                two: two.finish()?,
+                four: four.finish()?,
+                ten: ten.finish()?,
             })
         };
         made().map_err(told)

@@ -10,11 +10,15 @@ syclbin_rt::include_syclbin! {
 }
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     mod checked = "benches/kernels/arguments.syclbin";
 
-    safe fn take_2 where out.len() >= 1;
-    safe fn take_4 where out.len() >= 1, a.len() >= 1;
-    safe fn take_10 where out.len() >= 1, a.len() >= 1, b.len() >= 1, c.len() >= 1;
+    // SAFETY: the kernels read and write the first elements.
+    unsafe extern "SYCL" {
+        safe fn take_2 where out.len() >= 1, range.dimensions() == 1;
+        safe fn take_4 where out.len() >= 1, a.len() >= 1, range.dimensions() == 1;
+        safe fn take_10 where out.len() >= 1, a.len() >= 1, b.len() >= 1, c.len() >= 1, range.dimensions() == 1;
+    }
 }
 
 /// The bytes of that file.
@@ -46,7 +50,7 @@ impl Memory {
 }
 
 /// The work-item that all contestants launch.
-pub(crate) fn range() -> NdRange {
+pub(crate) fn range() -> NdRange<1> {
     NdRange::new(1).local(1)
 }
 

@@ -91,7 +91,6 @@ absent! {
         fn flush(self: &Self) -> Result<(), Failure>;
         fn flush_after(self: &Self, commands: usize) -> Result<(), Failure>;
         fn flushed(self: &Self) -> Result<(), Failure>;
-        fn is_faster_one_by_one(self: &Self) -> bool;
         fn has_addresses(self: &Self) -> bool;
         fn upload(self: &Self, bytes: &[u8]) -> Result<Memory, Failure>;
         fn zeroed(self: &Self, size: usize) -> Result<Memory, Failure>;
@@ -125,8 +124,9 @@ absent! {
         ) -> Result<(), Failure>;
         fn write_variable(self: &Self, program: &Program, name: &CStr, bytes: &[u8]) -> Result<(), Failure>;
         fn read_variable(
-            self: &Self, program: &Program, name: &CStr, bytes: &mut [u8]
+            self: &Self, program: &Program, name: &CStr, offset: usize, bytes: &mut [u8]
         ) -> Result<(), Failure>;
+        fn variable_size(self: &Self, program: &Program, name: &CStr) -> Result<usize, Failure>;
     }
     Memory {
         fn part_alignment(self: &Self) -> Option<usize>;
@@ -190,11 +190,11 @@ absent! {
             self: &Self, queue: &Queue, grid: &Grid, after: &WaitList<'_>
         ) -> Result<(), Failure>;
     }
-    CommandBuffer {
+    Graph {
         fn new(queue: &Arc<Queue>) -> Result<Option<Self>, Failure>;
         [unsafe] fn add_kernel(self: &mut Self, kernel: &KernelObject, grid: &Grid) -> Result<(), Failure>;
-        fn add_copy(self: &mut Self, from: &Region<[()]>, to: &Region<[()]>) -> Result<bool, Failure>;
-        fn add_fill(self: &mut Self, region: &Region<[()]>, pattern: &[u8]) -> Result<bool, Failure>;
+        fn add_copy(self: &mut Self, from: &Region<[()]>, to: &Region<[()]>) -> Result<(), Failure>;
+        fn add_fill(self: &mut Self, region: &Region<[()]>, pattern: &[u8]) -> Result<(), Failure>;
         fn finish(self: &mut Self) -> Result<(), Failure>;
         [unsafe] fn enqueue(self: &Self, after: &WaitList<'_>) -> Result<Event, Failure>;
     }

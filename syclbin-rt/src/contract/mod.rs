@@ -4,106 +4,243 @@
 //! Generated code uses this module. It is not meant for hand-written code.
 
 pub(crate) mod broken;
-mod checked_integer;
+pub(crate) mod number;
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::{Deref, Index};
 
 use bytemuck::Pod;
 
-pub use crate::contract::broken::{Broken, Condition, Relation};
-pub use crate::contract::checked_integer::Number;
+pub use crate::contract::broken::Broken;
+use crate::contract::number::Fault;
+pub use crate::contract::number::{Integer, Number};
 use crate::launch::arg::Arg;
-use crate::launch::range::{Extent, NdRange};
+use crate::launch::range::{AnyRange, Extent};
 
 /// A contract's view of a launch: its arguments, read back, and its range.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct LaunchView<'g> {
     args: &'g [Arg<'g>],
     range: Extent,
+    /// What was wrong since the last condition.
+    fault: Cell<Option<Fault>>,
+}
+
+/// The memory behind a pointer or an accessor, or work-group memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory<'g> {
+    view: &'g LaunchView<'g>,
+    index: usize,
+    element_bytes: usize,
+}
+
+/// The memory of an accessor, whose elements have sizes in dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Accessor<'g>(Memory<'g>);
+
+/// The range of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchRange<'g> {
+    view: &'g LaunchView<'g>,
+    sizes: [Number<'g>; 3],
 }
 
 impl<'g> LaunchView<'g> {
-    pub(crate) fn new(args: &'g [Arg<'g>], range: &NdRange) -> Self {
-        let range = range.global_extent();
-        Self { args, range }
+    pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange) -> Self {
+        Self {
+            args,
+            range: range.global_extent(),
+            fault: Cell::new(None),
+        }
     }
 
-    /// Returns how many `T` the kernel can reach through argument `index`: in a buffer, in the range of an
-    /// accessor, or in work-group memory. 0 for other arguments.
+    /// Returns the memory of argument `index`, which has elements of this size.
     #[must_use]
-    pub fn len<T: Pod>(&self, index: usize) -> i128 {
-        let arg = self.args.get(index);
-        arg.map_or(0, |arg| arg.elements(size_of::<T>()))
+    pub fn memory(&'g self, index: usize, element_bytes: usize) -> Memory<'g> {
+        Memory {
+            view: self,
+            index,
+            element_bytes,
+        }
     }
 
-    /// Returns the largest known power of two that divides the address of argument `index`. Where there are no
-    /// elements, it is a very large number. It is 0 if the argument is not device memory.
+    /// Returns the memory of accessor `index`.
     #[must_use]
-    pub fn align(&self, index: usize) -> i128 {
-        let arg = self.args.get(index);
-        arg.and_then(Arg::alignment).map_or(0, i128::from)
+    pub fn accessor(&'g self, index: usize, element_bytes: usize) -> Accessor<'g> {
+        Accessor(self.memory(index, element_bytes))
     }
 
-    /// Returns the alignment of the whole memory that argument `index` is a part of. It is at most the
-    /// alignment that the device gives to all memory.
+    /// Returns the integer at byte `offset` of the value of argument `index`.
     #[must_use]
-    pub fn device_align(&self, index: usize) -> i128 {
-        let arg = self.args.get(index);
-        arg.and_then(Arg::whole_alignment).map_or(0, i128::from)
+    pub fn number<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
+        match self.read::<T>(index, offset) {
+            Some(number) => self.natural(number.parts().0),
+            None => {
+                self.fault.set(Some(Fault::Overflow));
+                self.natural(0)
+            }
+        }
     }
 
-    /// Returns the size of a dimension of accessor `index`, in SYCL's order. It is 0 beyond the accessor's
-    /// dimensions, and if the argument is not an accessor.
+    /// Returns the same of an integer that may be signed or unsigned, which it must not matter for.
     #[must_use]
-    pub fn extent(&self, index: usize, dimension: usize) -> i128 {
-        let arg = self.args.get(index);
-        arg.map_or(0, |arg| arg.extent(dimension))
+    pub fn unsure<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
+        let number = self.number::<T>(index, offset);
+        if number < 0 {
+            self.fault.set(Some(Fault::UnknownSign));
+        }
+        number
     }
 
-    /// Returns the number at byte `offset` of the value of argument `index`, if the value has such a number.
+    /// Returns the value at byte `offset` of the value of argument `index`: no integer.
     #[must_use]
-    pub fn number<T: Pod + Into<Number>>(&self, index: usize, offset: usize) -> Number {
-        let bytes = self.args.get(index).and_then(Arg::value_bytes);
-        let bytes = bytes.and_then(|bytes| bytes.get(offset..)?.get(..size_of::<T>()));
-        let number = bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned::<T>(bytes).ok());
-        number.map_or(Number(None), Into::into)
+    pub fn value<T: Pod>(&self, index: usize, offset: usize) -> T {
+        self.read(index, offset).unwrap_or_else(|| {
+            self.fault.set(Some(Fault::Overflow));
+            T::zeroed()
+        })
     }
 
-    /// Returns the number of work-items of the range.
+    /// Returns the `bool` at byte `offset` of the value of argument `index`.
     #[must_use]
-    pub fn items(&self) -> i128 {
-        let sizes = self.range.driver_order().iter();
-        sizes.fold(1, |items: i128, size| items.saturating_mul(*size as i128))
+    pub fn bool(&self, index: usize, offset: usize) -> bool {
+        self.value::<u8>(index, offset) != 0
     }
 
-    /// Returns the number of dimensions of the range. The kernel may have been written for another number: its
-    /// last dimension is the last dimension of the range.
+    /// Returns the range.
     #[must_use]
-    pub fn dimensions(&self) -> i128 {
-        self.range.dimensions() as i128
+    pub fn range(&'g self) -> LaunchRange<'g> {
+        let size = |dimension| self.natural(self.range.size(dimension) as i128);
+        LaunchRange {
+            view: self,
+            sizes: [0, 1, 2].map(size),
+        }
     }
 
-    /// Returns the size of a dimension of the range, 1 beyond the last.
+    /// Returns whether a condition holds with this value: not if a number in it overflowed.
     #[must_use]
-    pub fn size(&self, dimension: usize) -> i128 {
-        self.range.size(dimension) as i128
+    pub fn holds(&self, condition: bool) -> bool {
+        condition && self.fault.get().is_none()
     }
 
-    /// Tests whether `condition` holds for its two sides. No condition holds with a side that overflows or
-    /// divides by zero.
+    /// Creates the report of a condition that does not hold.
+    #[cold]
+    #[must_use]
+    pub fn broken(
+        &self,
+        condition: &'static str,
+        argument: Option<usize>,
+        values: &[(&'static str, &dyn fmt::Display)],
+    ) -> Broken {
+        Broken::new(condition, argument, values, self.fault.take())
+    }
+
+    /// Checks that the memory of argument `index` is aligned to `bytes`, or as the device aligns all memory.
     ///
     /// # Errors
     ///
-    /// When the condition does not hold.
-    pub fn holds(
-        &self,
-        condition: &'static Condition,
-        left: impl Into<Number>,
-        right: impl Into<Number>,
-    ) -> Result<(), Broken> {
-        let (Number(left), Number(right)) = (left.into(), right.into());
-        match (left, right) {
-            (Some(left), Some(right)) if condition.relation.holds(left, right) => Ok(()),
-            _ => Err(Broken::new(condition, left, right)),
+    /// When it is not, as far as is known.
+    pub fn aligned(&self, index: usize, bytes: Option<u64>) -> Result<(), Broken> {
+        let arg = self.args.get(index);
+        let Some(known) = arg.and_then(Arg::alignment) else {
+            return Ok(()); // a null pointer
+        };
+        let required = bytes.or_else(|| arg.and_then(Arg::whole_alignment));
+        match required.filter(|required| known < *required) {
+            Some(required) => Err(Broken::unaligned(index, required, known)),
+            None => Ok(()),
         }
+    }
+
+    fn read<T: Pod>(&self, index: usize, offset: usize) -> Option<T> {
+        let bytes = self.args.get(index)?.value_bytes()?;
+        let bytes = bytes.get(offset..)?.get(..size_of::<T>())?;
+        bytemuck::try_pod_read_unaligned(bytes).ok()
+    }
+
+    fn natural(&'g self, value: i128) -> Number<'g> {
+        Number::new(value, false, &self.fault)
+    }
+}
+
+impl<'g> Memory<'g> {
+    /// Returns how many elements the kernel can reach: in a buffer, in the range of an accessor, or in work-group
+    /// memory. A null pointer has none.
+    #[must_use]
+    pub fn len(self) -> Number<'g> {
+        let arg = self.view.args.get(self.index);
+        self.length(arg.map_or(0, |arg| arg.elements(self.element_bytes)))
+    }
+
+    /// Returns the largest known power of two that divides the address. Where there are no elements, it is a very
+    /// large number.
+    #[must_use]
+    pub fn align(self) -> Number<'g> {
+        let arg = self.view.args.get(self.index);
+        self.length(arg.and_then(Arg::alignment).map_or(0, i128::from))
+    }
+
+    /// Returns whether it is a null pointer.
+    #[must_use]
+    pub fn is_none(self) -> bool {
+        self.view.args.get(self.index).is_some_and(Arg::is_null)
+    }
+
+    /// Returns whether it is not a null pointer.
+    #[must_use]
+    pub fn is_some(self) -> bool {
+        !self.is_none()
+    }
+
+    fn length(self, value: i128) -> Number<'g> {
+        Number::new(value, true, &self.view.fault)
+    }
+}
+
+impl<'g> Accessor<'g> {
+    /// Returns the size of a dimension, in SYCL's order; 0 beyond the accessor's dimensions.
+    #[must_use]
+    pub fn size(self, dimension: impl Integer) -> Number<'g> {
+        let arg = self.0.view.args.get(self.0.index);
+        let dimension = usize::try_from(dimension.parts().0);
+        let size = arg.zip(dimension.ok());
+        self.0
+            .length(size.map_or(0, |(arg, dimension)| arg.extent(dimension)))
+    }
+}
+
+impl<'g> Deref for Accessor<'g> {
+    type Target = Memory<'g>;
+
+    fn deref(&self) -> &Memory<'g> {
+        &self.0
+    }
+}
+
+impl<'g> LaunchRange<'g> {
+    /// Returns the number of work-items.
+    #[must_use]
+    pub fn items(self) -> Number<'g> {
+        let [a, b, c] = self.sizes;
+        a * b * c
+    }
+
+    /// Returns the number of dimensions.
+    #[must_use]
+    pub fn dimensions(self) -> Number<'g> {
+        self.view.natural(self.view.range.dimensions() as i128)
+    }
+}
+
+impl<'g, I: Integer> Index<I> for LaunchRange<'g> {
+    type Output = Number<'g>;
+
+    /// Returns the size of a dimension, 1 beyond the last.
+    fn index(&self, dimension: I) -> &Number<'g> {
+        let dimension = usize::try_from(dimension.parts().0);
+        let dimension = dimension.unwrap_or(usize::MAX).min(self.sizes.len() - 1);
+        &self.sizes[dimension]
     }
 }
 
@@ -112,16 +249,9 @@ mod tests {
     use super::*;
     use crate::common;
     use crate::launch::accessor::AccessorRange;
+    use crate::launch::range::NdRange;
 
-    const LONG_ENOUGH: Condition = Condition {
-        text: "x.len() >= n",
-        left: "x.len()",
-        relation: Relation::GreaterOrEqual,
-        right: "n",
-        argument: Some(1),
-    };
-
-    fn given<'g>(args: &'g [Arg<'g>], range: impl Into<NdRange>) -> LaunchView<'g> {
+    fn given<'g>(args: &'g [Arg<'g>], range: impl Into<AnyRange>) -> LaunchView<'g> {
         LaunchView::new(args, &range.into())
     }
 
@@ -134,28 +264,46 @@ mod tests {
             Arg::bool(true),
             Arg::value(large),
             Arg::value_ref(&large[1]),
+            Arg::scalar(0.5f32),
         ];
         let given = given(&args, 1);
-        let number = |value: i128| Number::from(value);
-        assert_eq!(given.number::<i8>(0, 0), number(-2));
-        assert_eq!(given.number::<u64>(1, 0), number(u64::MAX.into()));
-        assert_eq!(given.number::<u8>(2, 0), number(1));
-        assert_eq!(given.number::<u32>(3, 76), number(7));
-        assert_eq!(given.number::<u16>(3, 5), number(0), "between two elements");
-        assert_eq!(given.number::<u32>(4, 0), number(7));
+        assert!(given.number::<i8>(0, 0) == -2);
+        assert!(given.number::<u64>(1, 0) == u64::MAX);
+        assert!(given.number::<u8>(2, 0) == 1 && given.bool(2, 0));
+        assert!(given.number::<u32>(3, 76) == 7);
+        assert!(given.number::<u16>(3, 5) == 0, "between two elements");
+        assert!(given.number::<u32>(4, 0) == 7);
+        assert_eq!(given.value::<f32>(5, 0), 0.5);
+        assert!(given.holds(true) && !given.holds(false));
     }
 
     #[test]
-    fn what_is_no_such_value_is_no_number() {
+    fn condition_with_unreadable_number_is_false() {
         let args = [Arg::scalar(-1i32), Arg::local(4), Arg::kernel_handler()];
+        for read in [
+            (|given| given.number::<u64>(0, 0) == 0) as fn(&LaunchView<'_>) -> bool,
+            |given| given.number::<u8>(0, 4) == 0,
+            |given| given.number::<u8>(0, usize::MAX) == 0,
+            |given| given.number::<i32>(1, 0) == 0,
+            |given| given.value::<f32>(2, 0) == 0.0,
+            |given| !given.bool(3, 0),
+            |given| given.unsure::<i32>(0, 0) < 0,
+        ] {
+            let given = given(&args, 1);
+            let condition = read(&given);
+            assert!(condition && !given.holds(condition));
+        }
         let given = given(&args, 1);
-        assert_eq!(given.number::<u64>(0, 0), Number(None), "more than it");
-        assert_eq!(given.number::<u8>(0, 4), Number(None), "behind it");
-        assert_eq!(given.number::<u8>(0, usize::MAX), Number(None));
-        let numbers = [1, 2, 3].map(|index| given.number::<i32>(index, 0));
-        assert_eq!(numbers, [Number(None); 3]);
-        assert_eq!([0, 2, 3].map(|index| given.len::<i32>(index)), [0; 3]);
-        assert_eq!([0, 1, 3].map(|index| given.extent(index, 0)), [0; 3]);
+        assert!(
+            [0, 2, 3]
+                .iter()
+                .all(|index| given.memory(*index, 4).len() == 0)
+        );
+        assert!(
+            [0, 1, 3]
+                .iter()
+                .all(|index| given.accessor(*index, 4).size(0) == 0)
+        );
     }
 
     #[test]
@@ -166,16 +314,25 @@ mod tests {
             crate::LocalMemory::<u64>::of(usize::MAX).into(),
         ];
         let given = given(&args, 1);
-        assert_eq!(given.len::<u8>(0), 10);
-        assert_eq!(given.len::<i32>(0), 2);
-        assert_eq!(given.len::<f32>(1), 15);
-        assert_eq!([0, 1, 2, 3].map(|d| given.extent(1, d)), [3, 5, 0, 0]);
-        assert_eq!(
-            given.len::<()>(0),
-            0,
-            "elements without bytes are not counted"
-        );
-        assert_eq!(given.len::<u8>(2), usize::MAX as i128);
+        assert!(given.memory(0, 1).len() == 10);
+        assert!(given.memory(0, 4).len() == 2);
+        let accessor = given.accessor(1, 4);
+        assert!(accessor.len() == 15);
+        let sizes = [3, 5, 0, 0];
+        assert!((0..4).all(|dimension| accessor.size(dimension) == sizes[dimension]));
+        assert!(accessor.size(-1) == 0);
+        assert!(given.memory(0, 0).len() == 0, "elements without bytes");
+        assert!(given.memory(2, 1).len() == usize::MAX);
+    }
+
+    #[test]
+    fn null_pointer_has_no_elements_and_any_alignment() {
+        let args = [Arg::read_or_null::<f32>(None), Arg::local(4)];
+        let given = given(&args, 1);
+        let (mask, local) = (given.memory(0, 4), given.memory(1, 1));
+        assert!(mask.is_none() && !mask.is_some() && mask.len() == 0);
+        assert!(local.is_some() && !local.is_none());
+        assert_eq!(given.aligned(0, Some(128)), Ok(()));
     }
 
     #[test]
@@ -193,12 +350,12 @@ mod tests {
             Arg::read_accessor(&buffer, part),
         ];
         let given = given(&args, 1);
-        assert_eq!(given.len::<f32>(0), 100);
-        assert_eq!(given.len::<u8>(0), 400, "a pointer to void");
-        assert_eq!(given.len::<u64>(1), 0, "OpenCL has no buffer of no bytes");
-        assert_eq!(given.len::<f32>(2), 32);
-        assert_eq!(given.len::<f32>(3), 50);
-        assert_eq!([0, 1, 2].map(|d| given.extent(3, d)), [5, 10, 0], "a part");
+        assert!(given.memory(0, 4).len() == 100);
+        assert!(given.memory(0, 1).len() == 400, "a pointer to void");
+        assert!(given.memory(1, 8).len() == 0 && given.memory(1, 8).is_some());
+        assert!(given.memory(2, 4).len() == 32);
+        let part = given.accessor(3, 4);
+        assert!(part.len() == 50 && part.size(0) == 5 && part.size(1) == 10 && part.size(2) == 0);
         Ok(())
     }
 
@@ -209,87 +366,63 @@ mod tests {
         };
         let buffer = queue.zeroed::<u8>(4096)?;
         let (whole, part, none) = (&buffer, buffer.slice(4..)?, buffer.slice(7..7)?);
-        let args = [
-            Arg::read(whole),
-            Arg::read(&part),
-            Arg::read(&none),
-            Arg::scalar(1),
-        ];
+        let args = [Arg::read(whole), Arg::read(&part), Arg::read(&none)];
         let given = given(&args, 1);
-        assert!(given.align(0) >= 64 && given.align(0) >= given.device_align(0));
-        assert_eq!(given.align(1), 4);
-        assert!(given.device_align(1) >= 64);
-        assert!(given.align(2) > 1 << 40, "nothing of it is read");
-        assert_eq!((given.align(3), given.device_align(3)), (0, 0));
+        assert!(given.memory(0, 1).align() >= 64);
+        assert_eq!(given.aligned(0, None), Ok(()));
+        assert!(given.memory(1, 1).align() == 4);
+        assert_eq!(given.aligned(1, Some(4)), Ok(()));
+        let broken = given.aligned(1, Some(8)).unwrap_err();
+        assert_eq!(broken.alignment(), Some((8, 4)));
+        assert!(given.aligned(1, None).is_err());
+        assert_eq!(
+            given.aligned(2, Some(4096)),
+            Ok(()),
+            "nothing of it is read"
+        );
         Ok(())
     }
 
     #[test]
-    fn the_range_is_seen_in_sycls_order() {
-        let range = NdRange::new([4, 8, 16]).local([1, 8, 2]);
-        let given = given(&[], range);
-        assert_eq!((given.items(), given.dimensions()), (512, 3));
-        assert_eq!([0, 1, 2, 3].map(|d| given.size(d)), [4, 8, 16, 1]);
-        let given = self::given(&[], 7);
-        assert_eq!((given.items(), given.dimensions()), (7, 1));
-        assert_eq!([0, 1, 2].map(|d| given.size(d)), [7, 1, 1]);
-        let beyond = self::given(&[], [usize::MAX; 3]);
-        assert_eq!(beyond.items(), i128::MAX);
+    fn range_is_in_sycl_order() {
+        let args = [];
+        let view = given(&args, NdRange::new([4, 8, 16]).local([1, 8, 2]));
+        let range = view.range();
+        assert!(range.items() == 512 && range.dimensions() == 3);
+        assert!(range[0] == 4 && range[1] == 8 && range[2] == 16 && range[view.range()[0]] == 16);
+        let view = given(&args, 7);
+        let range = view.range();
+        assert!(range.items() == 7 && range.dimensions() == 1 && range[0] == 7 && range[1] == 1);
     }
 
     #[test]
-    fn each_relation_is_the_one_of_rust() {
-        use Relation::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
-        let holding = |left, right| {
-            let all = [Less, LessOrEqual, Equal, NotEqual, GreaterOrEqual, Greater];
-            let holding = all.into_iter().filter(|r| r.holds(left, right));
-            holding.collect::<Vec<_>>()
-        };
-        assert_eq!(holding(-1, 2), [Less, LessOrEqual, NotEqual]);
-        assert_eq!(holding(2, 2), [LessOrEqual, Equal, GreaterOrEqual]);
+    fn broken_condition_shows_its_values() {
+        let args = [Arg::scalar(10u32), Arg::scalar(-16i32)];
+        let view = given(&args, 1);
+        let (n, m) = (view.number::<u32>(0, 0), view.number::<i32>(1, 0));
+        let broken = view.broken("n < m", Some(0), &[("n", &n), ("m", &m)]);
+        assert_eq!(broken.to_string(), "`n < m`: n is 10, m is -16");
+        assert_eq!(broken.condition(), "n < m");
+        let values = [("n", "10".to_owned()), ("m", "-16".to_owned())];
+        assert_eq!(broken.values(), values);
+        let condition = n * m / 0 < 3 || n == 10;
+        assert!(condition && !view.holds(condition));
         assert_eq!(
-            holding(i128::from(u64::MAX), -1),
-            [NotEqual, GreaterOrEqual, Greater]
+            view.broken("n * m / 0 < 3 || n == 10", None, &[("n", &n)])
+                .to_string(),
+            "`n * m / 0 < 3 || n == 10`: n is 10; it overflows or divides by zero"
         );
-    }
-
-    #[test]
-    fn no_condition_holds_of_a_side_without_value() {
-        let given = given(&[], 1);
-        const DIFFERENT: Condition = Condition {
-            relation: Relation::NotEqual,
-            ..LONG_ENOUGH
-        };
-        for (left, right) in [(None, Some(0)), (Some(0), None), (None, None)] {
-            assert!(given.holds(&LONG_ENOUGH, left, right).is_err());
-            assert!(given.holds(&DIFFERENT, left, right).is_err());
-        }
-        assert_eq!(given.holds(&LONG_ENOUGH, Some(1), Some(1)), Ok(()));
-        assert_eq!(given.holds(&DIFFERENT, Some(0), Some(1)), Ok(()));
-    }
-
-    #[test]
-    fn what_is_broken_is_told_with_both_values() {
-        let broken = |condition: &'static Condition, left, right| {
-            let broken = given(&[], 1).holds(condition, left, right).unwrap_err();
-            (broken.to_string(), broken)
-        };
-        let (text, problem) = broken(&LONG_ENOUGH, Some(10), Some(16));
-        assert_eq!(text, "`x.len() >= n`: x.len() is 10, n is 16");
-        assert_eq!(problem.condition(), "x.len() >= n");
-        assert_eq!((problem.left(), problem.right()), (Some(10), Some(16)));
-        let (text, _) = broken(&LONG_ENOUGH, Some(10), None);
+        let condition = view.memory(0, 1).len() >= m;
+        assert!(!view.holds(condition));
         assert_eq!(
-            text,
-            "`x.len() >= n`: x.len() is 10, n overflows or divides by zero"
+            view.broken("x.len() >= m", None, &[("m", &m)]).to_string(),
+            "`x.len() >= m`: m is -16; it compares a length with a negative number"
         );
-        const POSITIVE: Condition = Condition {
-            text: "n > 0",
-            left: "n",
-            relation: Relation::Greater,
-            right: "0",
-            argument: Some(0),
-        };
-        assert_eq!(broken(&POSITIVE, Some(-3), Some(0)).0, "`n > 0`: n is -3");
+        assert!(view.holds(true), "the fault was reported");
+        assert!(view.unsure::<i32>(1, 0) != 3);
+        assert_eq!(
+            view.broken("m != 3", None, &[("m", &m)]).to_string(),
+            "`m != 3`: m is -16; a number of unknown sign is negative"
+        );
     }
 }

@@ -84,19 +84,6 @@ impl Discovery {
         })
     }
 
-    /// Returns the devices other than `without` that run something of `file`, for errors.
-    pub(crate) fn able(mut self, file: &Syclbin<'_>, without: &Device) -> Vec<String> {
-        self.add_installed();
-        let fits = self.fits(Some(file));
-        let devices = self.devices.iter().zip(&fits);
-        devices
-            .filter(|(device, (facts, fit))| {
-                *device != without && facts.is_usable() && !matches!(fit, Coverage::Nothing(_))
-            })
-            .map(|(device, _)| device.to_string())
-            .collect()
-    }
-
     /// Returns how well each device fits the file. Without a file, they all fit.
     fn fits(&self, file: Option<&Syclbin<'_>>) -> Vec<(&'static Facts, Coverage)> {
         let fit = |facts| file.map_or(Coverage::Whole, |file| Coverage::of(file, facts));

@@ -155,17 +155,15 @@ pub enum ErrorKind {
     },
     /// The file has no code that runs on the device.
     #[error(
-        "nothing in this SYCLBIN file runs on {device}{}{}",
-        list(reasons),
-        able_devices(able)
+        "nothing in this SYCLBIN file runs on {device}{}\n`Module::best_device()` of the generated code and \
+         `Device::best_for(file)` return a device that runs it, if this machine has one",
+        list(reasons)
     )]
     NoImage {
         /// The device.
         device: String,
         /// Why each image was skipped.
         reasons: Vec<String>,
-        /// The other devices of this machine that could run something in the file.
-        able: Vec<String>,
     },
     /// The file has no code for any device of this machine.
     #[error(
@@ -192,6 +190,14 @@ pub enum ErrorKind {
         /// The device.
         device: String,
         /// The reason why each image with the kernel was skipped.
+        reasons: Vec<String>,
+    },
+    /// Some kernels that were to be built do not run on the device.
+    #[error("not all kernels run on {device}{}", list(reasons))]
+    NotBuilt {
+        /// The device.
+        device: String,
+        /// The reason for each kernel, or for each image of a module.
         reasons: Vec<String>,
     },
     /// The file has no device global of this name, or the device has none.
@@ -227,6 +233,18 @@ pub enum ErrorKind {
         size: usize,
         /// The size of the value, in bytes.
         given: usize,
+    },
+    /// A value of a specialization constant has a byte for a `bool` that is neither 0 nor 1.
+    #[error(
+        "byte {offset} of the value for specialization constant {name} is {byte}, but it is a `bool`; write 0 or 1"
+    )]
+    ConstantBool {
+        /// The name of the constant.
+        name: String,
+        /// The offset of the `bool` in the value.
+        offset: usize,
+        /// The byte.
+        byte: u8,
     },
     /// A device global is read or written as a type of another size.
     #[error("device global {name} has {size} bytes, the Rust type has {given}")]
@@ -342,6 +360,26 @@ pub enum ErrorKind {
         /// The number of elements of the destination.
         to: usize,
     },
+    /// An `assert` in a kernel has failed. Its work-item went on, and so did all others. If several have failed, this
+    /// is one of them.
+    #[error(
+        "{file}:{line}: assert `{condition}` failed in `{function}`, work-item {work_item:?} (the dimension that counts \
+         fastest first), on {device}"
+    )]
+    Assert {
+        /// The condition, at most 255 bytes of it.
+        condition: String,
+        /// The path of the source file as the compiler was given it, at most 255 bytes of it.
+        file: String,
+        /// The line in that file.
+        line: u32,
+        /// The C++ function that has the assert: a kernel, or a function that a kernel calls.
+        function: String,
+        /// The global id of the work-item. The dimension that counts fastest, the last of a range, is first.
+        work_item: [u64; 3],
+        /// The device.
+        device: String,
+    },
     /// An image that cannot be made or copied.
     #[error("{0}")]
     Image(ImageProblem),
@@ -396,8 +434,7 @@ pub enum ErrorKind {
 /// Returns the remedy for an error that ends a CUDA context.
 fn way_back(code: i32) -> &'static str {
     if Code::Cuda(code).ends_context() {
-        "; the device's context of CUDA is lost with all that is in it: drop its queues, buffers and \
-             modules, and a new queue works where the driver lets the device be reset"
+        "; the CUDA context of this process is lost with everything in it: start the program again"
     } else {
         ""
     }
@@ -425,18 +462,6 @@ fn linked(files: &[String]) -> String {
     match files {
         [] => "no files".to_owned(),
         [file, linked @ ..] => format!("{file} with {}", linked.join(" and ")),
-    }
-}
-
-/// Returns the advice for a file that other devices run.
-fn able_devices(devices: &[String]) -> String {
-    match devices {
-        [] => String::new(),
-        devices => format!(
-            "\nthis machine has devices that can run it: {}; take the best one with `Module::best_device()` of the \
-             generated code or `Device::best_for(file)`, or set SYCLBIN_DEVICE",
-            devices.join(", ")
-        ),
     }
 }
 

@@ -192,22 +192,6 @@ pub enum LaunchProblem {
         /// The largest number of work-items.
         max: usize,
     },
-    /// Range and work-group have different numbers of dimensions.
-    #[error("the range {global:?} and the work-group {local:?} differ in dimensions")]
-    Dimensions {
-        /// The range.
-        global: Vec<usize>,
-        /// The work-group.
-        local: Vec<usize>,
-    },
-    /// Range and offset have different numbers of dimensions.
-    #[error("the range {global:?} and the offset {offset:?} differ in dimensions")]
-    OffsetDimensions {
-        /// The range.
-        global: Vec<usize>,
-        /// The offset.
-        offset: Vec<usize>,
-    },
     /// A range with an offset for a launch that its contract makes safe.
     #[error(
         "its contract speaks of ids that begin at 0, and the range has an offset; declare the kernel \

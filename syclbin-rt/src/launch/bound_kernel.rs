@@ -11,7 +11,7 @@ use crate::backend::dispatch::sampler::Sampler;
 use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::invocation::{Contract, Invocation};
-use crate::launch::range::{Grid, NdRange};
+use crate::launch::range::{AnyRange, Grid};
 use crate::module::kernel::Kernel;
 
 /// A separate kernel object whose arguments are set, with everything that it keeps alive.
@@ -47,7 +47,7 @@ impl BoundKernel {
     /// Binds `call` over `range`, if it is right and `contract` holds.
     pub(crate) fn new(
         call: &Invocation<'_>,
-        range: &NdRange,
+        range: &AnyRange,
         contract: Option<Contract>,
     ) -> Result<Self> {
         let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
@@ -76,7 +76,7 @@ impl BoundKernel {
     pub(crate) fn change(
         &mut self,
         call: &Invocation<'_>,
-        range: &NdRange,
+        range: &AnyRange,
         contract: Option<Contract>,
     ) -> Result<()> {
         let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
@@ -128,7 +128,7 @@ impl BoundKernel {
     }
 }
 
-fn checked(call: &Invocation<'_>, range: &NdRange, contract: Option<Contract>) -> Result<Grid> {
+fn checked(call: &Invocation<'_>, range: &AnyRange, contract: Option<Contract>) -> Result<Grid> {
     let grid = call.checked(range, contract)?;
     if call.after.is_empty() {
         return Ok(grid);

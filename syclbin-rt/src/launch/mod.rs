@@ -20,8 +20,9 @@ use std::marker::PhantomData;
 use crate::error::{Error, Result};
 use crate::launch::arg::Arg;
 use crate::launch::invocation::Invocation;
-use crate::launch::range::NdRange;
+use crate::launch::range::AnyRange;
 use crate::module::kernel::Kernel;
+use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::event::Event;
 
 /// A kernel and its arguments, to be launched over a range.
@@ -42,11 +43,17 @@ use crate::queue::event::Event;
 /// # Ok::<(), syclbin_rt::Error>(())
 /// ```
 ///
-/// `R` is the type of its range: any [`NdRange`], or only a [`GlobalRange`](crate::GlobalRange) where the
-/// kernel was compiled for one work-group size.
+/// `R` is the type of its range:
+///
+/// | kernel | range |
+/// |---|---|
+/// | of `D` dimensions | [`NdRange<D>`](crate::NdRange), from a number (`D` is 1) or `[usize; D]` |
+/// | of `D` dimensions, compiled for one work-group size | [`Range<D>`](crate::Range), from the same |
+/// | `single_task` | `()` |
+/// | of unknown dimensions | [`AnyRange`], from any of these |
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
-pub struct Launch<'a, const N: usize, R = NdRange> {
+pub struct Launch<'a, const N: usize, R = AnyRange> {
     kernel: &'a Result<Kernel>,
     names: &'static [&'static str; N],
     args: [Arg<'a>; N],
@@ -76,15 +83,15 @@ impl<'a, const N: usize> Launch<'a, N> {
     /// Returns the same launch, restricted to ranges of type `R`.
     ///
     /// ```no_run
-    /// # use syclbin_rt::{Arg, Buffer, Event, GlobalRange, Kernel, Launch, Result};
+    /// # use syclbin_rt::{Arg, Buffer, Event, Range, Kernel, Launch, Result};
     /// # fn coords(kernel: &Result<Kernel>, out: &mut Buffer<i32>) -> Result<Event> {
     /// let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
-    /// let launch = launch.with_range::<GlobalRange<3>>();
+    /// let launch = launch.with_range::<Range<3>>();
     /// // SAFETY: `coords` writes an element for each work-item.
     /// unsafe { launch.launch([4, 8, 16]) }
     /// # }
     /// ```
-    pub fn with_range<R: Into<NdRange>>(self) -> Launch<'a, N, R> {
+    pub fn with_range<R: Into<AnyRange>>(self) -> Launch<'a, N, R> {
         Launch {
             kernel: self.kernel,
             names: self.names,
@@ -95,7 +102,7 @@ impl<'a, const N: usize> Launch<'a, N> {
     }
 }
 
-impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
+impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     /// Delays the launch until all of `events` have finished. Their commands may be in any queue of the device.
     /// The list replaces an earlier one.
     ///
@@ -144,6 +151,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     /// - pointers, also those inside values, buffers and device globals, are of memory on this device that
     ///   lives until the kernel has finished. A [`DeviceArray`](crate::DeviceArray) guarantees this on every
     ///   queue of its device;
+    /// - a range of [`AnyRange`] has the dimensions of the kernel;
     /// - work-group memory and accessors reach as far as the kernel does;
     /// - the kernel stays inside the buffers, with these arguments, over this range;
     /// - images have a format with the components that the kernel reads or writes, and a kernel without a sampler
@@ -161,6 +169,24 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
         unsafe { self.call()?.launch(&range.into().into(), None) }
     }
 
+    /// Returns the kernel.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel does not fit the device.
+    pub fn kernel(&self) -> Result<&'a Kernel> {
+        self.kernel.as_ref().map_err(Error::clone)
+    }
+
+    /// Asks the driver about the compiled kernel, as [`Kernel::attributes`] does. The arguments do not matter.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Launch::kernel`] and [`Kernel::attributes`].
+    pub fn attributes(&self) -> Result<KernelAttributes> {
+        self.kernel()?.attributes()
+    }
+
     /// Creates the invocation, which has the same type for every number of arguments.
     ///
     /// # Errors
@@ -168,7 +194,7 @@ impl<'a, const N: usize, R: Into<NdRange>> Launch<'a, N, R> {
     /// When the kernel is missing.
     pub(crate) fn call(&self) -> Result<Invocation<'_>> {
         Ok(Invocation {
-            kernel: self.kernel.as_ref().map_err(Error::clone)?,
+            kernel: self.kernel()?,
             names: self.names,
             args: &self.args,
             after: self.after,

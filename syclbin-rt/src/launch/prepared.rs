@@ -11,7 +11,7 @@ use crate::launch::Launch;
 use crate::launch::bound_kernel::BoundKernel;
 use crate::launch::invocation::validation::check;
 use crate::launch::invocation::{Contract, Invocation};
-use crate::launch::range::NdRange;
+use crate::launch::range::AnyRange;
 use crate::launch::safe_launch::SafeLaunch;
 use crate::queue::event::Event;
 
@@ -46,18 +46,18 @@ use crate::queue::event::Event;
 /// Threads may launch a prepared launch at the same time. They do not wait, unless about 1,024 commands are in
 /// the queue.
 #[must_use = "nothing runs before `launch`"]
-pub struct Prepared<const N: usize, R = NdRange> {
+pub struct Prepared<const N: usize, R = AnyRange> {
     fixed: BoundKernel,
     range: PhantomData<fn(R)>,
 }
 
 /// A prepared launch with a contract, which held when the launch was prepared. Made by [`SafeLaunch::prepare`].
 #[must_use = "nothing runs before `launch`"]
-pub struct SafePrepared<const N: usize, R = NdRange> {
+pub struct SafePrepared<const N: usize, R = AnyRange> {
     prepared: Prepared<N, R>,
 }
 
-impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// Checks the launch over `range` and sets all arguments, to launch it often. These checks are not
     /// repeated: a [`Prepared::launch`] costs one call of the driver.
     ///
@@ -76,7 +76,7 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     /// Prepares the launch as [`Launch::prepare`] does, if the contract holds. It then holds for every launch,
     /// because a contract depends only on the arguments and the range, which stay.
     ///
@@ -103,8 +103,12 @@ fn check_types(call: &Invocation<'_>) -> Result<()> {
     checked.map_err(|problem| Error::launch(call.kernel.name(), problem))
 }
 
-impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
-    fn new(launch: &Launch<'_, N, R>, range: &NdRange, contract: Option<Contract>) -> Result<Self> {
+impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
+    fn new(
+        launch: &Launch<'_, N, R>,
+        range: &AnyRange,
+        contract: Option<Contract>,
+    ) -> Result<Self> {
         Ok(Self {
             fixed: BoundKernel::new(&launch.call()?, range, contract)?,
             range: PhantomData,
@@ -198,7 +202,7 @@ impl<const N: usize, R: Into<NdRange>> Prepared<N, R> {
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> SafePrepared<N, R> {
+impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
     /// Enqueues the kernel in the queue of its module, and returns without waiting for it, as
     /// [`SafeLaunch::launch`] does.
     ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranges: the number of work-items of a launch, in one to three dimensions.
 
-/// The work-items of a launch, and their division into work-groups.
+/// The work-items of a launch in `D` dimensions, one to three, and their division into work-groups.
 ///
 /// Sizes are in SYCL's order: dimension 0 varies slowest, and a kernel reads dimension 0 as
 /// `get_global_id(0)`.
@@ -9,14 +9,36 @@
 /// ```
 /// use syclbin_rt::NdRange;
 ///
-/// let line: NdRange = 1024.into();
-/// let image: NdRange = [480, 640].into();
+/// let line: NdRange<1> = 1024.into();
+/// let image: NdRange<2> = [480, 640].into();
 /// let grouped = NdRange::new([480, 640]).local([4, 32]);
 /// # assert_eq!(line, NdRange::new(1024));
 /// # assert_ne!(image, grouped);
 /// ```
+///
+/// The work-group has the dimensions of the range, and the range those of the kernel:
+///
+/// ```compile_fail,E0277
+/// let grouped = syclbin_rt::NdRange::new([480, 640]).local(32);
+/// ```
+///
+/// ```compile_fail,E0277
+/// let line: syclbin_rt::NdRange<1> = [480, 640].into();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NdRange {
+pub struct NdRange<const D: usize>(AnyRange);
+
+/// A range of any number of dimensions, for kernels whose dimensions are not known. A number, an array of
+/// numbers, a [`Range`] and an [`NdRange`] convert into it. So does `()`, for a kernel without a range
+/// (`single_task`).
+///
+/// ```
+/// use syclbin_rt::{AnyRange, NdRange};
+///
+/// let ranges: [AnyRange; 3] = [1024.into(), [480, 640].into(), NdRange::new(64).local(8).into()];
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnyRange {
     global: Extent,
     local: Option<Extent>,
     offset: Option<Extent>,
@@ -38,61 +60,52 @@ pub struct Extent {
     dimensions: usize,
 }
 
-/// The number of work-items of a launch, in `D` dimensions: one, two or three. The work-groups have the size
-/// that the kernel was compiled for.
+/// Sizes in `D` dimensions, one to three: the number of work-items of a launch, or of a work-group.
 ///
-/// A number or an array of numbers converts into it, in SYCL's order:
+/// A number or an array of numbers converts into it, in SYCL's order. A kernel that was compiled for one
+/// work-group size takes such a range, and no work-group size:
 ///
 /// ```
-/// use syclbin_rt::{GlobalRange, NdRange};
+/// use syclbin_rt::{NdRange, Range};
 ///
-/// let line: GlobalRange<1> = 1024.into();
-/// let image: GlobalRange<2> = [480, 640].into();
+/// let line: Range<1> = 1024.into();
+/// let image: Range<2> = [480, 640].into();
 /// assert_eq!(NdRange::from(image), NdRange::new([480, 640]));
 /// ```
 ///
-/// Another number of dimensions does not compile, nor does a work-group size:
-///
 /// ```compile_fail,E0277
-/// let image: syclbin_rt::GlobalRange<2> = [4, 480, 640].into();
+/// let image: syclbin_rt::Range<2> = [4, 480, 640].into();
 /// ```
 ///
 /// ```compile_fail,E0277
-/// let hypercube: syclbin_rt::GlobalRange<4> = [2, 2, 2, 2].into();
+/// let hypercube: syclbin_rt::Range<4> = [2, 2, 2, 2].into();
 /// ```
 ///
 /// ```compile_fail,E0277
-/// let grouped: syclbin_rt::GlobalRange<1> = syclbin_rt::NdRange::new(1024).local(64).into();
+/// let grouped: syclbin_rt::Range<1> = syclbin_rt::NdRange::new(1024).local(64).into();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GlobalRange<const D: usize> {
+pub struct Range<const D: usize> {
     /// It has `D` dimensions.
     sizes: Extent,
 }
 
-impl NdRange {
+impl<const D: usize> NdRange<D> {
     /// Creates a range of `global` work-items. The kernel determines the work-group size if it was compiled for
     /// one size; otherwise the driver chooses it.
     #[must_use]
-    pub fn new(global: impl Into<Extent>) -> Self {
-        Self {
-            global: global.into(),
-            local: None,
-            offset: None,
-        }
+    pub fn new(global: impl Into<Range<D>>) -> Self {
+        Self(AnyRange::new(global.into().sizes))
     }
 
     /// Divides the range into work-groups of `local` work-items. `local` must divide the range.
     #[must_use]
-    pub fn local(self, local: impl Into<Extent>) -> Self {
-        Self {
-            local: Some(local.into()),
-            ..self
-        }
+    pub fn local(self, local: impl Into<Range<D>>) -> Self {
+        Self(self.0.local(local.into().sizes))
     }
 
-    /// Makes global ids begin at `offset` instead of 0, in as many dimensions. For 8 work-items from 100 on,
-    /// the kernel gets the ids 100 to 107.
+    /// Makes global ids begin at `offset` instead of 0. For 8 work-items from 100 on, the kernel gets the ids
+    /// 100 to 107.
     ///
     /// A launch that is safe because of a contract does not accept an offset, because contracts assume ids that
     /// begin at 0.
@@ -104,11 +117,25 @@ impl NdRange {
     /// # assert_ne!(rest, NdRange::new(24));
     /// ```
     #[must_use]
-    pub fn offset(self, offset: impl Into<Extent>) -> Self {
+    pub fn offset(self, offset: impl Into<Range<D>>) -> Self {
+        let offset = Some(offset.into().sizes);
+        Self(AnyRange { offset, ..self.0 })
+    }
+}
+
+impl AnyRange {
+    pub(crate) fn new(global: Extent) -> Self {
         Self {
-            offset: Some(offset.into()),
-            ..self
+            global,
+            local: None,
+            offset: None,
         }
+    }
+
+    /// Returns the range in work-groups of `local`, which has as many dimensions.
+    pub(crate) fn local(self, local: Extent) -> Self {
+        let local = Some(local);
+        Self { local, ..self }
     }
 
     pub(crate) fn offset_extent(&self) -> Option<Extent> {
@@ -240,56 +267,75 @@ impl From<[usize; 3]> for Extent {
     }
 }
 
-impl From<usize> for GlobalRange<1> {
+impl From<usize> for Range<1> {
     fn from(size: usize) -> Self {
         Self::from([size])
     }
 }
 
-macro_rules! global_ranges {
+impl From<usize> for NdRange<1> {
+    fn from(global: usize) -> Self {
+        Self::new(global)
+    }
+}
+
+impl<const D: usize> From<Range<D>> for NdRange<D> {
+    fn from(global: Range<D>) -> Self {
+        Self::new(global)
+    }
+}
+
+impl<const D: usize> From<NdRange<D>> for AnyRange {
+    fn from(range: NdRange<D>) -> Self {
+        range.0
+    }
+}
+
+impl<const D: usize> From<Range<D>> for AnyRange {
+    fn from(global: Range<D>) -> Self {
+        Self::new(global.sizes)
+    }
+}
+
+impl From<usize> for AnyRange {
+    fn from(global: usize) -> Self {
+        Self::new(global.into())
+    }
+}
+
+/// One work-item, as of `single_task` in C++.
+impl From<()> for AnyRange {
+    fn from((): ()) -> Self {
+        Self::from(1)
+    }
+}
+
+macro_rules! arrays {
     ($($dimensions:literal)*) => {
         $(
-            impl From<[usize; $dimensions]> for GlobalRange<$dimensions> {
+            impl From<[usize; $dimensions]> for Range<$dimensions> {
                 fn from(sizes: [usize; $dimensions]) -> Self {
                     let sizes = sizes.into();
                     Self { sizes }
                 }
             }
 
-            impl From<GlobalRange<$dimensions>> for NdRange {
-                fn from(global: GlobalRange<$dimensions>) -> Self {
-                    Self::new(global.sizes)
+            impl From<[usize; $dimensions]> for NdRange<$dimensions> {
+                fn from(global: [usize; $dimensions]) -> Self {
+                    Self::new(global)
+                }
+            }
+
+            impl From<[usize; $dimensions]> for AnyRange {
+                fn from(global: [usize; $dimensions]) -> Self {
+                    Self::new(global.into())
                 }
             }
         )*
     };
 }
 
-global_ranges! { 1 2 3 }
-
-impl From<usize> for NdRange {
-    fn from(global: usize) -> Self {
-        Self::new(global)
-    }
-}
-
-impl From<[usize; 1]> for NdRange {
-    fn from(global: [usize; 1]) -> Self {
-        Self::new(global)
-    }
-}
-
-impl From<[usize; 2]> for NdRange {
-    fn from(global: [usize; 2]) -> Self {
-        Self::new(global)
-    }
-}
-
-impl From<[usize; 3]> for NdRange {
-    fn from(global: [usize; 3]) -> Self {
-        Self::new(global)
-    }
-}
+arrays! { 1 2 3 }
 
 #[cfg(test)]
 mod tests {
@@ -305,9 +351,9 @@ mod tests {
 
     #[test]
     fn a_range_without_work_group_leaves_it_open() {
-        let range: NdRange = [2, 3].into();
-        assert_eq!(range.local_extent(), None);
-        let local = range.local([1, 3]).local_extent().unwrap();
+        let range = NdRange::new([2, 3]);
+        assert_eq!(range.0.local_extent(), None);
+        let local = range.local([1, 3]).0.local_extent().unwrap();
         assert_eq!(local.driver_order(), [3, 1]);
     }
 

@@ -6,7 +6,9 @@ use crate::contract::broken::Broken;
 use crate::error::Result;
 use crate::launch::Launch;
 use crate::launch::invocation::Contract;
-use crate::launch::range::NdRange;
+use crate::launch::range::AnyRange;
+use crate::module::kernel::Kernel;
+use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::event::Event;
 
 /// A launch of a kernel with a contract. If the contract does not hold, the launch is an error and does not
@@ -19,6 +21,7 @@ use crate::queue::event::Event;
 /// |---|---|
 /// | the arguments have the types of the parameters | the stub, whose types are those of the file; number, kinds and sizes are checked at launch |
 /// | buffers are on this device and live until the kernel has finished | checked at launch; the driver keeps them |
+/// | the range has the dimensions of the kernel | its type |
 /// | no argument that is written is passed a second time | the borrow checker: the stub takes `&mut` |
 /// | addresses are aligned as the types in C++ | the contract has conditions where a part may not be: `alignas` and `void *` |
 /// | accessors end inside their buffers, and there is as much work-group memory as is asked for | checked at launch |
@@ -29,7 +32,7 @@ use crate::queue::event::Event;
 ///
 /// # What the author of a contract guarantees
 ///
-/// By writing `safe`, the author guarantees that every launch which the contract allows is defined behaviour of
+/// By writing `unsafe extern "SYCL"`, the author guarantees that every launch which the contract allows is defined behaviour of
 /// C++ and SYCL. The kernel stays inside its memory and never divides by zero. All work-items of a group get to
 /// a barrier, or none of them does. Callers choose the rest, possibly the worst values, so the guarantee covers
 ///
@@ -40,8 +43,8 @@ use crate::queue::event::Event;
 /// - every value of a specialization constant;
 /// - every definition of the functions that the kernel imports, since callers choose the files that
 ///   are linked to it;
-/// - every range of one to three dimensions. It may have more or fewer of them than the kernel was
-///   written for: the last dimension of the kernel is the last one of the range;
+/// - every range of as many dimensions as the kernel has. Where the file does not record that number, the
+///   contract states it;
 /// - every size of work-groups that the kernel and the device allow, also those the driver chooses. A contract
 ///   sees none of these sizes. So a kernel whose work-group memory depends on the size must fix it in C++
 ///   (`work_group_size`).
@@ -55,12 +58,12 @@ use crate::queue::event::Event;
 /// - kernels that write through a pointer to `const`.
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
-pub struct SafeLaunch<'a, const N: usize, R = NdRange> {
+pub struct SafeLaunch<'a, const N: usize, R = AnyRange> {
     launch: Launch<'a, N, R>,
     contract: Contract,
 }
 
-impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
+impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     /// Creates a launch that is safe wherever `contract` holds. For generated code only.
     ///
     /// # Safety
@@ -103,6 +106,24 @@ impl<'a, const N: usize, R: Into<NdRange>> SafeLaunch<'a, N, R> {
             let call = self.launch.call()?;
             call.launch(&range.into().into(), Some(self.contract))
         }
+    }
+
+    /// Returns the kernel, as [`Launch::kernel`] does.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Launch::kernel`].
+    pub fn kernel(&self) -> Result<&'a Kernel> {
+        self.launch.kernel()
+    }
+
+    /// Asks the driver about the compiled kernel, as [`Launch::attributes`] does.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Launch::attributes`].
+    pub fn attributes(&self) -> Result<KernelAttributes> {
+        self.launch.attributes()
     }
 
     /// Returns the launch and its contract.

@@ -5,7 +5,7 @@ use crate::backend::argument::Argument;
 use crate::error::{Error, Result};
 use crate::launch::Launch;
 use crate::launch::invocation::validation::check;
-use crate::launch::range::{Extent, NdRange};
+use crate::launch::range::{AnyRange, Extent, NdRange};
 use crate::launch::safe_launch::SafeLaunch;
 use crate::launch::work_group::{self, Limits};
 use crate::module::kernel::Kernel;
@@ -27,7 +27,7 @@ impl Kernel {
     ///
     /// let local = kernel.suggested_local_size([480, 640])?;
     /// let range = NdRange::new([480, 640]).local(local);
-    /// println!("in work-groups of {:?}", local.sycl_order());
+    /// println!("in work-groups of {:?}", local);
     /// # Ok::<(), syclbin_rt::Error>(())
     /// # }
     /// ```
@@ -35,13 +35,16 @@ impl Kernel {
     /// # Errors
     ///
     /// When the range cannot be right for this kernel, as for a launch, and when the driver refuses.
-    pub fn suggested_local_size(&self, range: impl Into<NdRange>) -> Result<Extent> {
+    pub fn suggested_local_size<const D: usize>(
+        &self,
+        range: impl Into<NdRange<D>>,
+    ) -> Result<[usize; D]> {
         // Without arguments, a driver would see those of the last launch, whose buffers may be gone.
-        suggested(self, &range.into(), None::<std::iter::Empty<_>>)
+        suggested(self, range, None::<std::iter::Empty<_>>)
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// Returns the work-group size that the driver suggests for this kernel with these arguments
     /// (`cl_khr_suggested_local_work_size`).
     ///
@@ -51,32 +54,55 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     /// # Errors
     ///
     /// As for a launch. Nothing is launched.
-    pub fn suggested_local_size(&self, range: impl Into<R>) -> Result<Extent> {
+    pub fn suggested_local_size<const D: usize>(
+        &self,
+        range: impl Into<NdRange<D>>,
+    ) -> Result<[usize; D]>
+    where
+        R: From<NdRange<D>>,
+    {
         let call = self.call()?;
         let kernel = call.kernel;
         check(&call).map_err(|problem| Error::launch(kernel.name(), problem))?;
         let values = || call.passed().map(|(_, value)| value);
         // No caller guarantees the types of arguments here.
         let known = call.types_are_known();
-        suggested(kernel, &range.into().into(), known.then(values))
+        suggested(kernel, range, known.then(values))
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     /// Returns the size of [`Launch::suggested_local_size`]. The contract is not checked.
     ///
     /// # Errors
     ///
     /// As for a launch. Nothing is launched.
-    pub fn suggested_local_size(&self, range: impl Into<R>) -> Result<Extent> {
+    pub fn suggested_local_size<const D: usize>(
+        &self,
+        range: impl Into<NdRange<D>>,
+    ) -> Result<[usize; D]>
+    where
+        R: From<NdRange<D>>,
+    {
         self.parts().0.suggested_local_size(range)
     }
 }
 
 /// Asks the driver if there are values for the arguments; otherwise it calculates the size.
-fn suggested<'a>(
+fn suggested<'a, const D: usize>(
     kernel: &Kernel,
-    range: &NdRange,
+    range: impl Into<NdRange<D>>,
+    values: Option<impl Iterator<Item = Argument<'a>>>,
+) -> Result<[usize; D]> {
+    let range = range.into().into();
+    let local = suggested_extent(kernel, &range, values)?;
+    let mut sizes = local.driver_order().iter().rev();
+    Ok([(); D].map(|()| sizes.next().copied().unwrap_or(1)))
+}
+
+fn suggested_extent<'a>(
+    kernel: &Kernel,
+    range: &AnyRange,
     values: Option<impl Iterator<Item = Argument<'a>>>,
 ) -> Result<Extent> {
     let queue = kernel.queue();
@@ -101,7 +127,7 @@ fn suggested<'a>(
     if let Some(sizes) = told {
         let local = Extent::from_driver(sizes, global.dimensions());
         // A size that no launch would take is not a suggestion.
-        let range = NdRange::new(global).local(local);
+        let range = AnyRange::new(global).local(local);
         if work_group::choose(&range, limits, queue.device()).is_ok() {
             return Ok(local);
         }

@@ -2,7 +2,7 @@
 //! The work-group of a launch: its size, and the checks of that size and the range.
 
 use crate::error::launch_problem::LaunchProblem;
-use crate::launch::range::{Extent, NdRange};
+use crate::launch::range::{AnyRange, Extent};
 
 /// The bounds on ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ pub(crate) struct Limits {
 /// the device.
 #[inline]
 pub(crate) fn choose(
-    range: &NdRange,
+    range: &AnyRange,
     limits: &Limits,
     device: &impl ToString,
 ) -> Result<Option<Extent>, LaunchProblem> {
@@ -45,12 +45,6 @@ pub(crate) fn choose(
     }
     let mut reach = items;
     if let Some(offset) = range.offset_extent() {
-        if offset.dimensions() != global.dimensions() {
-            return Err(LaunchProblem::OffsetDimensions {
-                global: global.sycl_order(),
-                offset: offset.sycl_order(),
-            });
-        }
         reach = global.checked_reach(offset);
     }
     // Larger ids are undefined behaviour: the compiler was told that there are none.
@@ -66,14 +60,6 @@ pub(crate) fn choose(
         return Err(LaunchProblem::KernelDimensions {
             dimensions,
             global: global.sycl_order(),
-        });
-    }
-    if let Some(local) = given
-        && local.dimensions() != global.dimensions()
-    {
-        return Err(LaunchProblem::Dimensions {
-            global: global.sycl_order(),
-            local: local.sycl_order(),
         });
     }
     let required = match limits.required {
@@ -147,6 +133,7 @@ fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, LaunchPr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::range::NdRange;
 
     const OPEN: Limits = Limits {
         max_range: 1 << 20,
@@ -162,7 +149,7 @@ mod tests {
         ..OPEN
     };
 
-    fn chosen(range: impl Into<NdRange>, limits: Limits) -> Result<Option<Vec<usize>>, String> {
+    fn chosen(range: impl Into<AnyRange>, limits: Limits) -> Result<Option<Vec<usize>>, String> {
         let local = choose(&range.into(), &limits, &"the device");
         let local = local.map_err(|problem| problem.to_string())?;
         Ok(local.map(|local| local.sycl_order()))
@@ -271,15 +258,6 @@ mod tests {
             chosen([1 << 63, 2, 0], uncounted)
                 .unwrap_err()
                 .contains("empty")
-        );
-    }
-
-    #[test]
-    fn range_and_work_group_have_the_same_dimensions() {
-        let problem = "the range [64] and the work-group [8, 8] differ in dimensions";
-        assert_eq!(
-            chosen(NdRange::new(64).local([8, 8]), OPEN),
-            Err(problem.to_owned())
         );
     }
 

@@ -62,7 +62,6 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         ErrorKind::NoImage {
             device: device.to_string(),
             reasons: vec![reason],
-            able: Vec::new(),
         }
         .into()
     };

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Building: the driver gets the selected images of each module, until it has built one of them.
+//! Building: the driver gets the images of a module that its device takes, until it has built one of them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
+use syclbin::__private::spirv;
+use syclbin::__private::spirv::portable::has_debug_info;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::Image;
 use syclbin::metadata::{IdRange, without_run_prefix};
-use syclbin::property::{PropertySets, set};
 
 use crate::backend::dispatch::program::Program;
 use crate::backend::failure::BuildError;
 use crate::backend::source::Source;
 use crate::load::build_options::BuildOptions;
-use crate::load::device_code::Code;
 use crate::load::files::{Files, ImageIndex};
-use crate::load::selection::{Form, SelectedImage, Selection};
+use crate::load::made_for::MadeFor;
 use crate::load::unit::Unit;
 use crate::load::verdict::{Chosen, Refusal, Verdict};
-use crate::load::{constants, image, link};
+use crate::load::{constants, image, link, native, requirements};
+use crate::log;
 use crate::module::constants_buffer::ConstantsBuffer;
 use crate::module::global::{self, Variable};
 use crate::module::kernel::max_range;
@@ -27,156 +29,228 @@ use crate::program_cache::disk::Cache;
 use crate::program_cache::{self, Origin, Sharing};
 use crate::queue::Queue;
 
-/// Builds the modules of a file.
-pub(crate) struct Builder<'l> {
-    queue: &'l Queue,
-    files: &'l Files<'l>,
-    constants: &'l [(String, Vec<u8>)],
-    cache: Option<Cache>,
-    native: NativeCode<'l>,
-    variables: Vec<Variable>,
+/// Builds the modules of a file for the device of a queue.
+pub(crate) struct Builder {
+    pub(crate) queue: Queue,
+    pub(crate) files: Files<'static>,
+    /// The given values of specialization constants.
+    pub(crate) constants: Vec<(String, Vec<u8>)>,
+    /// The device globals of all programs.
+    variables: Mutex<Vec<Variable>>,
 }
 
-/// A module, with its program if the driver has built an image.
-pub(crate) struct BuiltModule<'l> {
-    pub(crate) module: usize,
-    pub(crate) unit: &'l Unit<'l>,
-    /// The verdict on each image, by its index.
+/// A part of a module that becomes one program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// Its native code.
+    Native,
+    /// Its SPIR-V or PTX.
+    Code,
+    /// The SPIR-V of one of its kernels.
+    Kernel(String),
+}
+
+/// What the driver has made of a part of a module.
+#[derive(Default)]
+pub(crate) struct Build {
+    pub(crate) program: Option<BuiltProgram>,
+    /// The verdict on each image of the part, by its index.
     pub(crate) verdicts: BTreeMap<usize, Verdict>,
-    pub(crate) program: Option<BuiltProgram<'l>>,
 }
 
 /// A program, with the properties from the file and the code.
-pub(crate) struct BuiltProgram<'l> {
-    /// The index of the image in the module.
-    pub(crate) image: usize,
-    pub(crate) native: bool,
+pub(crate) struct BuiltProgram {
+    /// The images of the program, starting with the image of the module.
+    pub(crate) members: Vec<ImageIndex>,
     pub(crate) program: Program,
-    /// The code that describes its kernels. Native code alone does not.
-    pub(crate) code: Option<&'l Code>,
     /// The kernels that the driver compiles wrongly, each with the reason.
     pub(crate) unfit: BTreeMap<String, String>,
     /// The smallest range of all modules in the program.
     pub(crate) id_range: Option<IdRange>,
-    pub(crate) properties: PropertySets<'static>,
+    /// The hidden arguments of its kernels.
+    pub(crate) hidden: Option<Layout>,
     /// The specialization constants that its kernels read from memory.
     pub(crate) constants: Option<ConstantsBuffer>,
 }
 
 /// An image that the driver has built.
-struct Compiled<'l> {
+struct Compiled {
     program: Program,
     origin: Origin,
-    code: Option<&'l Code>,
     unfit: BTreeMap<String, String>,
-    /// The hidden arguments of its kernels.
     hidden: Option<Layout>,
-    /// The images of the program, starting with this image.
     members: Vec<ImageIndex>,
 }
 
 /// The code of a program's images, and the hidden arguments of its kernels.
 type Codes<'l> = (Vec<Cow<'l, [u8]>>, Option<Layout>);
 
-/// The kernels and variables that native code has been built for.
-#[derive(Default)]
-struct NativeCode<'l> {
-    /// The kernels, with their modules.
-    kernels: BTreeMap<&'l str, usize>,
-    globals: BTreeSet<&'l str>,
-}
-
-impl<'l> Builder<'l> {
+impl Builder {
     pub(crate) fn new(
-        queue: &'l Queue,
-        files: &'l Files<'l>,
-        constants: &'l [(String, Vec<u8>)],
+        queue: &Queue,
+        files: Files<'static>,
+        constants: &[(String, Vec<u8>)],
     ) -> Self {
         Self {
-            queue,
+            queue: queue.clone(),
             files,
-            constants,
-            cache: Cache::of_environment(),
-            native: NativeCode::default(),
-            variables: Vec::new(),
+            constants: constants.to_vec(),
+            variables: Mutex::default(),
         }
     }
 
-    /// Returns the device globals of all programs.
-    pub(crate) fn into_variables(self) -> Vec<Variable> {
-        self.variables
+    /// Returns the device globals of all programs that are built.
+    pub(crate) fn variables(&self) -> Vec<Variable> {
+        let variables = self.variables.lock();
+        variables.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Builds an image of each module.
-    ///
-    /// Compilers file native code for some targets as a separate module, and the same kernels as SPIR-V in
-    /// another module. So all native code is tried before any SPIR-V is compiled.
-    pub(crate) fn build(&mut self, selections: Vec<Selection<'l>>) -> Vec<BuiltModule<'l>> {
-        let native = selections.into_iter().map(|selection| {
-            let Selection {
-                module,
-                unit,
-                native,
-                ir,
-            } = selection;
-            let mut built = BuiltModule::new(module, unit);
-            self.build_first(&mut built, native);
-            if built.program.is_some() {
-                self.native.add(module, unit);
-            }
-            (built, ir)
-        });
-        let native: Vec<_> = native.collect();
-        let modules = native.into_iter().map(|(mut built, ir)| {
-            match self.native.module_of(built.unit) {
-                Some(other) if built.program.is_none() => {
-                    let images = ir.iter().map(|image| image.index.image);
-                    let verdicts = images.map(|image| (image, Verdict::OtherModule(other)));
-                    built.verdicts.extend(verdicts);
-                }
-                _ => self.build_first(&mut built, ir),
-            }
-            built
-        });
-        modules.collect()
+    /// Returns a module of the loaded file, if it is valid.
+    pub(crate) fn unit(&self, module: usize) -> Option<&Unit<'static>> {
+        self.files.loaded().get(module)?.as_ref().ok()
     }
 
-    /// Builds the first of `images` that the driver takes, if the module has no program yet.
-    fn build_first(&mut self, built: &mut BuiltModule<'l>, images: Vec<SelectedImage<'l>>) {
-        for image in images {
-            let number = image.index.image;
-            let verdict = match &built.program {
-                Some(program) => Verdict::OtherImage(program.image),
-                None => match self.build_image(image, built.unit) {
+    /// Builds the first image of a part that the driver takes.
+    pub(crate) fn build(&self, module: usize, part: &Part) -> Build {
+        let mut build = Build::default();
+        for index in self.candidates(module, part) {
+            let verdict = match &build.program {
+                Some(program) => Verdict::OtherImage(program.image()),
+                None => match self.build_image(index, part) {
                     Ok((program, chosen)) => {
-                        built.program = Some(program);
+                        build.program = Some(program);
                         Verdict::Chosen(chosen)
                     }
                     Err(reason) => Verdict::Refused(reason),
                 },
             };
-            built.verdicts.insert(number, verdict);
+            let (device, name) = (self.queue.device(), self.files.name(index));
+            let number = index.image;
+            log::debug(format_args!(
+                "for {device}, {name}, image {number}: {verdict}"
+            ));
+            build.verdicts.insert(number, verdict);
+        }
+        build
+    }
+
+    /// Returns the verdict on each image of a part, as far as it is known without the driver.
+    pub(crate) fn preview(&self, module: usize, part: &Part) -> BTreeMap<usize, Verdict> {
+        let candidates = self.candidates(module, part).into_iter();
+        let mut first = None;
+        let verdicts = candidates.map(|index| {
+            let verdict = match (self.members(index), first) {
+                (Err(reason), _) => Verdict::Refused(reason),
+                (Ok(_), Some(first)) => Verdict::OtherImage(first),
+                (Ok(_), None) => {
+                    first = Some(index.image);
+                    Verdict::Fits
+                }
+            };
+            (index.image, verdict)
+        });
+        verdicts.collect()
+    }
+
+    /// Returns whether the driver can build each kernel of a module alone: nothing is shared between them, and no
+    /// debugger needs the rest.
+    pub(crate) fn divides(&self, module: usize) -> bool {
+        let Some(unit) = self.unit(module) else {
+            return false;
+        };
+        let mut candidates = self.candidates(module, &Part::Code).into_iter();
+        let is_alone = |index| match self.members(index) {
+            Ok(members) if members.len() == 1 => Some(!self.has_debug_info(index)),
+            Ok(_) => Some(false),
+            Err(_) => None,
+        };
+        self.files.facts().ptx.is_none()
+            && unit.metadata.device_globals.is_empty()
+            && unit.module.kernel_names().nth(1).is_some()
+            && candidates.find_map(is_alone) == Some(true)
+    }
+
+    fn has_debug_info(&self, index: ImageIndex) -> bool {
+        self.files.bytes(index).is_some_and(has_debug_info)
+    }
+
+    /// Returns whether a program of a module may have a device global.
+    pub(crate) fn may_have(&self, module: usize, is_global: &impl Fn(&Unit<'_>) -> bool) -> bool {
+        let parts = [Part::Native, Part::Code];
+        let mut candidates = parts.iter().flat_map(|part| self.candidates(module, part));
+        candidates.any(|index| {
+            let members = self.members(index).unwrap_or_default();
+            self.units(&members).any(is_global)
+        })
+    }
+
+    /// Returns the images of a part, in the order in which the driver gets them. Native code that was saved on this
+    /// device comes first.
+    fn candidates(&self, module: usize, part: &Part) -> Vec<ImageIndex> {
+        let Some(unit) = self.unit(module) else {
+            return Vec::new();
+        };
+        let images = unit.module.images.iter().enumerate();
+        let mut images: Vec<_> = images
+            .filter(|(_, image)| image.native == (*part == Part::Native))
+            .collect();
+        let here = MadeFor::of(self.files.facts());
+        images.sort_by_key(|(_, image)| {
+            MadeFor::of_image(image, &unit.module.metadata).as_ref() != Some(&here)
+        });
+        let index = |(image, _)| ImageIndex {
+            file: 0,
+            module,
+            image,
+        };
+        images.into_iter().map(index).collect()
+    }
+
+    /// Returns the images of the program that an image becomes, if the device takes them.
+    fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, Refusal> {
+        if self.is_native(index)? {
+            Ok(vec![index])
+        } else {
+            Ok(link::closure(&self.files, index)?)
         }
     }
 
+    /// Returns whether the driver takes an image as it is, without compiling it.
+    ///
+    /// # Errors
+    ///
+    /// When it is native code that the device does not take.
+    fn is_native(&self, index: ImageIndex) -> Result<bool, Refusal> {
+        let facts = self.files.facts();
+        let (unit, image) = self.image(index)?;
+        if !native::is_native(image, facts) {
+            return Ok(false);
+        }
+        let (metadata, sets) = (&unit.metadata, &unit.module.metadata);
+        requirements::check(metadata, facts)
+            .and_then(|()| native::check(image, metadata, sets, &self.constants, facts))
+            .map_err(Refusal::Unfit)?;
+        Ok(true)
+    }
+
     fn build_image(
-        &mut self,
-        image: SelectedImage<'l>,
-        unit: &'l Unit<'l>,
-    ) -> Result<(BuiltProgram<'l>, Chosen), Refusal> {
-        let SelectedImage { index, form } = image;
+        &self,
+        index: ImageIndex,
+        part: &Part,
+    ) -> Result<(BuiltProgram, Chosen), Refusal> {
+        let (unit, image) = self.image(index)?;
+        let compiled = if self.is_native(index)? {
+            self.compile_native(index, unit)?
+        } else {
+            self.compile(index, part)?
+        };
         let Compiled {
             program,
             origin,
-            code,
             unfit,
             hidden,
             members,
-        } = match form.map_err(Refusal::Unfit)? {
-            Form::Native => self.compile_native(index, unit)?,
-            Form::Code(code) => self.compile(index, code)?,
-        };
-        let units: Vec<&Unit<'_>> = self.units(&members).collect();
+        } = compiled;
         if let Some(layout) = &hidden {
             let added = self
                 .queue
@@ -184,47 +258,34 @@ impl<'l> Builder<'l> {
                 .add_hidden_arguments(&program, layout.clone());
             added.map_err(BuildError::from)?;
         }
-        // A program that fails halfway has no variables, so only complete programs count.
-        let mut variables = self.variables.clone();
-        for unit in &units {
-            global::connect(self.queue, &program, &unit.metadata, &mut variables)?;
-        }
-        self.variables = variables;
-        let (linked_units, linked) = (units.get(1..), members.get(1..));
-        let linked = linked.unwrap_or_default().iter();
-        let ranges = units.iter().map(|unit| unit.metadata.misc.id_range);
-        let id_range = ranges.min_by_key(|range| max_range(*range)).flatten();
-        let image = unit.module.images.get(index.image);
-        let native = image.is_some_and(|image| image.native);
+        self.connect_variables(&program, &members)?;
+        let ranges = self.units(&members).map(|unit| unit.metadata.misc.id_range);
+        let linked = members.iter().skip(1);
         let chosen = Chosen {
             origin,
-            native,
+            native: image.native,
             linked: linked.map(|index| self.files.name(*index)).collect(),
         };
-        let linked_units = linked_units.unwrap_or_default();
-        let mut properties = save::properties(
-            unit,
-            linked_units,
-            self.constants,
-            id_range,
-            hidden.as_ref(),
-        );
-        // A saved file has no code that tells which kernels are unfit, so it does not list them.
-        properties.retain(set::KERNEL_NAMES, |kernel| !unfit.contains_key(kernel));
         let built = BuiltProgram {
-            image: index.image,
-            native,
             program,
-            constants: image
-                .map(|image| self.emulated_constants(image, unit))
-                .transpose()?
-                .flatten(),
-            code,
+            constants: self.emulated_constants(image, unit)?,
             unfit,
-            id_range,
-            properties,
+            id_range: ranges.min_by_key(|range| max_range(*range)).flatten(),
+            hidden,
+            members,
         };
         Ok((built, chosen))
+    }
+
+    /// Connects the device globals of a program. If one cannot be connected, then none is.
+    fn connect_variables(&self, program: &Program, members: &[ImageIndex]) -> Result<(), Refusal> {
+        let mut variables = (self.variables.lock()).unwrap_or_else(PoisonError::into_inner);
+        let mut connected = variables.clone();
+        for unit in self.units(members) {
+            global::connect(&self.queue, program, &unit.metadata, &mut connected)?;
+        }
+        *variables = connected;
+        Ok(())
     }
 
     /// Uploads the specialization constants that the kernels of `image` read from memory, if they do.
@@ -236,34 +297,28 @@ impl<'l> Builder<'l> {
         if !constants::are_emulated(image, &unit.metadata, self.files.facts()) {
             return Ok(None);
         }
-        let blob = specialization::blob(self.constants, &unit.metadata.specialization);
-        let buffer = blob.map(|blob| ConstantsBuffer::new(self.queue, &blob));
+        let blob = specialization::blob(&self.constants, &unit.metadata.specialization);
+        let buffer = blob.map(|blob| ConstantsBuffer::new(&self.queue, &blob));
         buffer.transpose().map_err(BuildError::from)
     }
 
     /// Passes native code to the driver.
-    fn compile_native(
-        &self,
-        index: ImageIndex,
-        unit: &'l Unit<'l>,
-    ) -> Result<Compiled<'l>, Refusal> {
-        let code = self.bytes(index)?;
-        let source = self.source(index, Cow::Borrowed(code), true)?;
+    fn compile_native(&self, index: ImageIndex, unit: &Unit<'_>) -> Result<Compiled, Refusal> {
+        let (_, image) = self.image(index)?;
+        let source = self.source(index, Cow::Borrowed(&image.bytes), true)?;
         Ok(Compiled {
             hidden: save::hidden_arguments(&unit.module.metadata),
             program: Program::from_file(&self.queue.raw().context(), &source)?,
             origin: Origin::Built,
-            // All images are made from the same source, so they take the same parameters.
-            code: (unit.codes(self.files.facts()).iter()).find_map(|code| code.as_ref().ok()),
             unfit: BTreeMap::new(),
             members: vec![index],
         })
     }
 
     /// Compiles code with the driver, or takes what it has compiled before.
-    fn compile(&self, index: ImageIndex, code: &'l Code) -> Result<Compiled<'l>, Refusal> {
-        let members = link::closure(self.files, index)?;
-        let (codes, hidden) = self.codes(&members)?;
+    fn compile(&self, index: ImageIndex, part: &Part) -> Result<Compiled, Refusal> {
+        let members = link::closure(&self.files, index)?;
+        let (codes, hidden) = self.codes(&members, part)?;
         let unfit = image::unfit_kernels(&codes, self.files.facts());
         let sources = members.iter().zip(codes);
         let sources = sources.map(|(index, code)| self.source(*index, code, false));
@@ -276,12 +331,11 @@ impl<'l> Builder<'l> {
             Sharing::All
         };
         let context = self.queue.raw().context();
-        let (program, origin) =
-            program_cache::get(&context, &sources, sharing, self.cache.as_ref())?;
+        let cache = Cache::of_environment();
+        let (program, origin) = program_cache::get(&context, &sources, sharing, cache.as_ref())?;
         Ok(Compiled {
             program,
             origin,
-            code: Some(code),
             unfit,
             hidden,
             members,
@@ -290,12 +344,19 @@ impl<'l> Builder<'l> {
 
     /// Returns the code of a program's images in the form that the driver takes, and the hidden arguments of
     /// its kernels.
-    fn codes(&self, members: &[ImageIndex]) -> Result<Codes<'l>, Refusal> {
+    fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, Refusal> {
         let facts = self.files.facts();
-        let codes = members.iter().map(|index| self.bytes(*index));
-        let codes = codes.collect::<Result<Vec<&[u8]>, _>>()?;
+        let codes = members.iter().map(|index| {
+            let (_, image) = self.image(*index)?;
+            let code: &[u8] = &image.bytes;
+            Ok(match part {
+                Part::Kernel(kernel) => trimmed(code, kernel),
+                Part::Native | Part::Code => Cow::Borrowed(code),
+            })
+        });
+        let codes = codes.collect::<Result<Vec<Cow<'_, [u8]>>, Refusal>>()?;
         if facts.ptx.is_some() {
-            return Ok((codes.into_iter().map(Cow::Borrowed).collect(), None));
+            return Ok((codes, None));
         }
         let globals = self
             .units(members)
@@ -306,6 +367,7 @@ impl<'l> Builder<'l> {
         });
         let globals: Vec<Global<'_>> = globals.collect();
         let lifted = if facts.lifts_variables && !globals.is_empty() {
+            let codes: Vec<&[u8]> = codes.iter().map(AsRef::as_ref).collect();
             lift(&codes, &globals).map_err(|unfit| Refusal::Unfit(unfit.to_string()))?
         } else {
             None
@@ -314,48 +376,44 @@ impl<'l> Builder<'l> {
             Some(Lifted { modules, layout }) => {
                 (modules.into_iter().map(Cow::Owned).collect(), Some(layout))
             }
-            None => (
-                codes.into_iter().map(Cow::Borrowed).collect::<Vec<_>>(),
-                None,
-            ),
+            None => (codes, None),
         };
         let codes = image::portable(codes, facts).map_err(Refusal::Unfit)?;
         Ok((codes, layout))
     }
 
-    fn bytes(&self, index: ImageIndex) -> Result<&'l [u8], Refusal> {
-        let bytes = self.files.bytes(index);
-        bytes.ok_or_else(|| Refusal::Unfit("there is no such image".to_owned()))
+    fn image(&self, index: ImageIndex) -> Result<(&Unit<'static>, &Image<'static>), Refusal> {
+        let unit = self.files.unit(index);
+        let image = unit.and_then(|unit| Some((unit, unit.module.images.get(index.image)?)));
+        image.ok_or_else(|| Refusal::Unfit("there is no such image".to_owned()))
     }
 
-    fn units<'m>(
-        &self,
+    /// Returns the modules of a program.
+    pub(crate) fn units<'m>(
+        &'m self,
         members: &'m [ImageIndex],
-    ) -> impl Iterator<Item = &'l Unit<'l>> + use<'l, 'm> {
-        let files = self.files;
-        members.iter().filter_map(|index| files.unit(*index))
+    ) -> impl Iterator<Item = &'m Unit<'static>> {
+        members.iter().filter_map(|index| self.files.unit(*index))
     }
 
     /// Returns the source of an image for a driver; `code` is its bytes in the form that the driver takes.
     /// Native code of SPIR-V has the values of its constants compiled in.
-    fn source(
+    fn source<'c>(
         &self,
         index: ImageIndex,
-        code: Cow<'l, [u8]>,
+        code: Cow<'c, [u8]>,
         native: bool,
-    ) -> Result<Source<'l>, Refusal> {
-        let Some(unit) = self.files.unit(index) else {
-            return Err(Refusal::Unfit("there is no such image".to_owned()));
-        };
+    ) -> Result<Source<'c>, Refusal> {
+        let (unit, _) = self.image(index)?;
         let facts = self.files.facts();
         let constants = &unit.metadata.specialization;
         let (constants, code) = if facts.ptx.is_some() {
-            let variables = specialization::variables(self.constants, constants)?;
+            let variables = specialization::variables(&self.constants, constants)?;
             (variables, code)
         } else if native {
             (Vec::new(), code)
         } else {
-            let settings = specialization::settings(self.constants, constants, &code)?;
+            let settings = specialization::settings(&self.constants, constants, &code)?;
             let code = specialization::as_defaults(&settings, code).map_err(Refusal::Unfit)?;
             (Vec::new(), code)
         };
@@ -367,37 +425,22 @@ impl<'l> Builder<'l> {
     }
 }
 
-impl<'l> BuiltModule<'l> {
-    fn new(module: usize, unit: &'l Unit<'l>) -> Self {
-        Self {
-            module,
-            unit,
-            verdicts: BTreeMap::new(),
-            program: None,
-        }
+impl BuiltProgram {
+    /// Returns the index of the image in the module.
+    pub(crate) fn image(&self) -> usize {
+        self.members.first().map_or(0, |index| index.image)
     }
 }
 
-impl<'l> NativeCode<'l> {
-    fn add(&mut self, module: usize, unit: &'l Unit<'l>) {
-        for kernel in unit.module.kernel_names() {
-            self.kernels.entry(kernel).or_insert(module);
+/// Returns the code that a kernel reaches, or all of it if that is not known.
+fn trimmed<'c>(code: &'c [u8], kernel: &str) -> Cow<'c, [u8]> {
+    match spirv::trim(code, &[kernel]) {
+        Ok(trimmed) => Cow::Owned(trimmed),
+        Err(error) => {
+            log::debug(format_args!(
+                "kernel {kernel} is compiled with all others: {error}"
+            ));
+            Cow::Borrowed(code)
         }
-        self.globals.extend(unit.metadata.device_globals.names());
-    }
-
-    /// Returns a module with native code of this module's kernels, if native code contains all of its kernels
-    /// and variables.
-    fn module_of(&self, unit: &Unit<'_>) -> Option<usize> {
-        let mut globals = unit.metadata.device_globals.names();
-        if !globals.all(|name| self.globals.contains(name)) {
-            return None;
-        }
-        let mut first = None;
-        for kernel in unit.module.kernel_names() {
-            let module = self.kernels.get(kernel)?;
-            first = first.or(Some(*module));
-        }
-        first
     }
 }

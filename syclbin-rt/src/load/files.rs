@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files: the file that is loaded, and the files that it is linked with.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use syclbin::metadata::ArgumentMask;
-use syclbin::{Image, Syclbin};
+use syclbin::{AbstractModule, Image, Syclbin};
 
 use crate::device::facts::Facts;
 use crate::load::device_code::Code;
@@ -14,12 +14,18 @@ use crate::load::unit::{MalformedModule, Unit};
 
 /// The loaded file, and the files that it is linked with.
 pub(crate) struct Files<'a> {
-    files: Vec<Vec<Result<Unit<'a>, MalformedModule>>>,
+    files: Vec<File<'a>>,
     facts: &'a Facts,
     /// Filled when the first image imports anything.
-    symbols: OnceCell<SymbolIndex>,
+    symbols: OnceLock<SymbolIndex>,
     /// The images of the loaded file that have a kernel; filled when native code has no SPIR-V beside it.
-    kernels: OnceCell<BTreeMap<String, Vec<ImageIndex>>>,
+    kernels: OnceLock<BTreeMap<String, Vec<ImageIndex>>>,
+}
+
+struct File<'a> {
+    /// The file without its modules.
+    head: Syclbin<'a>,
+    units: Vec<Result<Unit<'a>, Box<MalformedModule<'a>>>>,
 }
 
 /// The position of an image.
@@ -35,12 +41,16 @@ pub(crate) struct ImageIndex {
 impl<'a> Files<'a> {
     /// Creates the set of `files` for a device. The loaded file comes first.
     pub(crate) fn new(files: Vec<Syclbin<'a>>, facts: &'a Facts) -> Self {
-        let units = |file: Syclbin<'a>| file.modules.into_iter().map(Unit::new).collect();
+        let file = |mut head: Syclbin<'a>| {
+            let modules = std::mem::take(&mut head.modules);
+            let units = modules.into_iter().map(Unit::new).collect();
+            File { head, units }
+        };
         Self {
-            files: files.into_iter().map(units).collect(),
+            files: files.into_iter().map(file).collect(),
             facts,
-            symbols: OnceCell::new(),
-            kernels: OnceCell::new(),
+            symbols: OnceLock::new(),
+            kernels: OnceLock::new(),
         }
     }
 
@@ -50,13 +60,33 @@ impl<'a> Files<'a> {
     }
 
     /// Returns the modules of the loaded file.
-    pub(crate) fn loaded(&self) -> &[Result<Unit<'a>, MalformedModule>] {
-        self.files.first().map_or(&[], Vec::as_slice)
+    pub(crate) fn loaded(&self) -> &[Result<Unit<'a>, Box<MalformedModule<'a>>>] {
+        self.files.first().map_or(&[], |file| &file.units)
+    }
+
+    /// Returns the loaded file without its modules.
+    pub(crate) fn head(&self) -> Option<&Syclbin<'a>> {
+        Some(&self.files.first()?.head)
+    }
+
+    /// Returns the files as they were read.
+    pub(crate) fn whole(&self) -> Vec<Syclbin<'a>> {
+        let module = |unit: &Result<Unit<'a>, Box<MalformedModule<'a>>>| -> AbstractModule<'a> {
+            match unit {
+                Ok(unit) => unit.module.clone(),
+                Err(malformed) => malformed.module.clone(),
+            }
+        };
+        let whole = |file: &File<'a>| Syclbin {
+            modules: file.units.iter().map(module).collect(),
+            ..file.head.clone()
+        };
+        self.files.iter().map(whole).collect()
     }
 
     /// Returns the valid modules of all files.
     pub(crate) fn units(&self) -> impl Iterator<Item = &Unit<'a>> + Clone {
-        self.files.iter().flatten().flatten()
+        self.files.iter().flat_map(|file| &file.units).flatten()
     }
 
     /// Returns the number of files that the loaded file is linked with.
@@ -66,7 +96,8 @@ impl<'a> Files<'a> {
 
     /// Returns the module of an image, if the module is valid.
     pub(crate) fn unit(&self, index: ImageIndex) -> Option<&Unit<'a>> {
-        self.files.get(index.file)?.get(index.module)?.as_ref().ok()
+        let file = self.files.get(index.file)?;
+        file.units.get(index.module)?.as_ref().ok()
     }
 
     /// Returns the image at `index`.
@@ -114,8 +145,8 @@ impl<'a> Files<'a> {
     /// Returns the images of the valid modules, file by file.
     pub(crate) fn images(&self) -> impl Iterator<Item = ImageIndex> {
         let files = self.files.iter().enumerate();
-        let units = files.flat_map(|(file, units)| {
-            let units = units.iter().enumerate();
+        let units = files.flat_map(|(file, content)| {
+            let units = content.units.iter().enumerate();
             units.filter_map(move |(module, unit)| Some((file, module, unit.as_ref().ok()?)))
         });
         units.flat_map(|(file, module, unit)| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Choices: the image of a module that runs on the device, with the reason.
+//! Choices: the image of a module that runs on the device, as far as is known, with the reason.
 
 use std::fmt;
 

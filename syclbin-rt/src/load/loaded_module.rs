@@ -1,120 +1,273 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Loaded modules: the result of loading an abstract module of a file on a device.
+//! Loaded modules: each part of an abstract module is built when it is first needed, and once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
+use syclbin::AbstractModule;
 use syclbin::metadata::{KernelSizes, ModuleMetadata};
-use syclbin::property::PropertySets;
 
-use crate::backend::dispatch::program::Program;
-use crate::load::build::{BuiltModule, BuiltProgram};
+use crate::backend::process::gate::Passage;
+use crate::error::Result;
+use crate::load::build::{Build, Builder, BuiltProgram, Part};
 use crate::load::device_code::Code;
-use crate::load::files::Files;
 use crate::load::image;
 use crate::load::image_choice::{ImageChoice, ImageVerdict};
-use crate::load::unit::{MalformedModule, Unit, list_of_kernels};
+use crate::load::unit::{Unit, list_of_kernels};
 use crate::load::verdict::Verdict;
-use crate::module::constants_buffer::ConstantsBuffer;
-use crate::module::kernel::Symbol;
+use crate::module::kernel::{Kernel, Symbol};
 
-/// An abstract module of the file, loaded.
+/// An abstract module of the loaded file.
 pub(crate) struct LoadedModule {
-    pub(crate) kernels: Vec<Symbol>,
-    /// The names under which kernels were registered, with their symbols.
-    pub(crate) registered: Vec<(String, String)>,
-    /// The built program, or the reason why each image was skipped.
-    pub(crate) program: Result<Program, Vec<String>>,
-    /// Whether the program is native code of the file.
-    pub(crate) native: bool,
-    /// The specialization constants that its kernels read from memory.
-    pub(crate) constants: Option<ConstantsBuffer>,
-    pub(crate) choice: ImageChoice,
-    /// The properties for a saved file; empty without a program.
-    pub(crate) properties: PropertySets<'static>,
+    /// Its index in the file.
+    pub(crate) index: usize,
+    builds: Mutex<BTreeMap<Part, Slot>>,
+    /// The kernels of a module whose file does not list them; filled on demand.
+    unlisted: OnceLock<Vec<String>>,
 }
+
+/// What the driver has made of a part; filled by the first thread that needs it. A failed build stays failed.
+type Slot = Arc<OnceLock<Arc<Build>>>;
 
 impl LoadedModule {
-    /// Describes the kernels of a built module.
-    pub(crate) fn new(files: &Files<'_>, built: BuiltModule<'_>) -> Self {
-        let unit = built.unit;
-        let verdict = |(image, verdict): (_, &Verdict)| ImageVerdict {
-            image: image::describe(image),
-            verdict: verdict.to_string(),
-        };
-        let images = unit.module.images.iter().zip(built.verdicts.values());
-        let choice = ImageChoice {
-            module: built.module,
-            kernels: unit.kernels(),
-            chosen: built.program.as_ref().map(|program| program.image),
-            images: images.map(verdict).collect(),
-        };
-        let registered = unit.metadata.registered_kernels.iter();
-        let registered = registered.map(|(name, symbol)| (name.to_owned(), symbol.clone()));
-        let registered = registered.collect();
-        match built.program {
-            Some(program) => Self {
-                kernels: symbols(files, unit, &program),
-                registered,
-                program: Ok(program.program),
-                native: program.native,
-                constants: program.constants,
-                choice,
-                properties: program.properties,
-            },
-            None => Self {
-                registered,
-                ..Self::without_program(
-                    unit.module.kernel_names(),
-                    reasons(&choice, "it holds no image"),
-                    choice,
-                )
-            },
-        }
-    }
-
-    /// Lists the kernels of a malformed module, which has no program.
-    pub(crate) fn malformed(module: usize, malformed: &MalformedModule) -> Self {
-        let kernels = || malformed.kernels.iter().map(String::as_str);
-        let choice = ImageChoice {
-            module,
-            kernels: list_of_kernels(kernels()),
-            chosen: None,
-            images: Vec::new(),
-        };
-        let reasons = reasons(&choice, &malformed.reason.to_string());
-        Self::without_program(kernels(), reasons, choice)
-    }
-
-    fn without_program<'n>(
-        kernels: impl Iterator<Item = &'n str>,
-        reasons: Vec<String>,
-        choice: ImageChoice,
-    ) -> Self {
-        let symbol = |name: &str| Symbol {
-            name: name.to_owned(),
-            ..Symbol::default()
-        };
+    pub(crate) fn new(index: usize) -> Self {
         Self {
-            kernels: kernels.map(symbol).collect(),
-            registered: Vec::new(),
-            program: Err(reasons),
-            native: false,
-            constants: None,
-            choice,
-            properties: PropertySets::default(),
+            index,
+            builds: Mutex::default(),
+            unlisted: OnceLock::new(),
         }
+    }
+
+    /// Returns what the driver has made of a part, which it builds now if it has not yet.
+    pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
+        // A thread that exits may need the same part.
+        let _passage = Passage::new();
+        let slot = self.slot(part);
+        let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
+        Arc::clone(build)
+    }
+
+    /// Returns what the driver has made of a part, if it was built.
+    fn built(&self, part: &Part) -> Option<Arc<Build>> {
+        self.slot(part).get().cloned()
+    }
+
+    fn slot(&self, part: &Part) -> Slot {
+        let mut builds = self.builds.lock().unwrap_or_else(PoisonError::into_inner);
+        match builds.get(part) {
+            Some(slot) => Arc::clone(slot),
+            None => Arc::clone(builds.entry(part.clone()).or_default()),
+        }
+    }
+
+    /// Returns the part that has the code of a kernel.
+    fn part_of(&self, builder: &Builder, kernel: &str) -> Part {
+        if self.built(&Part::Code).is_none() && builder.divides(self.index) {
+            Part::Kernel(kernel.to_owned())
+        } else {
+            Part::Code
+        }
+    }
+
+    /// Returns a kernel of the native code or of the other code, which is built for it. Returns `None` if the
+    /// driver builds no such image.
+    pub(crate) fn kernel(
+        &self,
+        builder: &Builder,
+        name: &str,
+        native: bool,
+    ) -> Option<Result<Kernel>> {
+        let part = if native {
+            Part::Native
+        } else {
+            self.part_of(builder, name)
+        };
+        let build = self.build(builder, &part);
+        let (unit, built) = (builder.unit(self.index)?, build.program.as_ref()?);
+        let symbol = symbol(builder, unit, built, name);
+        let (queue, constants) = (&builder.queue, built.constants.as_ref());
+        Some(Kernel::new(queue, &built.program, &symbol, constants))
+    }
+
+    /// Returns the whole program that the driver has built, if there is one.
+    pub(crate) fn program(&self) -> Option<Arc<Build>> {
+        let parts = [Part::Native, Part::Code];
+        let mut builds = parts.iter().filter_map(|part| self.built(part));
+        builds.find(|build| build.program.is_some())
+    }
+
+    /// Returns whether the driver builds native code of this module, or could as far as is known.
+    pub(crate) fn has_native(&self, builder: &Builder) -> bool {
+        match self.built(&Part::Native) {
+            Some(build) => build.program.is_some(),
+            None => (builder.preview(self.index, &Part::Native).values())
+                .any(|verdict| matches!(verdict, Verdict::Fits)),
+        }
+    }
+
+    /// Returns the kernels that the file lists.
+    fn listed<'m>(&self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
+        let module = match builder.files.loaded().get(self.index) {
+            Some(Ok(unit)) => Some(&unit.module),
+            Some(Err(malformed)) => Some(&malformed.module),
+            None => None,
+        };
+        module.into_iter().flat_map(AbstractModule::kernel_names)
+    }
+
+    /// Returns the symbols of the module's kernels.
+    pub(crate) fn kernels<'m>(&'m self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
+        let unlisted = match self.listed(builder).next() {
+            Some(_) => &[][..],
+            None => self.unlisted.get_or_init(|| self.find_kernels(builder)),
+        };
+        let unlisted = unlisted.iter().map(String::as_str);
+        self.listed(builder).chain(unlisted)
+    }
+
+    /// Finds the kernels of a module whose file does not list them, as files from before 2025. If the module has
+    /// native code only, the driver lists them.
+    fn find_kernels(&self, builder: &Builder) -> Vec<String> {
+        let Some(unit) = builder.unit(self.index) else {
+            return Vec::new();
+        };
+        let code = unit.codes(builder.files.facts()).iter().flatten().next();
+        let mut names: Vec<String> = match code {
+            Some(code) => code.kernels().into_iter().map(str::to_owned).collect(),
+            None => {
+                let build = self.build(builder, &Part::Native);
+                let program = build.program.as_ref();
+                let names = program.map(|built| built.program.kernel_names().unwrap_or_default());
+                names.unwrap_or_default()
+            }
+        };
+        names.retain(|name| !name.starts_with(OWN_KERNELS));
+        names
+    }
+
+    /// Returns the choice among the module's images, as far as it is made. `native` is the native code of the file.
+    pub(crate) fn choice(&self, builder: &Builder, native: &NativeCode<'_>) -> ImageChoice {
+        let other = native.module_of(builder, self);
+        self.choice_for(builder, &Part::Code, other)
+    }
+
+    /// Returns why no image runs a kernel.
+    pub(crate) fn reasons(&self, builder: &Builder, kernel: &str) -> Vec<String> {
+        let part = self.part_of(builder, kernel);
+        self.explain(builder, &self.choice_for(builder, &part, None))
+    }
+
+    /// Returns why no image fits, as far as is known; empty if one may fit.
+    pub(crate) fn misfits(&self, builder: &Builder) -> Vec<String> {
+        let choice = self.choice_for(builder, &Part::Code, None);
+        match choice.chosen {
+            Some(_) => Vec::new(),
+            None => self.explain(builder, &choice),
+        }
+    }
+
+    fn choice_for(&self, builder: &Builder, code: &Part, other: Option<usize>) -> ImageChoice {
+        let mut images = BTreeMap::new();
+        let mut chosen = None;
+        for part in [&Part::Native, code] {
+            let built = self.built(part);
+            let preview = match built {
+                Some(_) => BTreeMap::new(),
+                None => builder.preview(self.index, part),
+            };
+            let verdicts = built.as_ref().map_or(&preview, |build| &build.verdicts);
+            for (image, verdict) in verdicts {
+                let text = match (verdict, chosen, other) {
+                    (Verdict::Fits, Some(first), _) => Verdict::OtherImage(first).to_string(),
+                    (Verdict::Fits, None, Some(module)) if part != &Part::Native => {
+                        Verdict::OtherModule(module).to_string()
+                    }
+                    (Verdict::Fits | Verdict::Chosen(_), ..) => {
+                        chosen = Some(*image);
+                        verdict.to_string()
+                    }
+                    _ => verdict.to_string(),
+                };
+                images.insert(*image, text);
+            }
+        }
+        let unit = builder.unit(self.index);
+        let described = unit.map_or(&[][..], |unit| &unit.module.images);
+        let image = |(image, verdict)| ImageVerdict {
+            image: image::describe(image),
+            verdict,
+        };
+        ImageChoice {
+            module: self.index,
+            kernels: list_of_kernels(self.listed(builder)),
+            chosen,
+            images: described
+                .iter()
+                .zip(images.into_values())
+                .map(image)
+                .collect(),
+        }
+    }
+
+    /// Returns the reason why each image was skipped.
+    fn explain(&self, builder: &Builder, choice: &ImageChoice) -> Vec<String> {
+        let module = format!("module {} ({})", choice.module, choice.kernels);
+        if choice.images.is_empty() {
+            let reason = match builder.files.loaded().get(self.index) {
+                Some(Err(malformed)) => malformed.reason.to_string(),
+                _ => "it holds no image".to_owned(),
+            };
+            return vec![format!("{module}, {reason}")];
+        }
+        let verdicts = choice.verdicts().enumerate();
+        verdicts
+            .map(|(index, (image, verdict))| {
+                format!("{module}, image {index} ({image}): {verdict}")
+            })
+            .collect()
     }
 }
 
-/// Returns the reason why each image of a module was skipped, or `without_images`.
-fn reasons(choice: &ImageChoice, without_images: &str) -> Vec<String> {
-    let module = format!("module {} ({})", choice.module, choice.kernels);
-    if choice.images.is_empty() {
-        return vec![format!("{module}, {without_images}")];
+/// The kernels and variables that the driver has native code of.
+pub(crate) struct NativeCode<'m> {
+    /// The kernels, with the indices of their modules.
+    kernels: BTreeMap<&'m str, usize>,
+    globals: BTreeSet<&'m str>,
+}
+
+impl<'m> NativeCode<'m> {
+    /// Returns the native code of `modules`. Where it is not built yet, the driver is expected to take it.
+    pub(crate) fn new(builder: &'m Builder, modules: &'m [LoadedModule]) -> Self {
+        let mut native = Self {
+            kernels: BTreeMap::new(),
+            globals: BTreeSet::new(),
+        };
+        for module in modules.iter().filter(|module| module.has_native(builder)) {
+            for kernel in module.kernels(builder) {
+                native.kernels.entry(kernel).or_insert(module.index);
+            }
+            let unit = builder.unit(module.index);
+            let globals = unit.map(|unit| unit.metadata.device_globals.names());
+            native.globals.extend(globals.into_iter().flatten());
+        }
+        native
     }
-    let verdicts = choice.verdicts().enumerate();
-    verdicts
-        .map(|(index, (image, verdict))| format!("{module}, image {index} ({image}): {verdict}"))
-        .collect()
+
+    /// Returns a module with native code of a module's kernels, if native code contains all of its kernels and
+    /// variables. Compilers file native code for some targets as a separate module.
+    pub(crate) fn module_of(&self, builder: &Builder, module: &LoadedModule) -> Option<usize> {
+        let globals = builder.unit(module.index)?.metadata.device_globals.names();
+        if !{ globals }.all(|name| self.globals.contains(name)) {
+            return None;
+        }
+        let mut first = None;
+        for kernel in module.listed(builder) {
+            let module = self.kernels.get(kernel)?;
+            first = first.or(Some(*module));
+        }
+        first
+    }
 }
 
 /// Returns the sizes of a kernel. Compilers write the dimensions of a required work-group size for the kernel,
@@ -131,41 +284,33 @@ fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     sizes
 }
 
-/// Returns the kernels of a module.
-fn symbols(files: &Files<'_>, unit: &Unit<'_>, built: &BuiltProgram<'_>) -> Vec<Symbol> {
-    let metadata = &unit.metadata;
-    let mut names: Vec<String> = unit.module.kernel_names().map(str::to_owned).collect();
-    if names.is_empty() {
-        // Files from before 2025 have no list of kernels; the driver makes a list.
-        names = built.program.kernel_names().unwrap_or_else(|_| {
-            // Drivers of CUDA before 12.4 do not list kernels.
-            let kernels = built.code.into_iter().flat_map(Code::kernels);
-            kernels.map(str::to_owned).collect()
-        });
-        names.retain(|name| !name.starts_with(OWN_KERNELS));
-    }
-    let symbol = |name: String| {
-        let mask = metadata.argument_masks.get(&name);
-        let code = built.code.or_else(|| files.code_of(&name, mask));
-        let last_is_local = metadata.implicit_local_arguments.get(&name).is_some();
-        let described = match code {
-            Some(Code::SpirV(_)) => code,
-            // PTX does not distinguish all pointers from numbers.
-            other => unit.described().or(other),
-        };
-        Symbol {
-            eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
-            parameters: described
-                .and_then(|code| code.takes(&name))
-                .unwrap_or_default(),
-            scratch: files.facts().ptx.is_some() && last_is_local,
-            last_is_local,
-            slots: code.and_then(|code| code.slots(&name)),
-            sizes: sizes(metadata, &name),
-            id_range: built.id_range,
-            unfit: built.unfit.get(&name).cloned(),
-            name,
-        }
+/// Returns what the file says of a kernel of a program.
+fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) -> Symbol {
+    let (files, metadata) = (&builder.files, &unit.metadata);
+    let mask = metadata.argument_masks.get(name);
+    let image = built.members.first();
+    // All images are made from the same source, so they take the same parameters.
+    let code = image
+        .and_then(|index| files.code(*index).ok())
+        .or_else(|| unit.codes(files.facts()).iter().flatten().next())
+        .or_else(|| files.code_of(name, mask));
+    let last_is_local = metadata.implicit_local_arguments.get(name).is_some();
+    let described = match code {
+        Some(Code::SpirV(_)) => code,
+        // PTX does not distinguish all pointers from numbers.
+        other => unit.described().or(other),
     };
-    names.into_iter().map(symbol).collect()
+    Symbol {
+        eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
+        parameters: described
+            .and_then(|code| code.takes(name))
+            .unwrap_or_default(),
+        scratch: files.facts().ptx.is_some() && last_is_local,
+        last_is_local,
+        slots: code.and_then(|code| code.slots(name)),
+        sizes: sizes(metadata, name),
+        id_range: built.id_range,
+        unfit: built.unfit.get(name).cloned(),
+        name: name.to_owned(),
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Units: abstract modules of a file, after their property sets have been read.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use syclbin::AbstractModule;
 use syclbin::metadata::{Bfloat16, Malformed, ModuleMetadata};
@@ -15,16 +15,15 @@ pub(crate) struct Unit<'a> {
     pub(crate) module: AbstractModule<'a>,
     pub(crate) metadata: ModuleMetadata,
     /// The code of each image, or the reason why the device does not take it; filled on demand.
-    codes: OnceCell<Vec<Result<Code, String>>>,
+    codes: OnceLock<Vec<Result<Code, String>>>,
     /// Its SPIR-V, whatever the device takes; filled on demand.
-    described: OnceCell<Option<Code>>,
+    described: OnceLock<Option<Code>>,
 }
 
 /// An abstract module with a malformed property. A malformed value may stand for anything, and a launcher that
 /// skipped it would launch wrongly. So no image of the module is used.
-pub(crate) struct MalformedModule {
-    /// Its kernels.
-    pub(crate) kernels: Vec<String>,
+pub(crate) struct MalformedModule<'a> {
+    pub(crate) module: AbstractModule<'a>,
     pub(crate) reason: Malformed,
 }
 
@@ -34,18 +33,15 @@ impl<'a> Unit<'a> {
     /// # Errors
     ///
     /// When a value is malformed.
-    pub(crate) fn new(module: AbstractModule<'a>) -> Result<Self, MalformedModule> {
+    pub(crate) fn new(module: AbstractModule<'a>) -> Result<Self, Box<MalformedModule<'a>>> {
         match ModuleMetadata::read(&module.metadata) {
             Ok(metadata) => Ok(Self {
                 metadata,
                 module,
-                codes: OnceCell::new(),
-                described: OnceCell::new(),
+                codes: OnceLock::new(),
+                described: OnceLock::new(),
             }),
-            Err(reason) => Err(MalformedModule {
-                kernels: module.kernel_names().map(str::to_owned).collect(),
-                reason,
-            }),
+            Err(reason) => Err(Box::new(MalformedModule { module, reason })),
         }
     }
 

@@ -13,6 +13,8 @@ use crate::program_cache::Origin;
 /// The verdict on an image.
 pub(crate) enum Verdict {
     Chosen(Chosen),
+    /// The driver gets it when one of its kernels is first used.
+    Fits,
     /// The image at this index of the module runs.
     OtherImage(usize),
     /// The module at this index has native code of the same kernels.
@@ -49,6 +51,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Chosen(chosen) => write!(f, "chosen: {chosen}"),
+            Self::Fits => f.write_str("fits; built when one of its kernels is first used"),
             Self::OtherImage(image) => write!(f, "not needed, as image {image} fits"),
             Self::OtherModule(module) => write!(
                 f,

@@ -20,6 +20,8 @@ use crate::queue::Queue;
 pub struct ModuleBuilder<'q> {
     queue: &'q Queue,
     values: Vec<(String, Vec<u8>)>,
+    /// The offsets of each `bool` in the value of a constant.
+    bools: Vec<(String, &'static [usize])>,
     linked: Vec<SourceFile<'q>>,
 }
 
@@ -66,6 +68,7 @@ impl<'q> ModuleBuilder<'q> {
         Self {
             queue,
             values: Vec::new(),
+            bools: Vec::new(),
             linked: Vec::new(),
         }
     }
@@ -85,6 +88,20 @@ impl<'q> ModuleBuilder<'q> {
         let bytes = bytemuck::bytes_of(&value).to_vec();
         self.values.push((name, bytes));
         self
+    }
+
+    /// Gives a value as [`specialization_constant`](Self::specialization_constant) does. Its bytes at the offsets `bools`
+    /// are each a `bool`, so loading fails if one is neither 0 nor 1. For generated code only, whose `load` is safe.
+    #[doc(hidden)]
+    pub fn specialization_constant_with_bools<T: NoUninit>(
+        mut self,
+        name: &str,
+        value: T,
+        bools: &'static [usize],
+    ) -> Self {
+        self.bools.retain(|(other, _)| other != name);
+        self.bools.push((name.to_owned(), bools));
+        self.specialization_constant(name, value)
     }
 
     /// Links with `file`, another SYCLBIN file, for the functions and variables that the kernels of this file
@@ -122,7 +139,7 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Reads a SYCLBIN file and builds its kernels with these values and files.
+    /// Reads a SYCLBIN file with these values and files. Each kernel is built when it is first used.
     ///
     /// # Errors
     ///
@@ -201,6 +218,16 @@ impl<'q> ModuleBuilder<'q> {
     }
 
     fn read(&self, file: SourceFile<'_>) -> Result<Module> {
+        for (name, bools) in &self.bools {
+            let given = self.values.iter().find(|(other, _)| other == name);
+            let value = given.map_or(&[][..], |(_, value)| value);
+            for &offset in *bools {
+                if let Some(&byte @ 2..) = value.get(offset) {
+                    let name = name.clone();
+                    return Err(ErrorKind::ConstantBool { name, offset, byte }.into());
+                }
+            }
+        }
         Module::read(self.queue, file, &self.linked, &self.values)
     }
 }

@@ -2,12 +2,13 @@
 //! Device globals: variables of a module that survive between launches.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
 use crate::backend::dispatch::memory::Memory;
@@ -17,8 +18,14 @@ use crate::backend::reach::Reach;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
+/// The size of the largest value that [`Global::read`] returns, in bytes.
+const MOST_ON_STACK: usize = 64 << 10;
+
 /// A `device_global` of C++. Returned by [`Module::global`](crate::Module::global). A clone is the same
 /// variable.
+///
+/// When a module is loaded, each of its variables has the initial value from C++, or zero bytes. Saved modules begin with
+/// it again.
 ///
 /// Reading and writing wait for every command that was put into the module's queue before. Commands that are
 /// put into it later see the written value.
@@ -95,23 +102,56 @@ impl<T: Pod> Global<T> {
 
     /// Reads the value, after every command that was put into the module's queue before.
     ///
+    /// A value of more than 64 KiB might overflow the stack, so it does not compile. [`Global::read_boxed`] reads it.
+    ///
+    /// ```compile_fail,E0080
+    /// # fn table() -> syclbin_rt::Global<[u8; 16 << 20]> {
+    /// #     unimplemented!()
+    /// # }
+    /// let bytes: [u8; 16 << 20] = table().read()?;
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When an earlier kernel failed, or the driver refuses.
     pub fn read(&self) -> Result<T> {
+        const {
+            assert!(
+                size_of::<T>() <= MOST_ON_STACK,
+                "a value of more than 64 KiB might overflow the stack: use `read_boxed`"
+            );
+        }
         let mut value = T::zeroed();
-        let bytes = bytemuck::bytes_of_mut(&mut value);
+        self.read_bytes(bytemuck::bytes_of_mut(&mut value))?;
+        Ok(value)
+    }
+
+    /// Does the same as [`Global::read`] for a value of any size, which is never on the stack.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Global::read`], and [`ErrorKind::HostMemory`] when the host has no memory for the value.
+    pub fn read_boxed(&self) -> Result<Box<T>> {
+        let value = bytemuck::allocation::try_zeroed_box::<T>();
+        let mut value = value.map_err(|()| ErrorKind::HostMemory {
+            bytes: size_of::<T>(),
+        })?;
+        self.read_bytes(bytemuck::bytes_of_mut(&mut *value))?;
+        Ok(value)
+    }
+
+    fn read_bytes(&self, bytes: &mut [u8]) -> Result<()> {
         let queue = self.queue.raw();
         let read = match &self.variable.storage {
             Storage::Memory(memory) => queue.read(memory, 0, bytes),
             // All programs of a module are written alike.
             Storage::Programs(programs) => match programs.first() {
-                Some(program) => queue.read_variable(program, &self.variable.symbol, bytes),
+                Some(program) => queue.read_variable(program, &self.variable.symbol, 0, bytes),
                 None => Ok(()),
             },
         };
-        read.map_err(|failure| self.failed(failure, "reading"))?;
-        Ok(value)
+        read.map_err(|failure| self.failed(failure, "reading"))
     }
 
     /// Writes a value, after every command that was put into the module's queue before.
@@ -135,6 +175,14 @@ impl<T: Pod> Global<T> {
         let action = format!("{action} device global {}", self.name());
         Error::driver(failure, action, self.queue.device())
     }
+}
+
+/// Returns whether a module defines the device global called `name`.
+pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
+    let mut code_names = metadata.program.global_names.iter();
+    let named = code_names.find(|(_, code_name)| *code_name == name);
+    let mut globals = metadata.device_globals.names().map(without_run_prefix);
+    globals.any(|id| id == name || named.is_some_and(|(named, _)| without_run_prefix(named) == id))
 }
 
 impl Variable {
@@ -185,6 +233,10 @@ pub(crate) fn connect(
             _ => Ok(c_id.clone()),
         };
         let symbol = symbol.map_err(|_| fail(Unconnected::NameWithNul))?;
+        if id == failed_assert::VARIABLE {
+            queue.watch_asserts(program, symbol);
+            continue;
+        }
         let known = indices.get(&c_id);
         let variable = match known.and_then(|index| connected.get_mut(*index)) {
             Some(known) => {
@@ -206,6 +258,8 @@ pub(crate) fn connect(
                         return Err(fail(Unconnected::NoAddresses));
                     };
                     let memory = memory.map_err(|failure| fail(failure.into()))?;
+                    let initialized = initialize(queue, program, &symbol, &memory, size);
+                    initialized.map_err(|failure| fail(failure.into()))?;
                     Storage::Memory(Arc::new(memory))
                 };
                 indices.insert(c_id.clone(), connected.len());
@@ -236,6 +290,38 @@ pub(crate) fn connect(
         }
     }
     *variables = connected;
+    Ok(())
+}
+
+/// Copies the initial value of a variable to `memory`, which has `size` zero bytes. In the program, the variable is a
+/// pointer, followed by the initial value at the next address that is aligned for it.
+fn initialize(
+    queue: &Queue,
+    program: &Program,
+    symbol: &CStr,
+    memory: &Memory,
+    size: usize,
+) -> Result<(), Failure> {
+    const POINTER: usize = size_of::<u64>();
+    /// So much host memory is used at most.
+    const CHUNK: usize = 1 << 20;
+    let raw = queue.raw();
+    let rest = raw.variable_size(program, symbol)?.checked_sub(size);
+    let Some(rest @ POINTER..) = rest else {
+        return Ok(()); // only a pointer
+    };
+    // The sizes differ by the pointer and by padding: up to an alignment of 8, behind the value and less than 8 bytes;
+    // else, before it.
+    let start = 1 << rest.ilog2();
+    let mut chunk = vec![0; size.min(CHUNK)];
+    for offset in (0..size).step_by(CHUNK) {
+        let part = chunk.get_mut(..size.saturating_sub(offset).min(CHUNK));
+        let part = part.unwrap_or_default();
+        raw.read_variable(program, symbol, start + offset, part)?;
+        if part.iter().any(|byte| *byte != 0) {
+            raw.write(memory, offset, part)?;
+        }
+    }
     Ok(())
 }
 

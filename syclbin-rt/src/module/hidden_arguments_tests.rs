@@ -69,9 +69,55 @@ fn saved_modules_keep_their_hidden_arguments() -> Result<()> {
     let module = load(&queue, &test_files::read("globals.object.syclbin"))?;
     let saved = module.to_syclbin()?;
     let again = load(&queue, &saved)?;
-    let choices: Vec<String> = again.images().map(ToString::to_string).collect();
+    again.build()?;
+    let choices: Vec<String> = again.images().map(|choice| choice.to_string()).collect();
     assert!(choices[0].contains("takes this native code"), "{choices:?}");
     assert_shared(&again)
+}
+
+#[test]
+fn lifted_variables_begin_with_initial_values() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let module = load(&queue, &test_files::read("made/initial.syclbin"))?;
+    let saved = module.to_syclbin()?;
+    for module in [module, load(&queue, &saved)?] {
+        assert_eq!(module.global::<i32>("plain")?.read()?, 42);
+        assert_eq!(module.global::<i32>("image")?.read()?, 43);
+        let wide = module.global::<[i16; 32]>("wide")?.read()?;
+        assert_eq!(wide[..3], [-1, -2, 0]);
+        let mut out = queue.zeroed::<f64>(11)?;
+        let args = [Arg::write(&mut out)];
+        let read = module.kernel("_ZTSZ4mainE4Read");
+        // SAFETY: it writes as many numbers.
+        unsafe { Launch::new(&read, &["out"], args).launch(1)? };
+        let values = queue.download(&out)?;
+        assert_eq!(values[..5], [42.0, 43.0, 45.0, 7.0, 9.0]);
+        assert_eq!(values[8..11], [-2.0, 0.75, 0.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn lifted_modules_report_failed_asserts() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let module = load(&queue, &test_files::read("made/asserts.syclbin"))?;
+    let saved = module.to_syclbin()?;
+    for module in [module, load(&queue, &saved)?] {
+        let mut data = queue.upload(&[2, 5, 4])?;
+        let args = [Arg::write(&mut data)];
+        // SAFETY: a work-item for each element.
+        unsafe { Launch::new(&module.kernel("halve"), &["data"], args).launch(3)? };
+        let error = queue.wait().expect_err("5 is odd").to_string();
+        let start = "asserting.cpp:9: assert `data[i] % 2 == 0` failed in `void halve(int *)`, work-item [1, 0, 0] ";
+        assert!(error.starts_with(start), "{error}");
+        queue.wait()?;
+        assert_eq!(queue.download(&data)?, [1, 2, 2]);
+    }
+    Ok(())
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules: a loaded file's kernels, constants and globals are found by name, or an error lists the names.
 
+pub(crate) mod build;
 pub(crate) mod builder;
 pub(crate) mod constants_buffer;
 pub(crate) mod global;
@@ -12,67 +13,66 @@ pub(crate) mod save;
 pub(crate) mod save_code;
 pub(crate) mod source_file;
 pub(crate) mod specialization;
+pub(crate) mod stub_kernel;
 pub(crate) mod stubs;
 pub(crate) mod watched_file;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use syclbin::__private::mangled::KERNEL_PREFIX;
+use syclbin::State;
 use syclbin::metadata::without_run_prefix;
-use syclbin::property::PropertySets;
-use syclbin::{State, Syclbin};
 
-use crate::device::discovery::Discovery;
 use crate::error::{ErrorKind, Result};
-use crate::load;
+use crate::load::build::Builder;
 use crate::load::files::Files;
 use crate::load::image_choice::ImageChoice;
-use crate::load::loaded_module::LoadedModule;
+use crate::load::loaded_module::{LoadedModule, NativeCode};
+use crate::load::unit::Unit;
 use crate::module::builder::{Embedded, ModuleBuilder};
-use crate::module::global::{Global, Variable};
-use crate::module::kernel::{Kernel, Symbol};
+use crate::module::global::Global;
+use crate::module::kernel::Kernel;
 use crate::module::source_file::SourceFile;
 use crate::queue::Queue;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
-/// For each abstract module of the file, a single image is built when the file is loaded. This is the first
-/// native image that is for this device and that its driver takes, else the first SPIR-V image. An image that
-/// was saved on the same device comes before other native images.
+/// # What is built when
 ///
-/// SPIR-V is not built where another module has native code of all its kernels. If two modules have the same
-/// kernel, the native kernel runs. [`Module::images`] lists the chosen images with the reasons.
+/// Loading reads and checks the file, and builds nothing. A kernel is built when it is first used: by
+/// [`kernel`](Self::kernel), or by the first launch in generated code. Other threads that use the same kernel wait for
+/// that. [`build`](Self::build) builds all kernels at once and reports all errors.
 ///
-/// A module keeps a copy of its files, unless they are embedded in the program, for [`Module::to_syclbin_in`].
+/// The driver gets the first native image of the kernel's abstract module that is for this device, else the first
+/// SPIR-V image. An image that was saved on the same device comes before other native images. If two modules have the
+/// same kernel, the native kernel runs. [`images`](Self::images) lists the images with the reasons.
+///
+/// Of SPIR-V with several kernels, the driver gets only the code that the kernel reaches, unless the module has device
+/// globals or debug information, or imports symbols.
+///
+/// A driver's refusal is an error for this kernel only, whenever it is used.
+///
+/// A module keeps a copy of its files, unless they are embedded in the program.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);
 
 struct Inner {
-    queue: Queue,
-    global: PropertySets<'static>,
-    state: Option<State>,
-    /// The loaded file, and the files that it is linked with.
-    files: Vec<Cow<'static, [u8]>>,
-    /// The given values of specialization constants.
-    constants: Vec<(String, Vec<u8>)>,
+    builder: Builder,
     modules: Vec<LoadedModule>,
-    variables: Vec<Variable>,
 }
 
 impl Module {
-    /// Reads a SYCLBIN file and builds its kernels for the device of `queue`.
+    /// Reads a SYCLBIN file for the device of `queue`. Each kernel is built when it is first used.
     ///
     /// If some abstract modules do not fit the device, the others still load. A request for a kernel of an
     /// unfit module returns the reason.
     ///
     /// # Errors
     ///
-    /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device. The latter error names the
-    /// reason for each image, with the driver's build log if the build started. It also names the devices of
-    /// this machine that could run the file.
+    /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device, as far as the file and the device
+    /// tell. The latter error names the reason for each image.
     ///
     /// # Safety
     ///
@@ -116,48 +116,46 @@ impl Module {
         linked: &[SourceFile<'_>],
         constants: &[(String, Vec<u8>)],
     ) -> Result<Self> {
-        let bytes = file.bytes();
-        let mut files = vec![syclbin::read::parse(bytes).map_err(ErrorKind::File)?];
+        let mut files = vec![file.parse().map_err(ErrorKind::File)?];
         for (index, file) in (1..).zip(linked) {
-            let file = syclbin::read::parse(file.bytes());
+            let file = file.parse();
             files.push(file.map_err(|error| ErrorKind::LinkedFile { index, error })?);
         }
         source_file::check_states(&files)?;
-        let state = files.first().and_then(Syclbin::state);
-        let global = files.first().map(|file| file.global.clone().into_owned());
         let files = Files::new(files, queue.device().facts());
         let metadata = files.units().map(|unit| &unit.metadata);
         specialization::check(constants, metadata)?;
-        let (modules, variables) = load::load(queue, &files, constants);
-        if !modules.is_empty() && modules.iter().all(|module| module.program.is_err()) {
-            let reasons = modules
-                .into_iter()
-                .filter_map(|module| module.program.err());
-            let file = syclbin::read::parse(bytes).map_err(ErrorKind::File)?;
-            return Err(ErrorKind::NoImage {
-                device: queue.device().to_string(),
-                reasons: reasons.flatten().collect(),
-                able: Discovery::of_system().able(&file, queue.device()),
+        let modules = (0..files.loaded().len()).map(LoadedModule::new).collect();
+        let builder = Builder::new(queue, files, constants);
+        let module = Self(Arc::new(Inner { builder, modules }));
+        module.check_fit()?;
+        Ok(module)
+    }
+
+    /// Checks that some module may run on the device, as far as is known without its driver.
+    fn check_fit(&self) -> Result<()> {
+        let mut reasons = Vec::new();
+        for module in &self.0.modules {
+            match module.misfits(&self.0.builder) {
+                misfits if misfits.is_empty() => return Ok(()),
+                misfits => reasons.extend(misfits),
             }
-            .into());
         }
-        Ok(Self(Arc::new(Inner {
-            queue: queue.clone(),
-            global: global.unwrap_or_default(),
-            state,
-            files: std::iter::once(&file)
-                .chain(linked)
-                .map(|file| file.into_owned())
-                .collect(),
-            constants: constants.to_vec(),
-            modules,
-            variables,
-        })))
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        Err(ErrorKind::NoImage {
+            device: self.queue().device().to_string(),
+            reasons,
+        }
+        .into())
     }
 
     /// Returns the kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the compiler's
     /// prefix `__sycl_kernel_`. If there is none, it is a registered name, such as `ns::scale<int>`
     /// (`registered_names` in SYCL, property set `SYCL/registered kernels`).
+    ///
+    /// The first request for a kernel builds it.
     ///
     /// Every call creates a separate kernel object. Two threads can launch two of them at the same time without
     /// waiting for each other.
@@ -167,30 +165,8 @@ impl Module {
     /// When the file has no such kernel; when no image with the kernel fits this device; and when the driver
     /// refuses.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        // A compiler files every target as a separate abstract module, so the same kernel may be in several.
-        let mut holders = self.holders(name);
-        if holders.is_empty() {
-            holders = self.holders(&format!("{KERNEL_PREFIX}{name}"));
-        }
-        if holders.is_empty() {
-            let mut registered = self.registered();
-            if let Some((_, symbol)) = registered.find(|(registered, _)| *registered == name) {
-                holders = self.holders(without_run_prefix(symbol));
-            }
-        }
-        // The first native module was compiled for this device ahead of time.
-        holders.sort_by_key(|(module, _)| !module.native);
-        let mut reasons = Vec::new();
-        for (module, symbol) in &holders {
-            match &module.program {
-                Ok(program) => {
-                    let constants = module.constants.as_ref();
-                    return Kernel::new(self.queue(), program, symbol, constants);
-                }
-                Err(skipped) => reasons.extend(skipped.iter().cloned()),
-            }
-        }
-        if holders.is_empty() {
+        let builder = &self.0.builder;
+        let Some((symbol, holders)) = self.find(name) else {
             return Err(ErrorKind::NoKernel {
                 name: name.to_owned(),
                 available: self
@@ -200,43 +176,71 @@ impl Module {
                     .collect(),
             }
             .into());
+        };
+        // A compiler files every target as a separate abstract module, so the same kernel may be in several. The
+        // first native module was compiled for this device ahead of time.
+        for native in [true, false] {
+            let mut kernels = holders
+                .iter()
+                .filter_map(|module| module.kernel(builder, &symbol, native));
+            if let Some(kernel) = kernels.next() {
+                return kernel;
+            }
         }
+        let reasons = holders
+            .iter()
+            .map(|module| module.reasons(builder, &symbol));
         Err(ErrorKind::KernelUnavailable {
             kernel: name.to_owned(),
             device: self.queue().device().to_string(),
-            reasons,
+            reasons: reasons.flatten().collect(),
         }
         .into())
     }
 
     /// Returns the device global called `name`. This is its unique identifier, which is the mangled name, or
     /// its name in the code. The latter is the plain name for a variable outside of namespaces. `T` has the
-    /// layout of the C++ type.
+    /// layout of the C++ type. All modules with the variable are built now.
     ///
     /// # Errors
     ///
-    /// When this device has no such variable, and when `T` has another size.
+    /// When this device has no such variable or its driver refuses the modules that have it, and when `T` has another
+    /// size.
     pub fn global<T: Pod>(&self, name: &str) -> Result<Global<T>> {
-        let mut variables = self.0.variables.iter();
-        let Some(variable) = variables.find(|variable| variable.is_called(name)) else {
-            return Err(ErrorKind::NoGlobal {
-                name: name.to_owned(),
-                device: self.queue().device().to_string(),
-                available: self.0.variables.iter().map(Variable::name).collect(),
-            }
-            .into());
-        };
-        Global::new(self.queue(), variable)
+        let builder = &self.0.builder;
+        let is_global = |unit: &Unit<'_>| global::defines(&unit.metadata, name);
+        let exists = builder.files.units().any(is_global);
+        let modules = self.0.modules.iter();
+        let modules: Vec<_> = modules
+            .filter(|module| exists && builder.may_have(module.index, &is_global))
+            .collect();
+        self.build_modules(&modules);
+        let mut variables = builder.variables().into_iter();
+        if let Some(variable) = variables.find(|variable| variable.is_called(name)) {
+            return Global::new(self.queue(), &variable);
+        }
+        let reasons = modules.iter().flat_map(|module| module.misfits(builder));
+        self.all_built(reasons.collect())?;
+        let units = builder.files.units();
+        let globals = units.flat_map(|unit| unit.metadata.device_globals.names());
+        let globals = globals.map(|name| without_run_prefix(name).to_owned());
+        Err(ErrorKind::NoGlobal {
+            name: name.to_owned(),
+            device: self.queue().device().to_string(),
+            available: globals.collect(),
+        }
+        .into())
     }
 
     /// Returns the symbols of the module's kernels, also of kernels that do not fit the device. A kernel that
     /// was compiled for several targets is listed several times.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
-        let kernels = self.0.modules.iter().flat_map(|module| &module.kernels);
-        kernels.map(|kernel| kernel.name.as_str())
+        let modules = self.0.modules.iter();
+        modules.flat_map(|module| module.kernels(&self.0.builder))
     }
 
-    /// Returns the image that was chosen for each abstract module, with the reason.
+    /// Returns the image for each abstract module, with the reason. Before a module is built, this is the image that
+    /// the driver gets first; nothing is built for the answer.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -248,8 +252,12 @@ impl Module {
     /// }
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
-    pub fn images(&self) -> impl Iterator<Item = &ImageChoice> {
-        self.0.modules.iter().map(|module| &module.choice)
+    pub fn images(&self) -> impl Iterator<Item = ImageChoice> {
+        let Inner { builder, modules } = &*self.0;
+        let native = NativeCode::new(builder, modules);
+        modules
+            .iter()
+            .map(move |module| module.choice(builder, &native))
     }
 
     /// Returns the state of the file that the module was loaded from; `None` if the file does not say.
@@ -259,29 +267,42 @@ impl Module {
     /// [executable](State::Executable) was linked before, so it is not linked with other files.
     #[must_use]
     pub fn state(&self) -> Option<State> {
-        self.0.state
+        self.0.builder.files.head()?.state()
     }
 
     /// Returns the registered names of kernels, with their symbols.
     fn registered(&self) -> impl Iterator<Item = (&str, &str)> {
-        let registered = self.0.modules.iter().flat_map(|module| &module.registered);
-        registered.map(|(name, symbol)| (name.as_str(), symbol.as_str()))
+        let units = self.0.builder.files.loaded().iter().flatten();
+        let registered = units.flat_map(|unit| unit.metadata.registered_kernels.iter());
+        registered.map(|(name, symbol)| (name, symbol.as_str()))
     }
 
     /// Returns the queue on which the kernels are launched.
     #[must_use]
     pub fn queue(&self) -> &Queue {
-        &self.0.queue
+        &self.0.builder.queue
     }
 
-    fn holders(&self, symbol: &str) -> Vec<(&LoadedModule, &Symbol)> {
-        let modules = self.0.modules.iter();
-        modules
-            .filter_map(|module| {
-                let kernel = module.kernels.iter().find(|kernel| kernel.name == symbol)?;
-                Some((module, kernel))
-            })
-            .collect()
+    /// Returns the symbol of the kernel called `name`, and the modules that have it.
+    fn find(&self, name: &str) -> Option<(String, Vec<&LoadedModule>)> {
+        let registered = || {
+            self.registered()
+                .find(|(registered, _)| *registered == name)
+        };
+        let symbols: [&dyn Fn() -> Option<String>; 3] = [
+            &|| Some(name.to_owned()),
+            &|| Some(format!("{KERNEL_PREFIX}{name}")),
+            &|| Some(without_run_prefix(registered()?.1).to_owned()),
+        ];
+        symbols.iter().find_map(|symbol| {
+            let symbol = symbol()?;
+            let has = |module: &&LoadedModule| {
+                let mut kernels = module.kernels(&self.0.builder);
+                kernels.any(|kernel| kernel == symbol)
+            };
+            let holders: Vec<_> = self.0.modules.iter().filter(has).collect();
+            (!holders.is_empty()).then_some((symbol, holders))
+        })
     }
 }
 

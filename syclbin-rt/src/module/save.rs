@@ -2,17 +2,17 @@
 //! Saving: a loaded module as a file of state executable, with the native code of its device.
 
 use syclbin::__private::spirv::portable::lift::Layout;
-use syclbin::metadata::{IdRange, MiscProperties, SpecializationConstants};
+use syclbin::metadata::{MiscProperties, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
 use crate::backend::dispatch::program::Program;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::loaded_module::LoadedModule;
+use crate::load::build::{Builder, BuiltProgram};
 use crate::load::made_for::MadeFor;
 use crate::load::unit::Unit;
-use crate::module::{Module, save_code, specialization};
+use crate::module::{Inner, Module, save_code, specialization};
 use crate::queue::Queue;
 
 /// The target that the reference runtime and this crate give to native code from a driver. With another target,
@@ -116,12 +116,54 @@ impl Module {
     pub fn to_syclbin_in(&self, state: State) -> Result<Vec<u8>> {
         match state {
             State::Executable => self.to_syclbin(),
-            _ => save_code::to_vec(&self.0.files, &self.0.constants, state),
+            _ => {
+                let builder = &self.0.builder;
+                save_code::to_vec(builder.files.whole(), &builder.constants, state)
+            }
         }
     }
 
+    /// Returns the module with native code, which is built now if it was not yet.
     fn executable(&self) -> Result<Syclbin<'static>> {
-        file(self.queue(), &self.0.global, &self.0.modules)
+        let Inner { builder, modules } = &*self.0;
+        self.build_modules(&modules.iter().collect::<Vec<_>>());
+        let facts = builder.queue.device().facts();
+        let head = builder.files.head();
+        let mut file = Syclbin {
+            global: head.map(|head| head.global.clone()).unwrap_or_default(),
+            ..Syclbin::default()
+        };
+        let state = Value::U32(State::Executable.number());
+        file.global.insert(set::GLOBAL, key::STATE, state);
+        let context = builder.queue.raw().context();
+        let mut first = None;
+        for module in modules {
+            let Some(build) = module.program() else {
+                continue;
+            };
+            let Some(built) = &build.program else {
+                continue;
+            };
+            let code = binary(&built.program, &builder.queue, module.index)?;
+            if let Some(processor) = context.processor_of(&code) {
+                let (first_module, of_first) = *first.get_or_insert((module.index, processor));
+                if processor != of_first {
+                    let modules = [first_module, module.index];
+                    return Err(ErrorKind::MixedCode { modules }.into());
+                }
+            }
+            let mut metadata = properties(builder, built);
+            // NVIDIA's code says itself what it is for.
+            if facts.ptx.is_none() {
+                MadeFor::of(facts).write(&mut metadata);
+            }
+            file.modules.push(AbstractModule {
+                metadata,
+                images: vec![native(facts, code, built.constants.is_some())],
+                ..AbstractModule::default()
+            });
+        }
+        Ok(file)
     }
 }
 
@@ -131,20 +173,17 @@ pub(crate) fn hidden_arguments(sets: &PropertySets<'_>) -> Option<Layout> {
     Layout::of_text(text)
 }
 
-/// Returns the properties of a program that is built from `unit` and `linked`, with the values `constants`;
-/// `id_range` is the smallest range of all of them. `hidden` are the hidden arguments of its kernels.
-pub(crate) fn properties(
-    unit: &Unit<'_>,
-    linked: &[&Unit<'_>],
-    constants: &[(String, Vec<u8>)],
-    id_range: Option<IdRange>,
-    hidden: Option<&Layout>,
-) -> PropertySets<'static> {
+/// Returns the properties of a program for a saved file.
+fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> {
+    let units: Vec<&Unit<'_>> = builder.units(&built.members).collect();
+    let [unit, linked @ ..] = &*units else {
+        return PropertySets::default();
+    };
     let metadata = &unit.metadata;
     let mut sets = unit.module.metadata.clone().into_owned();
-    if id_range != metadata.misc.id_range {
+    if built.id_range != metadata.misc.id_range {
         let misc = MiscProperties {
-            id_range,
+            id_range: built.id_range,
             ..metadata.misc.clone()
         };
         misc.write(&mut sets);
@@ -152,7 +191,7 @@ pub(crate) fn properties(
     // Every import has been resolved.
     sets.remove_set(set::IMPORTED_SYMBOLS);
     sets.remove_set(set::HIDDEN_ARGUMENTS);
-    if let Some(layout) = hidden {
+    if let Some(layout) = &built.hidden {
         sets.insert(set::HIDDEN_ARGUMENTS, LAYOUT, Value::from(layout.to_text()));
     }
     // The program contains the variables of all of them.
@@ -185,7 +224,11 @@ pub(crate) fn properties(
     for other in linked() {
         add_constants(&mut specialization, &other.specialization);
     }
-    set_values(&mut sets, specialization, constants);
+    set_values(&mut sets, specialization, &builder.constants);
+    // A saved file has no code that tells which kernels are unfit, so it does not list them.
+    sets.retain(set::KERNEL_NAMES, |kernel| {
+        !built.unfit.contains_key(kernel)
+    });
     sets
 }
 
@@ -244,50 +287,9 @@ pub(crate) fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
     bytes.map_err(|error| ErrorKind::Unwritable(error).into())
 }
 
-/// Returns the file of a loaded module, with native code.
-pub(crate) fn file(
-    queue: &Queue,
-    global: &PropertySets<'static>,
-    modules: &[LoadedModule],
-) -> Result<Syclbin<'static>> {
-    let facts = queue.device().facts();
-    let mut file = Syclbin {
-        global: global.clone(),
-        ..Syclbin::default()
-    };
-    let state = Value::U32(State::Executable.number());
-    file.global.insert(set::GLOBAL, key::STATE, state);
-    let context = queue.raw().context();
-    let mut first = None;
-    for module in modules {
-        let Ok(program) = &module.program else {
-            continue;
-        };
-        let code = binary(program, queue, module)?;
-        if let Some(processor) = context.processor_of(&code) {
-            let (first_module, of_first) = *first.get_or_insert((module.choice.module, processor));
-            if processor != of_first {
-                let modules = [first_module, module.choice.module];
-                return Err(ErrorKind::MixedCode { modules }.into());
-            }
-        }
-        let mut metadata = module.properties.clone();
-        // NVIDIA's code says itself what it is for.
-        if facts.ptx.is_none() {
-            MadeFor::of(facts).write(&mut metadata);
-        }
-        file.modules.push(AbstractModule {
-            metadata,
-            images: vec![native(facts, code, module.constants.is_some())],
-            ..AbstractModule::default()
-        });
-    }
-    Ok(file)
-}
-
-fn binary(program: &Program, queue: &Queue, module: &LoadedModule) -> Result<Vec<u8>> {
+fn binary(program: &Program, queue: &Queue, module: usize) -> Result<Vec<u8>> {
     program.binary().map_err(|failure| {
-        let action = format!("reading the native code of module {}", module.choice.module);
+        let action = format!("reading the native code of module {module}");
         Error::driver(failure, action, queue.device())
     })
 }

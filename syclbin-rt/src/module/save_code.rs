@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Saving code: a loaded module as a file of state input or object, with the code that it was loaded from.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use syclbin::metadata::ModuleMetadata;
@@ -30,13 +29,11 @@ enum Unsavable {
 /// Returns the modules of `files` as a file of state input or object. The first is the loaded file, and `constants`
 /// are the given values of specialization constants.
 pub(crate) fn to_vec(
-    files: &[Cow<'static, [u8]>],
+    files: Vec<Syclbin<'static>>,
     constants: &[(String, Vec<u8>)],
     state: State,
 ) -> Result<Vec<u8>> {
-    let files = files.iter().map(|bytes| syclbin::read::parse(bytes));
-    let files = files.collect::<std::result::Result<Vec<_>, _>>();
-    let saved = whole(files.map_err(ErrorKind::File)?, constants, state);
+    let saved = whole(files, constants, state);
     let saved = saved.map_err(|unsavable| ErrorKind::SaveState {
         state,
         reason: unsavable.to_string(),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Source files: the bytes of the files that a module was loaded from, kept for saving its code as it came.
 
-use std::borrow::Cow;
-
 use syclbin::{State, Syclbin};
 
 use crate::error::{ErrorKind, Result};
@@ -16,19 +14,16 @@ pub(crate) enum SourceFile<'b> {
     Given(&'b [u8]),
 }
 
-impl<'b> SourceFile<'b> {
-    #[allow(clippy::match_same_arms, reason = "the lifetimes differ")]
-    pub(crate) fn bytes(self) -> &'b [u8] {
+impl SourceFile<'_> {
+    /// Reads the file. Its images are copied unless they are part of the program.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a SYCLBIN file.
+    pub(crate) fn parse(self) -> std::result::Result<Syclbin<'static>, syclbin::Error> {
         match self {
-            Self::Embedded(bytes) => bytes,
-            Self::Given(bytes) => bytes,
-        }
-    }
-
-    pub(crate) fn into_owned(self) -> Cow<'static, [u8]> {
-        match self {
-            Self::Embedded(bytes) => Cow::Borrowed(bytes),
-            Self::Given(bytes) => Cow::Owned(bytes.to_vec()),
+            Self::Embedded(bytes) => syclbin::read::parse(bytes),
+            Self::Given(bytes) => Ok(syclbin::read::parse(bytes)?.into_owned()),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::backend::slice::DeviceSlice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;
 use crate::queue::Queue;
+use crate::queue::copy::host_memory;
 
 /// Arrays of the crate `ndarray` (feature `ndarray`).
 impl Queue {
@@ -28,11 +29,19 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::upload`].
+    /// As for [`Queue::upload`], and [`ErrorKind::HostMemory`] when the host has no memory for the copy.
     pub fn upload_array<T: Pod, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Buffer<T>> {
         match array.as_slice() {
             Some(elements) => self.upload(elements),
-            None => self.upload(&array.iter().copied().collect::<Vec<T>>()),
+            // Elements without a size are not visited: a view may have any number of them.
+            None if size_of::<T>() == 0 => self.zeroed(array.len()),
+            None => {
+                let mut elements = host_memory(array.len())?;
+                for (to, from) in elements.iter_mut().zip(array) {
+                    *to = *from;
+                }
+                self.upload(&elements)
+            }
         }
     }
 

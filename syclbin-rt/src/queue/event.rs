@@ -102,9 +102,13 @@ impl Event {
     /// When the command failed on the device, or a command that it waited for. Not all drivers report the
     /// latter: Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command
     /// ended.
+    ///
+    /// [`ErrorKind::Assert`] when the queue has kernels with asserts, and one of these has failed. This waits for
+    /// all commands of that queue. An `.await` does not report asserts.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for an event", 0);
-        self.raw.wait().map_err(|failure| self.failed(failure))
+        self.raw.wait().map_err(|failure| self.failed(failure))?;
+        self.queue().check_asserts()
     }
 
     /// Returns whether the command has finished.

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "ndarray")]
 mod array;
+mod asserts;
 pub(crate) mod barrier;
 mod between;
 pub(crate) mod copy;
@@ -21,6 +22,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::backend;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
+use crate::queue::asserts::Asserts;
 use crate::queue::options::QueueOptions;
 use crate::trace::{self, Class};
 
@@ -47,6 +49,7 @@ struct Inner {
     options: QueueOptions,
     /// Different for each queue of the process.
     number: u32,
+    asserts: Asserts,
 }
 
 impl Device {
@@ -114,6 +117,7 @@ impl Queue {
             raw,
             options,
             number: NEXT.fetch_add(1, Ordering::Relaxed),
+            asserts: Asserts::default(),
         }))
     }
 
@@ -132,11 +136,13 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the driver reports a failure.
+    /// [`ErrorKind::Assert`] when an assert in a kernel has failed; and when the driver reports a failure.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for a queue", 0);
         let finished = self.0.raw.finish();
-        finished.map_err(|failure| Error::driver(failure, "waiting for the queue", self.device()))
+        finished
+            .map_err(|failure| Error::driver(failure, "waiting for the queue", self.device()))?;
+        self.check_asserts()
     }
 
     /// Returns whether both are the same queue.

@@ -38,6 +38,7 @@ mod tests;
 mod timeline;
 
 use std::fmt;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -199,7 +200,8 @@ pub struct Trace {
 impl Trace {
     /// Ends the trace and writes its file, in the Trace Event Format of Chrome and Perfetto.
     ///
-    /// The file appears whole or not at all. A command that has not ended yet has no duration in it. Wait for the
+    /// The file appears whole or not at all. A FIFO or a device is written in place, which waits for the reader of a FIFO.
+    /// A command that has not ended yet has no duration in it. Wait for the
     /// queues first ([`Queue::wait`]).
     ///
     /// # Errors
@@ -243,8 +245,14 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// Writes beside the file, and renames.
+/// Writes beside the file, and renames. Follows links, and writes to devices and FIFOs in place: a rename would replace
+/// them.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
+        return file.write_all(bytes);
+    }
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = PathBuf::from(beside);

@@ -2,6 +2,8 @@
 //! The environment variables that switch traces on, and what happens when the process exits.
 
 use std::ffi::OsString;
+use std::fmt;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, Once, PoisonError};
@@ -53,13 +55,12 @@ pub(super) fn with_process(path: &str, process: u32) -> PathBuf {
 }
 
 /// Writes what was recorded. The drivers still take calls.
-#[allow(clippy::print_stderr, reason = "the user asked for it by a variable")]
 fn at_exit() {
     let trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(trace) = trace
         && let Err(error) = trace.finish()
     {
-        eprintln!("{error}");
+        print(format_args!("{error}\n"));
     }
     let table = Collector::with(|collector| {
         collector.harvest(Unfinished::Include);
@@ -67,6 +68,11 @@ fn at_exit() {
         prints.then(|| collector.statistics.to_string())
     });
     if let Some(Some(table)) = table {
-        eprint!("{table}");
+        print(format_args!("{table}"));
     }
+}
+
+/// Prints to standard error. Unlike `eprint!`, it does not panic where that is closed or full.
+fn print(text: fmt::Arguments<'_>) {
+    let _ = io::stderr().write_fmt(text);
 }

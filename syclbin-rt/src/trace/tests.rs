@@ -60,6 +60,29 @@ fn process_number_replaces_its_placeholder() {
     assert_eq!(with_process("a.json", 7), PathBuf::from("a.json"));
 }
 
+#[cfg(unix)]
+#[test]
+fn only_regular_files_are_replaced() {
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+
+    let directory = tempfile::tempdir().unwrap();
+    let [fifo, file, link] = ["fifo", "file", "link"].map(|name| directory.path().join(name));
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let other_end = fifo.clone();
+    let reader = std::thread::spawn(move || std::fs::read(other_end).unwrap());
+    write_whole(&fifo, b"trace").unwrap();
+    assert!(fifo.metadata().unwrap().file_type().is_fifo());
+    assert_eq!(reader.join().unwrap(), b"trace");
+
+    std::fs::write(&file, "a longer file").unwrap();
+    symlink(&file, &link).unwrap();
+    write_whole(&link, b"trace").unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(std::fs::read(&file).unwrap(), b"trace");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
+}
+
 #[test]
 fn unwritable_trace_is_an_error() {
     let directory = std::env::temp_dir().join("a directory that does not exist");

@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::process::Command;
 
-use syclbin_rt::{Device, ErrorKind, Kernel, Module, Queue, QueueOptions, Result};
+use syclbin_rt::{Device, ErrorKind, ImageChoice, Kernel, Module, Queue, QueueOptions, Result};
 
 /// A queue of the best device.
 ///
@@ -97,6 +97,13 @@ pub(crate) fn written(file: &syclbin::Syclbin<'_>) -> Vec<u8> {
 pub(crate) fn load(queue: &Queue, bytes: &[u8]) -> Result<Module> {
     // SAFETY: the tests change what surrounds the code, and the code is what compilers made.
     unsafe { Module::load(queue, bytes) }
+}
+
+/// Builds what the device takes of a module, and returns its choices.
+pub(crate) fn choices(module: &Module) -> Vec<ImageChoice> {
+    // Some tests are about what is refused.
+    let _ = module.build();
+    module.images().collect()
 }
 
 /// One kernel of a file of the test files.

@@ -8,7 +8,7 @@ mod dlpack {
     use std::ffi::c_void;
 
     use syclbin_rt::dlpack::dlpk::{DLDeviceType, DLPackTensor};
-    use syclbin_rt::{DeviceArray, Result};
+    use syclbin_rt::{Arg, Buffer, DeviceArray, ErrorKind, Launch, Result};
 
     use crate::common;
 
@@ -43,6 +43,28 @@ mod dlpack {
         let (again, _) = unsafe { queue.buffer_from_dlpack::<f32>(tensor) }?;
         assert_eq!(again.native(), handle);
         assert_eq!(queue.download(&again)?, [7.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn prepared_memory_becomes_no_tensor() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let iota = "_ZN18__sycl_kernel_fill4iotaEfPfi";
+        let kernel = common::kernel(&queue, "vector_ops.object.syclbin", iota);
+        let prepare = |out: &mut Buffer<f32>| {
+            let args = [Arg::scalar(0.0f32), Arg::write(out), Arg::scalar(4i32)];
+            Launch::new(&kernel, &["start", "out", "count"], args).prepare(4)
+        };
+        let mut held = queue.zeroed(4)?;
+        let prepared = prepare(&mut held)?;
+        let error = held.into_dlpack(&[4]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::MemoryInUse), "{error}");
+        drop(prepared);
+        let mut free = queue.zeroed(4)?;
+        drop(prepare(&mut free)?);
+        drop(free.into_dlpack(&[4])?);
         Ok(())
     }
 
@@ -115,8 +137,8 @@ mod dlpack {
 
 #[cfg(feature = "ndarray")]
 mod ndarray {
-    use ndarray::{Array2, Array3, ShapeBuilder as _, array, s};
-    use syclbin_rt::Result;
+    use ndarray::{Array2, Array3, ShapeBuilder as _, arr0, array, s};
+    use syclbin_rt::{ErrorKind, Padding, Result};
 
     use crate::common;
 
@@ -136,6 +158,25 @@ mod ndarray {
             let buffer = queue.upload_array(&view)?;
             assert_eq!(queue.download_array(&buffer, view.raw_dim())?, view);
         }
+        Ok(())
+    }
+
+    #[test]
+    fn broadcast_views_end_or_are_errors() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let many = 1usize << 45;
+        let byte = arr0(1u8);
+        let view = byte.broadcast(many).expect("it is not too large");
+        let error = queue.upload_array(&view).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::HostMemory { .. }),
+            "{error}"
+        );
+        let nothing = arr0(Padding::<0>::default());
+        let view = nothing.broadcast(many).expect("it is not too large");
+        assert_eq!(queue.upload_array(&view)?.len(), many);
         Ok(())
     }
 

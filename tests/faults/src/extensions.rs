@@ -47,7 +47,22 @@ type clEnqueueReadGlobalVariableINTEL_t = Option<
     ) -> cl_int,
 >;
 
+// As above: what tells the size and the address of a variable.
+type clGetDeviceGlobalVariablePointerINTEL_t = Option<
+    unsafe extern "C" fn(
+        cl_device_id,
+        cl_program,
+        *const c_char,
+        *mut usize,
+        *mut *mut c_void,
+    ) -> cl_int,
+>;
+
 functions! {
+    clGetDeviceGlobalVariablePointerINTEL: clGetDeviceGlobalVariablePointerINTEL_t(
+        device: cl_device_id, program: cl_program, name: *const c_char, size: *mut usize,
+        address: *mut *mut c_void) -> cl_int,
+        Role::plain();
     clEnqueueWriteGlobalVariableINTEL: clEnqueueWriteGlobalVariableINTEL_t(
         queue: cl_command_queue, program: cl_program, name: *const c_char, blocking: cl_bool,
         size: usize, offset: usize, from: *const c_void, waits: cl_uint, list: *const cl_event,
@@ -111,70 +126,6 @@ functions! {
         list: *const cl_event, event: *mut cl_event) -> cl_int,
         Role::enqueues(queue, (waits, list), event);
 
-    clCreateCommandBufferKHR: clCreateCommandBufferKHR_t(num_queues: cl_uint,
-        queues: *const cl_command_queue, properties: *const cl_command_buffer_properties_khr,
-        status: *mut cl_int) -> cl_command_buffer_khr,
-        Role::creates(Kind::CommandBuffer, status);
-    clFinalizeCommandBufferKHR: clFinalizeCommandBufferKHR_t(
-        buffer_of: cl_command_buffer_khr) -> cl_int,
-        Role::plain();
-    clRetainCommandBufferKHR: clRetainCommandBufferKHR_t(
-        buffer_of: cl_command_buffer_khr) -> cl_int,
-        Role::retains(Kind::CommandBuffer, buffer_of);
-    clReleaseCommandBufferKHR: clReleaseCommandBufferKHR_t(
-        buffer_of: cl_command_buffer_khr) -> cl_int,
-        Role::releases(Kind::CommandBuffer, buffer_of);
-    clEnqueueCommandBufferKHR: clEnqueueCommandBufferKHR_t(num_queues: cl_uint,
-        queues: *mut cl_command_queue, buffer_of: cl_command_buffer_khr, waits: cl_uint,
-        list: *const cl_event, event: *mut cl_event) -> cl_int,
-        Role::enqueues(first(num_queues, queues), (waits, list), event);
-    clCommandBarrierWithWaitListKHR: clCommandBarrierWithWaitListKHR_t(
-        buffer_of: cl_command_buffer_khr, queue: cl_command_queue,
-        properties: *const cl_command_properties_khr, waits: cl_uint,
-        list: *const cl_sync_point_khr, sync_point: *mut cl_sync_point_khr,
-        handle: *mut cl_mutable_command_khr) -> cl_int,
-        Role::plain();
-    clCommandCopyBufferKHR: clCommandCopyBufferKHR_t(buffer_of: cl_command_buffer_khr,
-        queue: cl_command_queue, properties: *const cl_command_properties_khr, src_buffer: cl_mem,
-        dst_buffer: cl_mem, src_offset: usize, dst_offset: usize, size: usize, waits: cl_uint,
-        list: *const cl_sync_point_khr, sync_point: *mut cl_sync_point_khr,
-        handle: *mut cl_mutable_command_khr) -> cl_int,
-        Role::plain();
-    clCommandFillBufferKHR: clCommandFillBufferKHR_t(buffer_of: cl_command_buffer_khr,
-        queue: cl_command_queue, properties: *const cl_command_properties_khr, buffer: cl_mem,
-        pattern: *const c_void, pattern_size: usize, offset: usize, size: usize, waits: cl_uint,
-        list: *const cl_sync_point_khr, sync_point: *mut cl_sync_point_khr,
-        handle: *mut cl_mutable_command_khr) -> cl_int,
-        Role::plain();
-    clCommandNDRangeKernelKHR: clCommandNDRangeKernelKHR_t(buffer_of: cl_command_buffer_khr,
-        queue: cl_command_queue, properties: *const cl_command_properties_khr, kernel: cl_kernel,
-        work_dim: cl_uint, global_work_offset: *const usize, global_work_size: *const usize,
-        local_work_size: *const usize, waits: cl_uint, list: *const cl_sync_point_khr,
-        sync_point: *mut cl_sync_point_khr, handle: *mut cl_mutable_command_khr) -> cl_int,
-        Role::plain();
-    clCommandSVMMemcpyKHR: clCommandSVMMemcpyKHR_t(buffer_of: cl_command_buffer_khr,
-        queue: cl_command_queue, properties: *const cl_command_properties_khr, dst_ptr: *mut c_void,
-        src_ptr: *const c_void, size: usize, waits: cl_uint, list: *const cl_sync_point_khr,
-        sync_point: *mut cl_sync_point_khr, handle: *mut cl_mutable_command_khr) -> cl_int,
-        Role::plain();
-    clCommandSVMMemFillKHR: clCommandSVMMemFillKHR_t(buffer_of: cl_command_buffer_khr,
-        queue: cl_command_queue, properties: *const cl_command_properties_khr, svm_ptr: *mut c_void,
-        pattern: *const c_void, pattern_size: usize, size: usize, waits: cl_uint,
-        list: *const cl_sync_point_khr, sync_point: *mut cl_sync_point_khr,
-        handle: *mut cl_mutable_command_khr) -> cl_int,
-        Role::plain();
-    clGetCommandBufferInfoKHR: clGetCommandBufferInfoKHR_t(buffer_of: cl_command_buffer_khr,
-        name: cl_command_buffer_info_khr, size: usize, value: *mut c_void,
-        returned: *mut usize) -> cl_int,
-        Role::plain();
-    clUpdateMutableCommandsKHR: clUpdateMutableCommandsKHR_t(buffer_of: cl_command_buffer_khr,
-        num_configs: cl_uint, config_types: *const cl_command_buffer_update_type_khr,
-        configs: *mut *const c_void) -> cl_int,
-        Role::plain();
-    clGetMutableCommandInfoKHR: clGetMutableCommandInfoKHR_t(command: cl_mutable_command_khr,
-        name: cl_mutable_command_info_khr, size: usize, value: *mut c_void,
-        returned: *mut usize) -> cl_int,
-        Role::plain();
     clGetKernelSuggestedLocalWorkSizeKHR: clGetKernelSuggestedLocalWorkSizeKHR_t(
         queue: cl_command_queue, kernel: cl_kernel, work_dim: cl_uint,
         global_work_offset: *const usize, global_work_size: *const usize,
@@ -207,17 +158,4 @@ pub(crate) unsafe fn found(name: *const c_char, real: *mut c_void) -> *mut c_voi
         }
         None => real,
     }
-}
-
-/// The first queue of a list, or null, which means the one that was recorded for.
-///
-/// # Safety
-///
-/// The list is null or has as many queues as are told.
-unsafe fn first(count: cl_uint, queues: *const cl_command_queue) -> cl_command_queue {
-    if count == 0 || queues.is_null() {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: there is one.
-    unsafe { *queues }
 }

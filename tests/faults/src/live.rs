@@ -19,7 +19,6 @@ pub enum Kind {
     Kernel,
     Event,
     Sampler,
-    CommandBuffer,
 }
 
 impl fmt::Display for Kind {

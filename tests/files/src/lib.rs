@@ -9,7 +9,11 @@
     reason = "a test without its files fails, as the first lines say"
 )]
 
+mod declared;
+
 use std::path::{Path, PathBuf};
+
+pub use declared::{Declared, parse as declaration};
 
 /// Returns the directory of the files: this package, or `SYCLBIN_TESTFILES` on a machine without the repository.
 pub fn directory() -> PathBuf {

@@ -2,16 +2,13 @@
 //! The kernels that are judged, compiled from `tests/files`, and files made of them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use syclbin::__private::Definition;
-use syclbin::__private::{record, record_layouts, record_variables};
 use syclbin::metadata::Sources;
 use syclbin::property::set;
-use syclbin::signature::Declaration;
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
+use test_files::Declared;
 
 use crate::Result;
 use crate::runtime::Runtime;
@@ -264,26 +261,19 @@ const VARIABLES: [(&str, &str); 2] = [("_Z5table", "int[4]"), ("_Z4bias", "float
 
 /// `file` with the property sets of this project, as `syclbin-build` writes them.
 pub(crate) fn declared(mut file: Syclbin<'_>) -> Result<Syclbin<'_>> {
-    let structs = STRUCTS
-        .map(|text| Definition::parse(text).ok_or_else(|| format!("`{text}` is no definition")));
-    let structs = structs.into_iter().collect::<Result<Vec<_>>>()?;
-    let variables = VARIABLES.map(|(name, ty)| (name.to_owned(), ty.to_owned()));
-    let variables = BTreeMap::from(variables);
-    for module in &mut file.modules {
-        record_layouts(module, &structs);
-        record_variables(module, &variables);
-    }
-    let holds = |set: &str| file.modules.iter().any(|m| m.metadata.set(set).is_some());
-    let variables = holds(set::DEVICE_GLOBALS) == holds(set::VARIABLES);
-    if !holds(set::LAYOUTS) || !variables {
-        return Err("not all that is to be recorded was".into());
+    let mut declared = Declared::default().types(&STRUCTS);
+    for (name, ty) in VARIABLES {
+        declared = declared.variable(name, ty);
     }
     for kernel in &KERNELS {
-        let declaration = Declaration::parse(kernel.declaration)
-            .ok_or_else(|| format!("`{}` is no declaration", kernel.declaration))?;
-        for module in &mut file.modules {
-            record(module, [(&kernel.alias(), &declaration)]);
-        }
+        declared = declared.kernel(&kernel.alias(), kernel.declaration);
+    }
+    for module in &mut file.modules {
+        declared.record(module);
+    }
+    let holds = |set: &str| file.modules.iter().any(|m| m.metadata.set(set).is_some());
+    if !holds(set::KERNELS) || holds(set::DEVICE_GLOBALS) != holds(set::VARIABLES) {
+        return Err("not all that is to be recorded was".into());
     }
     let mut sources = Sources::default();
     sources.files.insert("kernels.cpp".to_owned(), [0; 32]);

@@ -4,8 +4,8 @@
 use syclbin::signature::{Access, Element, Layouts, Type};
 use syclbin_rt::format::Rgba;
 use syclbin_rt::{
-    AccessorRange, Addressing, Arg, Buffer, ErrorKind, Event, Extent, Filtering, Image, Kernel,
-    Launch, NdRange, Queue, Result, Sampler,
+    AccessorRange, Addressing, AnyRange, Arg, Buffer, ErrorKind, Event, Extent, Filtering, Image,
+    Kernel, Launch, NdRange, Queue, Range, Result, Sampler,
 };
 
 /// Elements of each dimension of an accessor.
@@ -77,6 +77,7 @@ impl Made {
             }
             Type::Sampler => return Ok(Self::Sampler),
             Type::KernelHandler => return Ok(Self::Handler),
+            Type::Unused => return Ok(Self::Value(1)),
             Type::Scalar(scalar) => Element::Scalar(*scalar),
             Type::Enum(of) => Element::Enum(of.clone()),
             Type::Vector { of, count } => Element::Vector {
@@ -187,24 +188,23 @@ pub(crate) fn launch(
 }
 
 /// The ranges to try: of the only work-group size, or of one to three dimensions.
-fn ranges(kernel: &Result<Kernel>) -> Vec<NdRange> {
-    let required = kernel.as_ref().ok().and_then(Kernel::required_local_size);
-    let only: Option<Extent> = match required {
-        Some([d0]) => Some([*d0].into()),
-        Some([d0, d1]) => Some([*d0, *d1].into()),
-        Some([d0, d1, d2]) => Some([*d0, *d1, *d2].into()),
-        _ => None,
-    };
-    match only {
-        Some(local) => vec![NdRange::new(local).local(local)],
-        None => (1..=3)
-            .map(|dimensions| NdRange::new(extent(dimensions)))
-            .collect(),
+fn ranges(kernel: &Result<Kernel>) -> Vec<AnyRange> {
+    match kernel.as_ref().ok().and_then(Kernel::required_local_size) {
+        Some([d0]) => vec![grouped::<1>(*d0)],
+        Some([d0, d1]) => vec![grouped::<2>([*d0, *d1])],
+        Some([d0, d1, d2]) => vec![grouped::<3>([*d0, *d1, *d2])],
+        _ => vec![RANGE.into(), [RANGE; 2].into(), [RANGE; 3].into()],
     }
 }
 
+/// A range of one work-group.
+fn grouped<const D: usize>(local: impl Into<Range<D>>) -> AnyRange {
+    let local = local.into();
+    NdRange::new(local).local(local).into()
+}
+
 /// Launches with as many arguments as there are.
-fn launch_any(kernel: &Result<Kernel>, args: Vec<Arg<'_>>, range: NdRange) -> Result<Event> {
+fn launch_any(kernel: &Result<Kernel>, args: Vec<Arg<'_>>, range: AnyRange) -> Result<Event> {
     macro_rules! counts {
         ($($count:literal)*) => {
             match args.len() {
@@ -219,7 +219,7 @@ fn launch_any(kernel: &Result<Kernel>, args: Vec<Arg<'_>>, range: NdRange) -> Re
 fn launch_all<const N: usize>(
     kernel: &Result<Kernel>,
     args: Vec<Arg<'_>>,
-    range: NdRange,
+    range: AnyRange,
 ) -> Result<Event> {
     let args: [Arg<'_>; N] = args.try_into().expect("there are so many");
     let launch = Launch::new(kernel, const { &["argument"; N] }, args);

@@ -18,7 +18,7 @@ use super::report::Kernel;
 use crate::input::hex;
 
 /// Every set whose meaning is known.
-const KNOWN: [&str; 28] = [
+const KNOWN: [&str; 26] = [
     set::GLOBAL,
     set::IR_MODULE,
     set::NATIVE_IMAGE,
@@ -41,9 +41,7 @@ const KNOWN: [&str; 28] = [
     set::IMPLICIT_LOCAL_ARG,
     set::DYNAMIC_LOCAL_MEMORY,
     set::REGISTERED_KERNELS,
-    set::DECLARATIONS,
-    set::LOCATIONS,
-    set::LAYOUTS,
+    set::KERNELS,
     set::VARIABLES,
     set::SOURCES,
     set::PLACEHOLDER,

@@ -65,6 +65,7 @@ impl Parameter {
             }
             Type::Sampler => ty.kind = "sampler",
             Type::KernelHandler => ty.kind = "kernel_handler",
+            Type::Unused => ty.kind = "unused",
         }
         ty.layout = parameter.ty.structure().map(|id| layouts.describe(id));
         let arguments = parameter.arguments.iter().map(|argument| match argument {

@@ -77,7 +77,7 @@ pub struct Kernel {
     pub name: Option<String>,
     /// The C++ declaration, where it is known.
     pub declaration: Option<String>,
-    /// Where the source has an unnamed lambda: the name of the file and the line.
+    /// Where the source has it: the name of the file and the line.
     pub location: Option<String>,
     /// The path of the function that `include_syclbin!` generates, such as `fill::iota`.
     pub stub: Option<String>,

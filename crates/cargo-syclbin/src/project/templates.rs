@@ -26,8 +26,10 @@ fn main() {
 pub(super) const MAIN: &str = "\
 syclbin_rt::include_syclbin! {
     mod kernels = \"NAME\";
-    // Each launch checks this, and so needs no `unsafe`.
-    safe fn saxpy where x.len() >= n, y.len() >= n;
+    // SAFETY: work-item i reads x[i] and y[i] and writes y[i], for i < n. Each launch checks the lengths.
+    unsafe extern \"SYCL\" {
+        safe fn saxpy where x.len() >= n, y.len() >= n;
+    }
 }
 
 const N: usize = 1 << 20;
@@ -51,8 +53,10 @@ pub(super) const MODULE: &str = "\
 
 syclbin_rt::include_syclbin! {
     pub mod NAME = \"NAME\";
-    // Each launch checks this, and so needs no `unsafe`.
-    safe fn saxpy where x.len() >= n, y.len() >= n;
+    // SAFETY: work-item i reads x[i] and y[i] and writes y[i], for i < n. Each launch checks the lengths.
+    unsafe extern \"SYCL\" {
+        safe fn saxpy where x.len() >= n, y.len() >= n;
+    }
 }
 ";
 

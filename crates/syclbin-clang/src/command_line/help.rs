@@ -55,9 +55,11 @@ Targets:
                      `cargo syclbin toolchain install --component nvidia` installs)
 
 Asserts:
+  An assert that fails in device code is recorded, and the Rust program that launched the kernel gets an
+  error when it waits.
   -DNDEBUG                  removes asserts
-  -DSYCLBIN_NATIVE_ASSERT   keeps asserts in device code: a failed assert ends the process that launched
-                     the kernel. Without either macro, asserts in device code are rejected
+  -DSYCLBIN_NATIVE_ASSERT   leaves asserts to the driver: a failed assert ends the process that launched the
+                     kernel
 
 Rules for make:
   -MD, -MMD          write a depfile, with or without system headers
@@ -70,10 +72,6 @@ This program:
   -###               print the steps only
   -Qunused-arguments                      no warnings about options without effect
   --version, --help
-
-Environment:
-  SYCLBIN_PTX_INLINE=off    leaves calls of built-in functions in PTX, which are inlined by default
-                     (or with on), so that the effect can be measured
 
 Options for a linker (-L, -l, -Wl, -shared ...) have no effect, and cause a warning. Other options go to
 clang, which rejects unknown options.

@@ -9,6 +9,17 @@ pub(crate) const BFLOAT16_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/bfloat
 /// Its content: conversions of `bfloat16`.
 pub(crate) const BFLOAT16: &str = include_str!("bfloat16.hpp");
 
+/// The path of the header that sources include first. The compiler library gets its content with the source.
+pub(crate) const ASSERT_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/assert.hpp";
+/// Its content: what a failed `assert` does.
+pub(crate) use syclbin_build::headers::ASSERT;
+
+/// Returns the arguments that include [`ASSERT`] before a source.
+pub(crate) fn assert_arguments() -> [String; 4] {
+    // Only clang itself finds a header that is not a file.
+    ["-Xclang", "-include", "-Xclang", ASSERT_PATH].map(str::to_owned)
+}
+
 /// Returns the arguments that make clang find the headers, after all directories of the user. Returns none if the
 /// headers are not installed. They are system headers, so that clang does not warn about them.
 pub(crate) fn arguments(library: &Path) -> Vec<String> {

@@ -91,12 +91,23 @@ pub(crate) fn compile(
         .iter()
         .map(|argument| c_string(argument, argument.as_bytes().to_vec()))
         .collect::<Result<Vec<_>>>()?;
-    let header_path = c_string("a header", headers::BFLOAT16_PATH.into())?;
-    let header = c_string("a header", headers::BFLOAT16.into())?;
-    let included = [raw::SourceFile {
-        path: header_path.as_ptr(),
-        contents: header.as_ptr(),
-    }];
+    let given = [
+        (headers::BFLOAT16_PATH, headers::BFLOAT16),
+        (headers::ASSERT_PATH, headers::ASSERT),
+    ];
+    let given = given
+        .into_iter()
+        .map(|(path, text)| {
+            let header = |text: &str| c_string("a header", text.into());
+            Ok((header(path)?, header(text)?))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let included: Vec<raw::SourceFile> = (given.iter())
+        .map(|(path, contents)| raw::SourceFile {
+            path: path.as_ptr(),
+            contents: contents.as_ptr(),
+        })
+        .collect();
     let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
 
     // SAFETY: the file is the pinned library (`check`), whose initializers are LLVM's own and may

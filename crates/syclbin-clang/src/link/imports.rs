@@ -127,16 +127,17 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Rejects a source with an `assert`, because a failed assertion ends the process that launched the kernel.
+/// Rejects an object with an `assert` that a driver would have to define, because a failed assertion then ends the process
+/// that launched the kernel. Sources include their own definition.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
         let mut ptx = module.images.iter().filter(|image| is_ptx(image));
         let in_ptx = ptx.any(|image| contains(&image.bytes, ASSERT_FAIL_OF_PTX));
         if in_ptx || named_with(&part.name, of_module(module))?.contains(ASSERT_FAIL) {
             return own(format!(
-                "'{}' has an `assert` in its device code, and one that fails ends the whole process that \
-                 launched the kernel; define NDEBUG to leave it out, or {NATIVE_ASSERT} to keep it for \
-                 devices that can do that much",
+                "'{}' has an `assert` in its device code, and was compiled so that one that fails ends the whole \
+                 process that launched the kernel; compile its source with this program, or with NDEBUG, or \
+                 define {NATIVE_ASSERT} to keep the assert for devices that can do that much",
                 part.name
             ));
         }
@@ -250,7 +251,7 @@ mod tests {
             panic!("no input uses it");
         };
         assert!(
-            text.contains("define NDEBUG") && text.contains("'a.cpp'"),
+            text.contains("with NDEBUG") && text.contains("'a.cpp'"),
             "{text}"
         );
         assert_eq!(check_asserts(&part("b.cpp", &["_Z5shapef"], &[])), Ok(()));

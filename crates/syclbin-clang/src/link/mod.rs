@@ -235,10 +235,10 @@ mod tests {
     #[test]
     fn own_properties_survive_linking() {
         let mut a = part("a.syclbin", &["a"]);
-        let declarations = set::DECLARATIONS;
+        let descriptions = set::KERNELS;
         a.file.modules[0]
             .metadata
-            .insert(declarations, "a", "void a()");
+            .insert(descriptions, "a", "any bytes");
         let mut b = part("b.syclbin", &["b"]);
         for (part, name) in [(&mut a, "a.cpp"), (&mut b, "b.cpp")] {
             let mut sources = Sources::default();
@@ -248,7 +248,7 @@ mod tests {
         b.file.global.insert("OTHER/set", "key", 7u32);
         let whole = join(vec![a, b], State::Executable).unwrap();
         assert_eq!(whole.state(), Some(State::Executable));
-        assert!(whole.modules[0].metadata.get(declarations, "a").is_some());
+        assert!(whole.modules[0].metadata.get(descriptions, "a").is_some());
         let sources = Sources::read(&whole.global).unwrap().unwrap();
         assert_eq!(sources.files.keys().collect::<Vec<_>>(), ["a.cpp", "b.cpp"]);
         assert_eq!(whole.global.get("OTHER/set", "key"), Some(&Value::U32(7)));

@@ -35,7 +35,7 @@ pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
         return Ok(vec![options.ptx]); // of a request of our own
     }
     let nvidia = options.targets.nvidia()?;
-    let nvidia = nvidia.map(|code| Ptx::requested(code.ptx)).transpose()?;
+    let nvidia = nvidia.map(|code| Ptx::new(code.ptx));
     let spirv = options.targets.want_spirv().then_some(None);
     Ok(spirv.into_iter().chain(nvidia.map(Some)).collect())
 }
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn only_sources_are_compiled_to_ptx() {
-        let ptx = Ptx::requested(NvidiaGpu::named("sm_80").unwrap()).unwrap();
+        let ptx = Ptx::new(NvidiaGpu::named("sm_80").unwrap());
         let [source, file] = [
             Input::Source("k.cpp".into()),
             Input::Syclbin("k.syclbin".into()),

@@ -8,7 +8,6 @@ pub(crate) mod gpu;
 mod merge;
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use syclbin::{AbstractModule, Image, ImageKind, IrType, Syclbin};
@@ -26,9 +25,6 @@ pub(crate) use merge::merge;
 /// The option that makes another process of this program compile to PTX.
 pub(crate) const OPTION: &str = "--compile-ptx=";
 
-/// The variable that turns off inlining in PTX, so that its effect can be measured.
-const INLINE_VARIABLE: &str = "SYCLBIN_PTX_INLINE";
-
 /// The option of clang that names a CUDA installation.
 const CUDA: &str = "--cuda-path=";
 
@@ -44,8 +40,6 @@ pub(crate) struct Ptx {
     serves: bool,
     /// Whether clang is told another GPU. Tests turn this off for the same reason.
     hides: bool,
-    /// Whether calls are inlined: [`INLINE_VARIABLE`].
-    pub(crate) inlines: bool,
 }
 
 impl Ptx {
@@ -54,34 +48,11 @@ impl Ptx {
             gpu,
             serves: true,
             hides: true,
-            inlines: true,
         }
     }
 
-    /// Returns the settings for a user's request, which [`INLINE_VARIABLE`] can change.
-    pub(crate) fn requested(gpu: NvidiaGpu) -> Result<Self> {
-        Self::with_inlining(gpu, std::env::var_os(INLINE_VARIABLE).as_deref())
-    }
-
-    fn with_inlining(gpu: NvidiaGpu, variable: Option<&OsStr>) -> Result<Self> {
-        let inlines = match variable.unwrap_or_default().to_str() {
-            Some("" | "on") => true,
-            Some("off") => false,
-            _ => {
-                let value = variable.unwrap_or_default().display();
-                return own(format!(
-                    "invalid value '{value}' of {INLINE_VARIABLE}: set it to on or off"
-                ));
-            }
-        };
-        Ok(Self {
-            inlines,
-            ..Self::new(gpu)
-        })
-    }
-
     /// Parses the value of [`OPTION`]: a GPU and the disabled workarounds, such as
-    /// `sm_80,unserved,unhidden,uninlined`.
+    /// `sm_80,unserved,unhidden`.
     pub(crate) fn parse(value: &str) -> Result<Self> {
         let mut words = value.split(',');
         let gpu = words.next().and_then(NvidiaGpu::named);
@@ -93,7 +64,6 @@ impl Ptx {
             match word {
                 "unserved" => ptx.serves = false,
                 "unhidden" => ptx.hides = false,
-                "uninlined" => ptx.inlines = false,
                 _ => return own(format!("{OPTION}{value}: '{word}' is not known")),
             }
         }
@@ -102,8 +72,7 @@ impl Ptx {
 
     /// Returns the option that requests this compile.
     pub(crate) fn option(self) -> String {
-        let without = if self.inlines { "" } else { ",uninlined" };
-        format!("{OPTION}{}{without}", self.gpu)
+        format!("{OPTION}{}", self.gpu)
     }
 
     /// Returns the settings for the library, which it takes in addition to clang's arguments.
@@ -283,27 +252,7 @@ mod tests {
         assert_eq!(Ptx::parse(value.strip_prefix(OPTION).unwrap()), Ok(ptx));
         let bare = Ptx::parse("sm_90,unserved,unhidden").unwrap();
         assert!(!bare.serves && !bare.hides && bare.arguments().is_empty());
-        assert!(bare.inlines && !Ptx::parse("sm_90,uninlined").unwrap().inlines);
         assert!(Ptx::parse("sm_90,x").is_err() && Ptx::parse("").is_err());
-    }
-
-    #[test]
-    fn variable_turns_inlining_off() {
-        let gpu = NvidiaGpu::named("sm_80").unwrap();
-        let with = |value: &str| Ptx::with_inlining(gpu, Some(OsStr::new(value)));
-        let option = |ptx: Result<Ptx>| ptx.unwrap().option();
-        assert_eq!(option(Ptx::with_inlining(gpu, None)), "--compile-ptx=sm_80");
-        assert_eq!(option(with("")), "--compile-ptx=sm_80");
-        assert_eq!(option(with("on")), "--compile-ptx=sm_80");
-        let off = option(with("off"));
-        assert_eq!(off, "--compile-ptx=sm_80,uninlined");
-        assert!(
-            !Ptx::parse(off.strip_prefix(OPTION).unwrap())
-                .unwrap()
-                .inlines
-        );
-        let text = "invalid value 'no' of SYCLBIN_PTX_INLINE: set it to on or off";
-        assert_eq!(with("no"), own(text));
     }
 
     #[test]

@@ -1,136 +1,374 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Conditions: comparisons of two sides, as the user wrote them.
+//! Conditions: Rust expressions, in which reads of the launch replace the names of parameters.
 
-use proc_macro2::{TokenStream, TokenTree};
-use syn::{BinOp, Expr, Lit};
+use std::collections::BTreeSet;
 
-use crate::contract::spelling::spelled;
+use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syclbin::signature::{Parameter, Pointee, Scalar, Type};
+use syn::Expr;
+
+use crate::contract::given;
+use crate::contract::spelling::{has_operator, spelled};
+use crate::contract::subobject::{Subobject, literal};
 use crate::names;
+use crate::types::{Types, number};
 
-pub(crate) struct Condition {
-    pub(crate) text: String,
-    pub(crate) left: Side,
-    pub(crate) relation: Relation,
-    pub(crate) right: Side,
+const FORM: &str = "expected a Rust expression that is true or false, such as `x.len() >= n`";
+
+/// A condition in generated code.
+pub(super) struct Condition {
+    pub(super) text: String,
+    pub(super) code: TokenStream,
+    /// The argument that an error names.
+    pub(super) argument: Option<usize>,
+    /// The numbers in it, as the contract names them, and their code.
+    pub(super) values: Vec<(String, TokenStream)>,
 }
 
-/// How two sides are compared. The names are the names in `__private::Relation`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Relation {
-    Less,
-    LessOrEqual,
-    Equal,
-    NotEqual,
-    GreaterOrEqual,
-    Greater,
-    /// `>=` of alignments, which users cannot write.
-    Aligned,
-}
-
-/// One side of a comparison.
-pub(crate) struct Side {
-    pub(crate) text: String,
-    pub(crate) expression: Expr,
-}
-
-pub(crate) const FORM: &str =
-    "expected a comparison of integers, such as `x.len() >= n`, with <, <=, ==, !=, >= or >";
-
-/// How conditions use the range of a launch.
-#[derive(Default)]
-pub(crate) struct RangeUse {
-    /// The last dimension that they name.
-    pub(crate) last: Option<usize>,
-    /// Whether they name the number of dimensions.
-    pub(crate) count: bool,
-}
-
-impl RangeUse {
-    pub(crate) fn look(&mut self, expression: &Expr) {
-        let is_range = |expression| word(expression).is_some_and(|name| name == "range");
-        match ungrouped(expression) {
-            Expr::Unary(unary) => self.look(&unary.expr),
-            Expr::Binary(binary) => {
-                self.look(&binary.left);
-                self.look(&binary.right);
+impl Condition {
+    /// Returns the text of the condition, and its check.
+    pub(super) fn check(&self) -> (String, TokenStream) {
+        let Self { text, code, .. } = self;
+        let argument = match self.argument.map(Literal::usize_unsuffixed) {
+            Some(index) => quote!(::core::option::Option::Some(#index)),
+            None => quote!(::core::option::Option::None),
+        };
+        let values = self
+            .values
+            .iter()
+            .map(|(text, code)| quote!((#text, &#code)));
+        let given = given();
+        let check = quote! {
+            let holds: ::core::primitive::bool = #code;
+            if !#given.holds(holds) {
+                return ::core::result::Result::Err(#given.broken(#text, #argument, &[#(#values),*]));
             }
-            // On anything but the range, this is an error elsewhere.
-            Expr::MethodCall(call) => self.count |= call.method == "dimensions",
-            Expr::Index(index) if is_range(&index.expr) => {
-                if let Expr::Lit(literal) = &*index.index
-                    && let Lit::Int(dimension) = &literal.lit
-                    && let Ok(dimension @ 0..3) = dimension.base10_parse()
-                {
-                    self.last = self.last.max(Some(dimension));
+        };
+        (text.clone(), check)
+    }
+}
+
+/// Reads the conditions of one kernel.
+pub(super) struct Reader<'k, 'f> {
+    parameters: &'k [Parameter],
+    types: &'k Types<'f>,
+    dimensions: Option<u8>,
+    /// The lengths that conditions name: parameters, and dimensions of accessors.
+    pub(super) bounded: BTreeSet<(usize, u64)>,
+    /// The parameters whose alignment conditions name.
+    pub(super) aligned: BTreeSet<usize>,
+    /// Whether conditions use names beside the parameters.
+    pub(super) foreign: bool,
+    /// The numbers in the condition.
+    values: Vec<(String, TokenStream)>,
+    /// The first buffer in the condition, and the first value.
+    memory: Option<usize>,
+    value: Option<usize>,
+}
+
+impl<'k, 'f> Reader<'k, 'f> {
+    pub(super) fn new(
+        parameters: &'k [Parameter],
+        types: &'k Types<'f>,
+        dimensions: Option<u8>,
+    ) -> Self {
+        Self {
+            parameters,
+            types,
+            dimensions,
+            bounded: BTreeSet::new(),
+            aligned: BTreeSet::new(),
+            foreign: false,
+            values: Vec::new(),
+            memory: None,
+            value: None,
+        }
+    }
+
+    /// Reads a condition. It blames a buffer rather than the number that it is compared with.
+    pub(super) fn condition(&mut self, tokens: &TokenStream) -> syn::Result<Condition> {
+        let code = self.replaced(tokens.clone())?;
+        syn::parse2::<Expr>(code.clone()).map_err(|error| syn::Error::new(error.span(), FORM))?;
+        let mut values: Vec<(String, TokenStream)> = Vec::new();
+        for (text, code) in std::mem::take(&mut self.values) {
+            if values.iter().all(|(other, _)| *other != text) {
+                values.push((text, code));
+            }
+        }
+        Ok(Condition {
+            text: spelled(tokens),
+            code,
+            argument: self.memory.take().or(self.value.take()),
+            values,
+        })
+    }
+
+    fn replaced(&mut self, tokens: TokenStream) -> syn::Result<TokenStream> {
+        let mut all = Vec::new();
+        flatten(tokens, &mut all);
+        let (mut code, mut at) = (TokenStream::new(), 0);
+        while let Some(token) = all.get(at) {
+            let member = is_member(&all, at);
+            let (tokens, read) = match token {
+                TokenTree::Ident(word) if !member => self.word(word, &all[at..])?,
+                TokenTree::Literal(number) if !member => (wide(number)?, 1),
+                TokenTree::Group(group) => {
+                    let stream = match (group.delimiter(), literal(group)) {
+                        (Delimiter::Bracket, Some(_)) => group.stream(), // an index
+                        _ => self.replaced(group.stream())?,
+                    };
+                    let mut inner = Group::new(group.delimiter(), stream);
+                    inner.set_span(group.span());
+                    (inner.into_token_stream(), 1)
+                }
+                other => (other.to_token_stream(), 1),
+            };
+            code.extend(tokens);
+            at += read;
+        }
+        Ok(code)
+    }
+
+    /// Returns the code for `word`, the first of `tokens`, and how many of them it replaces.
+    fn word(&mut self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
+        let path = matches!(tokens, [_, TokenTree::Punct(colon), ..] if colon.as_char() == ':');
+        let name = names::plain(word);
+        let found = names::parameter(self.parameters, &name);
+        let (code, read) = match found {
+            _ if path => return Ok(self.foreign(word)),
+            _ if name == "range" => self.range(word, tokens)?,
+            None => return Ok(self.foreign(word)),
+            Some((index, parameter)) => match memory(&parameter.ty) {
+                Some(pointee) => self.memory(index, parameter, pointee, word.span(), tokens)?,
+                None => self.number(index, parameter, word, tokens)?,
+            },
+        };
+        // Memory by itself is no number.
+        let is_memory = found.is_some_and(|(_, parameter)| memory(&parameter.ty).is_some());
+        if read > 1 || !is_memory {
+            let text = spelled(&tokens[..read].iter().cloned().collect::<TokenStream>());
+            self.values.push((text, code.clone()));
+        }
+        Ok((code, read))
+    }
+
+    /// Leaves a name of the user's as it is.
+    fn foreign(&mut self, word: &Ident) -> (TokenStream, usize) {
+        let keywords = ["true", "false", "as", "if", "else", "crate"];
+        self.foreign |= !keywords.contains(&&*word.to_string());
+        (word.to_token_stream(), 1)
+    }
+
+    /// Returns the code for `range`, and for a size of it.
+    fn range(&self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
+        let given = located(word.span());
+        let range = quote_spanned!(word.span()=> #given.range());
+        match tokens {
+            [
+                _,
+                TokenTree::Punct(dot),
+                method,
+                TokenTree::Group(arguments),
+                ..,
+            ] if dot.as_char() == '.' && arguments.stream().is_empty() => {
+                Ok((quote!(#range.#method #arguments), 4))
+            }
+            [_, TokenTree::Group(index), ..] if index.delimiter() == Delimiter::Bracket => {
+                let count = u64::from(self.dimensions.unwrap_or(3).max(1));
+                match literal(index) {
+                    Some(dimension) if dimension < count => Ok((quote!(#range #index), 2)),
+                    _ => {
+                        let s = if count == 1 { "" } else { "s" };
+                        let message = format!("the range has {count} dimension{s}, counted from 0");
+                        Err(syn::Error::new(index.span(), message))
+                    }
                 }
             }
-            _ => {}
+            _ => {
+                let message = "the range of the launch is `range.items()`, `range.dimensions()`, or `range[0]` to \
+                    `range[2]`";
+                Err(syn::Error::new(word.span(), message))
+            }
         }
     }
-}
 
-/// Returns an error for a keyword of Rust in `tokens`. C++ parameters can have such names, for example `in`.
-pub(crate) fn keyword(tokens: &TokenStream) -> Option<syn::Error> {
-    tokens.clone().into_iter().find_map(|token| {
-        let TokenTree::Ident(word) = token else {
-            return None;
+    /// Returns the code for the memory of a parameter, and for what a condition asks of it.
+    fn memory(
+        &mut self,
+        index: usize,
+        parameter: &Parameter,
+        pointee: &Pointee,
+        span: Span,
+        tokens: &[TokenTree],
+    ) -> syn::Result<(TokenStream, usize)> {
+        let dimensions = u64::from(dimensions(&parameter.ty));
+        let is_accessor = matches!(
+            parameter.ty,
+            Type::Accessor { .. } | Type::LocalAccessor { .. }
+        );
+        let kind = Ident::new(if is_accessor { "accessor" } else { "memory" }, span);
+        let size = match pointee {
+            Pointee::Element(element) => self.types.layouts.size(element).unwrap_or(0),
+            // The caller chooses the type of the elements; in bytes, the buffer has a length.
+            Pointee::Void | Pointee::Unknown(_) => 1,
         };
-        let raw = names::raw_keyword(&word)?;
-        let message = format!("`{word}` is a keyword of Rust; write `{raw}`");
-        Some(syn::Error::new(word.span(), message))
-    })
-}
-
-/// Splits `a && b` into two conditions.
-pub(crate) fn split(expression: &Expr, conditions: &mut Vec<Condition>) -> syn::Result<()> {
-    let error = |at: &Expr| Err(syn::Error::new_spanned(at, FORM));
-    let Expr::Binary(binary) = ungrouped(expression) else {
-        return error(expression);
-    };
-    let relation = match binary.op {
-        BinOp::And(_) => {
-            split(&binary.left, conditions)?;
-            return split(&binary.right, conditions);
+        let (given, position) = (located(span), Literal::usize_unsuffixed(index));
+        let size = Literal::u64_unsuffixed(size);
+        let code = quote_spanned!(span=> #given.#kind(#position, #size));
+        self.memory = self.memory.or(Some(index));
+        let [
+            _,
+            TokenTree::Punct(dot),
+            TokenTree::Ident(method),
+            TokenTree::Group(arguments),
+            ..,
+        ] = tokens
+        else {
+            return Ok((code, 1));
+        };
+        match (dot.as_char(), &*method.to_string()) {
+            // The number of all elements does not give the layout of the rows.
+            ('.', "len") if dimensions > 1 => {}
+            ('.', "len" | "is_none") => {
+                self.bounded.insert((index, 0));
+            }
+            ('.', "size") if is_accessor => match literal(arguments) {
+                Some(dimension) if dimension < dimensions => {
+                    self.bounded.insert((index, dimension));
+                }
+                _ => {
+                    let message =
+                        format!("the accessor has {dimensions} dimensions, counted from 0");
+                    return Err(syn::Error::new(arguments.span(), message));
+                }
+            },
+            ('.', "align") => {
+                self.aligned.insert(index);
+            }
+            _ => return Ok((code, 1)),
         }
-        BinOp::Lt(_) => Relation::Less,
-        BinOp::Le(_) => Relation::LessOrEqual,
-        BinOp::Eq(_) => Relation::Equal,
-        BinOp::Ne(_) => Relation::NotEqual,
-        BinOp::Ge(_) => Relation::GreaterOrEqual,
-        BinOp::Gt(_) => Relation::Greater,
-        _ => return error(expression),
-    };
-    conditions.push(Condition {
-        text: spelled(binary),
-        relation,
-        left: Side::new(&binary.left),
-        right: Side::new(&binary.right),
-    });
-    Ok(())
+        Ok((quote!(#code.#method #arguments), 4))
+    }
+
+    /// Returns the code for a value, or for a member of it.
+    fn number(
+        &mut self,
+        index: usize,
+        parameter: &Parameter,
+        word: &Ident,
+        tokens: &[TokenTree],
+    ) -> syn::Result<(TokenStream, usize)> {
+        let error = |message: String| Err(syn::Error::new(word.span(), message));
+        let Some(whole) = Subobject::of(index, parameter) else {
+            return error(format!(
+                "`{word}` is no value and no memory that a contract can read"
+            ));
+        };
+        let (subobject, read) = whole.steps(tokens, self.types)?;
+        let Some(scalar) = subobject.scalar() else {
+            let spelled = self.types.layouts.spell(&subobject.element);
+            return error(format!("this is not a number: it is `{spelled}`"));
+        };
+        self.value = self.value.or(Some(index));
+        Ok((subobject.read(scalar, located(word.span())), read))
+    }
 }
 
-impl Side {
-    fn new(expression: &Expr) -> Self {
-        Self {
-            text: spelled(expression),
-            expression: expression.clone(),
+/// Returns what the memory holds that a parameter names; `None` for parameters by value.
+fn memory(ty: &Type) -> Option<&Pointee> {
+    match ty {
+        Type::Pointer { pointee: of, .. }
+        | Type::Accessor { element: of, .. }
+        | Type::LocalAccessor { element: of, .. }
+        | Type::LocalMemory {
+            element: of,
+            size: None,
+        } => Some(of),
+        _ => None,
+    }
+}
+
+/// Returns the number of dimensions of an accessor, and 1 for any other type.
+pub(super) fn dimensions(ty: &Type) -> u8 {
+    match ty {
+        Type::Accessor { dimensions, .. } => *dimensions,
+        Type::LocalAccessor { dimensions, .. } => dimensions.unwrap_or(1),
+        _ => 1,
+    }
+}
+
+/// Returns code that reads the number with its C++ layout. A user's type may have another integer there,
+/// or another order of members.
+pub(super) fn read(
+    given: &Ident,
+    scalar: Scalar,
+    sign_known: bool,
+    index: usize,
+    offset: u64,
+) -> TokenStream {
+    let (index, offset) = (
+        Literal::usize_unsuffixed(index),
+        Literal::u64_unsuffixed(offset),
+    );
+    // The user may have a type called `u32`.
+    let ty = match scalar {
+        Scalar::F16 | Scalar::BF16 => number(scalar),
+        _ => {
+            let ty = number(scalar);
+            quote!(::core::primitive::#ty)
+        }
+    };
+    let method = match scalar {
+        Scalar::Bool => return quote!(#given.bool(#index, #offset)),
+        scalar if scalar.is_float() => "value",
+        Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 if !sign_known => "unsure",
+        _ => "number",
+    };
+    let method = Ident::new(method, Span::call_site());
+    quote!(#given.#method::<#ty>(#index, #offset))
+}
+
+/// Returns the variable with the view of the launch, for errors at `span`.
+fn located(span: Span) -> Ident {
+    let mut given = given();
+    given.set_span(given.span().located_at(span));
+    given
+}
+
+/// Takes `$n` of a `macro_rules!` out of its invisible group.
+fn flatten(tokens: TokenStream, all: &mut Vec<TokenTree>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group)
+                if group.delimiter() == Delimiter::None && !has_operator(&group) =>
+            {
+                flatten(group.stream(), all);
+            }
+            other => all.push(other),
         }
     }
 }
 
-/// Returns the name, if `expression` is a single name.
-pub(crate) fn word(expression: &Expr) -> Option<String> {
-    let Expr::Path(path) = ungrouped(expression) else {
-        return None;
+/// Returns whether the token is a name after `.` or `::`.
+fn is_member(tokens: &[TokenTree], at: usize) -> bool {
+    let punct = |back: usize, c: char| {
+        let token = at.checked_sub(back).and_then(|at| tokens.get(at));
+        matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == c
+            && (back == 1 || punct.spacing() == Spacing::Joint))
     };
-    path.path.get_ident().map(names::plain)
+    punct(1, '.') && !punct(2, '.') || punct(1, ':') && punct(2, ':')
 }
 
-/// Removes parentheses, and the invisible parentheses of a `macro_rules!` variable.
-pub(crate) fn ungrouped(expression: &Expr) -> &Expr {
-    match expression {
-        Expr::Paren(inner) => ungrouped(&inner.expr),
-        Expr::Group(inner) => ungrouped(&inner.expr),
-        other => other,
+/// Returns an integer of 128 bits for a literal without a type: no number of a kernel is larger.
+fn wide(number: &Literal) -> syn::Result<TokenStream> {
+    let Ok(integer) = syn::parse2::<syn::LitInt>(number.to_token_stream()) else {
+        return Ok(number.to_token_stream());
+    };
+    if !integer.suffix().is_empty() {
+        return Ok(number.to_token_stream());
     }
+    let mut wide = Literal::i128_suffixed(integer.base10_parse()?);
+    wide.set_span(number.span());
+    Ok(wide.to_token_stream())
 }

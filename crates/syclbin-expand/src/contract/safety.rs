@@ -4,21 +4,21 @@
 
 use std::collections::BTreeSet;
 
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
 use syclbin::signature::{Argument, Element, Parameter, Pointee, Scalar, Type};
 
-use crate::contract::implied::Implied;
+use crate::contract::condition::{Condition, dimensions, read};
+use crate::contract::given;
 use crate::contract::subobject::Subobject;
-use crate::contract::sum::Length;
 use crate::names::label;
 use crate::types::Types;
 
-/// Returns an error for each parameter whose lengths are not `bounded`, or that cannot be safe. Conditions
-/// name the lengths in `named`.
+/// Returns an error for each parameter that cannot be safe, or with a length that is not `bounded`.
 pub(crate) fn missing(
     parameters: &[Parameter],
     types: &Types<'_>,
-    bounded: &BTreeSet<Length>,
-    named: &BTreeSet<Length>,
+    bounded: &BTreeSet<(usize, u64)>,
 ) -> Vec<String> {
     let numbered = parameters.iter().enumerate();
     let missing = numbered.filter_map(|(index, parameter)| {
@@ -44,22 +44,15 @@ pub(crate) fn missing(
             return None;
         }
         let dimensions = u64::from(dimensions(&parameter.ty));
-        let length = |dimension| Length {
-            parameter: index,
-            dimension: Some(dimension),
-        };
-        let open = (0..dimensions).find(|dimension| !bounded.contains(&length(*dimension)))?;
-        let add = if named.contains(&length(open)) {
-            "no condition says how long it is at least; add one such as"
-        } else {
-            "add a condition such as"
-        };
+        let open = (0..dimensions).find(|dimension| !bounded.contains(&(index, *dimension)))?;
         Some(match dimensions {
             1 => {
-                format!("nothing bounds `{name}`: {add} `{name}.len() >= range.items()`")
+                format!(
+                    "nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`"
+                )
             }
             _ => format!(
-                "nothing bounds dimension {open} of `{name}`: {add} \
+                "nothing bounds dimension {open} of `{name}`: add a condition such as \
                  `{name}.size({open}) >= range[{open}]`"
             ),
         })
@@ -78,7 +71,7 @@ pub(crate) fn alignments(
     parameters: &[Parameter],
     types: &Types<'_>,
     named: &BTreeSet<usize>,
-) -> Vec<Implied> {
+) -> Vec<(String, TokenStream)> {
     let numbered = parameters.iter().enumerate();
     let sized = numbered.filter(|(_, parameter)| !removed(parameter));
     let found = sized.filter_map(|(index, parameter)| {
@@ -99,7 +92,20 @@ pub(crate) fn alignments(
             _ if named.contains(&index) => return None,
             _ => None,
         };
-        Some(Implied::aligned(index, &label(index, parameter), bytes))
+        let (name, given) = (label(index, parameter), given());
+        let position = Literal::usize_unsuffixed(index);
+        let (text, bytes) = match bytes.map(Literal::u64_unsuffixed) {
+            Some(bytes) => (
+                bytes.to_string(),
+                quote!(::core::option::Option::Some(#bytes)),
+            ),
+            None => (
+                "device.align()".into(),
+                quote!(::core::option::Option::None),
+            ),
+        };
+        let check = quote!(#given.aligned(#position, #bytes)?;);
+        Some((format!("{name}.align() >= {text}"), check))
     });
     found.collect()
 }
@@ -112,7 +118,7 @@ const MOST_BOOLS: usize = 64;
 /// # Errors
 ///
 /// Fails if there are more than a launch should check.
-pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<Implied>, String> {
+pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<Condition>, String> {
     let mut found = Vec::new();
     for (index, parameter) in parameters.iter().enumerate() {
         // A parameter of type `bool` is a `bool` in Rust.
@@ -135,7 +141,7 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<I
 }
 
 /// Collects at most one more than a launch checks.
-fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut Vec<Implied>) {
+fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut Vec<Condition>) {
     if found.len() > MOST_BOOLS || !types.holds_bool(&subobject.element) {
         return;
     }
@@ -165,23 +171,26 @@ fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut V
             }
         }
         _ => {
-            let number = subobject.read(Scalar::Bool);
-            found.push(Implied::bool(subobject.index, text, number));
+            // Rust has a byte for a `bool` in memory.
+            let number = read(
+                &given(),
+                Scalar::U8,
+                true,
+                subobject.index,
+                subobject.offset,
+            );
+            found.push(Condition {
+                code: quote!(#number <= 1),
+                argument: Some(subobject.index),
+                values: vec![(text.clone(), number)],
+                text: format!("{text} <= 1"),
+            });
         }
     }
 }
 
 fn removed(parameter: &Parameter) -> bool {
     parameter.arguments.first() == Some(&Argument::Removed)
-}
-
-/// Returns the number of dimensions of an accessor, and 1 for any other type.
-pub(crate) fn dimensions(ty: &Type) -> u8 {
-    match ty {
-        Type::Accessor { dimensions, .. } => *dimensions,
-        Type::LocalAccessor { dimensions, .. } => dimensions.unwrap_or(1),
-        _ => 1,
-    }
 }
 
 fn pointee_element(pointee: &Pointee) -> Option<Element> {

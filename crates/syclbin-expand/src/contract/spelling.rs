@@ -16,7 +16,7 @@ fn spell(tokens: TokenStream, text: &mut String) {
     let (mut after, mut joint) = (Token::Start, false);
     for token in tokens {
         let kind = match &token {
-            TokenTree::Punct(punct) if punct.as_char() != '.' => match after {
+            TokenTree::Punct(punct) if !['.', ':'].contains(&punct.as_char()) => match after {
                 Token::Start | Token::Operator if !joint => Token::Sign,
                 _ => Token::Operator,
             },
@@ -50,7 +50,7 @@ fn spell(tokens: TokenStream, text: &mut String) {
     }
 }
 
-fn has_operator(group: &Group) -> bool {
+pub(super) fn has_operator(group: &Group) -> bool {
     let mut tokens = group.stream().into_iter();
     tokens.any(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() != '.'))
 }

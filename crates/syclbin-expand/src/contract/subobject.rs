@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Subobjects: the position of a member or an element in an argument, in the C++ layout.
 
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::quote;
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use syclbin::signature::{Element, Parameter, Scalar, Type};
-use syn::{Expr, Lit, Member};
 
-use crate::contract::condition::{ungrouped, word};
+use crate::contract::condition::read;
 use crate::names;
-use crate::types::structs;
-use crate::types::{Types, number};
+use crate::types::{Types, structs};
 
 /// A member or an element of an argument that is passed by value, or the whole argument.
 #[derive(Clone)]
@@ -81,112 +78,78 @@ impl Subobject {
         }
     }
 
-    /// Returns code that reads the number with its C++ layout. A user's type may have another integer there,
-    /// or another order of members.
-    pub(crate) fn read(&self, scalar: Scalar) -> TokenStream {
-        let ty = number(scalar);
-        let index = Literal::usize_unsuffixed(self.index);
-        let offset = Literal::u64_unsuffixed(self.offset);
-        quote!(given.number::<#ty>(#index, #offset))
+    /// Returns code that reads the number.
+    pub(super) fn read(&self, scalar: Scalar, given: Ident) -> TokenStream {
+        read(&given, scalar, self.sign_known, self.index, self.offset)
     }
-}
 
-/// The path of a subobject in conditions: `world.grid.a[1]`.
-pub(crate) struct MemberPath<'e> {
-    /// The name of the parameter.
-    pub(crate) parameter: String,
-    pub(crate) at: &'e Expr,
-    steps: Vec<Step<'e>>,
-}
-
-enum Step<'e> {
-    Member(&'e Ident),
-    Index(&'e Lit),
-}
-
-impl<'e> MemberPath<'e> {
-    /// Parses a path. Returns `None` for expressions that do not name a subobject.
-    pub(crate) fn read(expression: &'e Expr) -> Option<Self> {
-        let mut steps = Vec::new();
-        let mut inner = ungrouped(expression);
+    /// Follows the members and elements that `tokens` name after their first token: `.grid.a[1]`. Returns the
+    /// subobject, and how many tokens name it.
+    pub(super) fn steps(
+        mut self,
+        tokens: &[TokenTree],
+        types: &Types<'_>,
+    ) -> syn::Result<(Self, usize)> {
+        let mut read = 1;
         loop {
-            let (step, base) = match inner {
-                Expr::Field(field) => match &field.member {
-                    Member::Named(name) => (Step::Member(name), &field.base),
-                    Member::Unnamed(_) => return None,
-                },
-                Expr::Index(index) => match &*index.index {
-                    Expr::Lit(literal) => (Step::Index(&literal.lit), &index.expr),
-                    _ => return None,
-                },
-                _ => break,
+            self = match &tokens[read..] {
+                [
+                    TokenTree::Punct(dot),
+                    TokenTree::Ident(_),
+                    TokenTree::Group(call),
+                    ..,
+                ] if dot.as_char() == '.' && call.delimiter() == Delimiter::Parenthesis => {
+                    return Ok((self, read));
+                }
+                [TokenTree::Punct(dot), TokenTree::Ident(name), ..] if dot.as_char() == '.' => {
+                    read += 2;
+                    self.member(name, types)?
+                }
+                [TokenTree::Group(index), ..] if index.delimiter() == Delimiter::Bracket => {
+                    read += 1;
+                    self.indexed(index, types)?
+                }
+                _ => return Ok((self, read)),
             };
-            steps.push(step);
-            inner = ungrouped(base);
         }
-        steps.reverse();
-        Some(Self {
-            parameter: word(inner)?,
-            at: inner,
-            steps,
+    }
+
+    fn member(&self, name: &Ident, types: &Types<'_>) -> syn::Result<Self> {
+        let error = |message: String| Err(syn::Error::new(name.span(), message));
+        let Element::Struct(id) = &self.element else {
+            return error(format!("`.{name}` needs a struct, and this is not one"));
+        };
+        let layout = types.layouts.get(*id);
+        let field = layout.and_then(|layout| structs::member(layout, &names::plain(name)));
+        let Some(field) = field else {
+            let known = types.layouts.describe(*id);
+            return error(format!("no member `{name}`: {known}"));
+        };
+        Ok(Self {
+            index: self.index,
+            offset: self.offset.saturating_add(field.offset),
+            element: field.ty.clone(),
+            sign_known: field.sign_known,
         })
     }
 
-    /// Returns the subobject that the path names in `subobject`. Errors point at `expression`.
-    pub(crate) fn steps(
-        &self,
-        mut subobject: Subobject,
-        types: &Types<'_>,
-        expression: &Expr,
-    ) -> syn::Result<Subobject> {
-        let error = |message: String| Err(syn::Error::new_spanned(expression, message));
-        for step in &self.steps {
-            subobject = match (step, &subobject.element) {
-                (Step::Member(member), Element::Struct(id)) => {
-                    let layout = types.layouts.get(*id);
-                    let name = names::plain(member);
-                    let field = layout.and_then(|layout| structs::member(layout, &name));
-                    let Some(field) = field else {
-                        let known = types.layouts.describe(*id);
-                        return error(format!("no member `{member}`: {known}"));
-                    };
-                    Subobject {
-                        index: subobject.index,
-                        offset: subobject.offset.saturating_add(field.offset),
-                        element: field.ty.clone(),
-                        sign_known: field.sign_known,
-                    }
-                }
-                (Step::Member(member), _) => {
-                    return error(format!("`.{member}` needs a struct, and this is not one"));
-                }
-                (Step::Index(index), _) => {
-                    let Some(count) = subobject.count() else {
-                        return error("this is not an array".into());
-                    };
-                    let index = within(index, count)?;
-                    match subobject.element(index, types) {
-                        Some(element) => element,
-                        None => return error("this is not an array".into()),
-                    }
-                }
-            };
+    fn indexed(&self, index: &Group, types: &Types<'_>) -> syn::Result<Self> {
+        let error = |message: String| Err(syn::Error::new(index.span(), message));
+        let Some(count) = self.count() else {
+            return error("this is not an array".into());
+        };
+        let found = literal(index).filter(|index| *index < count);
+        match found.and_then(|index| self.element(index, types)) {
+            Some(element) => Ok(element),
+            None => error(format!(
+                "there are {count} elements; one is named by its number, counted from 0"
+            )),
         }
-        Ok(subobject)
     }
 }
 
-/// Returns the index, if it is less than `count`.
-fn within(index: &Lit, count: u64) -> syn::Result<u64> {
-    let Lit::Int(number) = index else {
-        let message = "an element is named by its number, counted from 0";
-        return Err(syn::Error::new_spanned(index, message));
-    };
-    match number.base10_parse()? {
-        index if index < count => Ok(index),
-        _ => Err(syn::Error::new_spanned(
-            index,
-            format!("there are {count} elements, counted from 0"),
-        )),
-    }
+/// Returns the number, if it is alone in the brackets.
+pub(super) fn literal(group: &Group) -> Option<u64> {
+    let integer = syn::parse2::<syn::LitInt>(group.stream()).ok()?;
+    integer.base10_parse().ok()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The items after the module: own types, a selection of kernels, and items that give a kernel another name,
-//! another visibility or a contract.
+//! another visibility, optional pointers or a contract. Contracts stand in `unsafe extern "SYCL" { .. }`.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::Visibility;
@@ -42,23 +42,36 @@ pub(crate) enum SelectionKind {
     Skip,
 }
 
-/// `pub(crate) safe fn scale<int> as scale_ints where data.len() >= n;`
+/// `pub(crate) safe fn scale<int> as scale_ints where data.len() >= n, mask: Option;`
 pub(crate) struct KernelItem {
     pub(crate) visibility: Option<Visibility>,
-    /// The position of the word `safe`.
-    pub(crate) safe: Option<Span>,
+    /// The word `unsafe` of the block, if the kernel is safe.
+    pub(crate) vouched: Option<Span>,
     pub(crate) cpp: CppName,
     pub(crate) rename: Option<Ident>,
+    /// The pointers that may be null.
+    pub(crate) optional: Vec<Ident>,
     pub(crate) conditions: Vec<TokenStream>,
 }
 
 const FORMS: &str = "expected `types { .. }`, `only { .. }`, `skip { .. }`, `fn NAME as NEW_NAME;` or \
-    `safe fn NAME where BUFFER.len() >= N;`";
+    `unsafe extern \"SYCL\" { safe fn NAME where BUFFER.len() >= N; }`";
 
 impl Items {
     /// Parses all items. Returns the valid items, and the errors of the others.
     pub(crate) fn parse(tokens: TokenStream) -> (Self, Vec<syn::Error>) {
         let (mut items, mut errors) = (Self::default(), Vec::new());
+        items.add_all(tokens, None, &mut errors);
+        (items, errors)
+    }
+
+    /// Adds the items in `tokens`, which are in the block of the word `vouched`.
+    fn add_all(
+        &mut self,
+        tokens: TokenStream,
+        vouched: Option<Span>,
+        errors: &mut Vec<syn::Error>,
+    ) {
         let mut rest = tokens.into_iter().peekable();
         while rest.peek().is_some() {
             let mut item = Vec::new();
@@ -70,14 +83,19 @@ impl Items {
                     break;
                 }
             }
-            if let Err(error) = items.add(&item, ended) {
+            let added = match item.as_slice() {
+                [head @ .., TokenTree::Group(block)] if is_extern(head) => {
+                    vouching(head).map(|span| self.add_all(block.stream(), Some(span), errors))
+                }
+                item => self.add(item, ended, vouched),
+            };
+            if let Err(error) = added {
                 errors.push(error);
             }
         }
-        (items, errors)
     }
 
-    fn add(&mut self, item: &[TokenTree], ended: bool) -> syn::Result<()> {
+    fn add(&mut self, item: &[TokenTree], ended: bool, vouched: Option<Span>) -> syn::Result<()> {
         let [first, ..] = item else { return Ok(()) };
         match item {
             [TokenTree::Punct(_)] if is_punct(first, ';') => Ok(()), // as after an item of Rust
@@ -101,7 +119,7 @@ impl Items {
             _ => {
                 let [.., last] = item else { return Ok(()) };
                 let body = &item[..item.len() - usize::from(ended)];
-                let kernel = KernelItem::parse(body)?;
+                let kernel = KernelItem::parse(body, vouched)?;
                 if !ended {
                     return Err(syn::Error::new(last.span(), "expected `;` after this"));
                 }
@@ -168,10 +186,17 @@ impl TypeItem {
 impl KernelItem {
     /// Returns whether the item has nothing but a name.
     pub(crate) fn is_idle(&self) -> bool {
-        self.visibility.is_none() && self.safe.is_none() && self.rename.is_none()
+        let Self {
+            visibility,
+            vouched,
+            rename,
+            optional,
+            ..
+        } = self;
+        visibility.is_none() && vouched.is_none() && rename.is_none() && optional.is_empty()
     }
 
-    fn parse(tokens: &[TokenTree]) -> syn::Result<Self> {
+    fn parse(tokens: &[TokenTree], vouched: Option<Span>) -> syn::Result<Self> {
         let Some(at) = position(tokens, "fn") else {
             let first = tokens.first().map_or_else(Span::call_site, TokenTree::span);
             return Err(syn::Error::new(first, FORMS));
@@ -183,6 +208,11 @@ impl KernelItem {
         {
             (head, safe) = (rest, Some(last.span()));
         }
+        if let (Some(span), None) = (safe, vouched) {
+            let message = "nothing checks that a kernel keeps inside of its contract, so its author vouches for it: \
+                write `unsafe extern \"SYCL\" { safe fn .. }`";
+            return Err(syn::Error::new(span, message));
+        }
         let visibility = visibility(head)?;
         let conditions_at = position(body, "where").unwrap_or(body.len());
         let called = &body[..conditions_at];
@@ -193,15 +223,23 @@ impl KernelItem {
             [word, name @ ..] => Some(rust_name(name, word)?),
             [] => None,
         };
-        let mut conditions: Vec<TokenStream> = Vec::new();
+        let (mut conditions, mut optional): (Vec<TokenStream>, _) = (Vec::new(), Vec::new());
         if let Some(word) = body.get(conditions_at) {
-            let parts = split(&body[conditions_at + 1..], false);
-            conditions.extend(parts.into_iter().map(TokenStream::from_iter));
-            if safe.is_none() {
+            for part in split(&body[conditions_at + 1..], false) {
+                match part.as_slice() {
+                    [TokenTree::Ident(name), colon, option]
+                        if is_punct(colon, ':') && is_word(option, "Option") =>
+                    {
+                        optional.push(name.clone());
+                    }
+                    _ => conditions.push(TokenStream::from_iter(part)),
+                }
+            }
+            if safe.is_none() && !conditions.is_empty() {
                 let message = "conditions make a kernel safe: write `safe fn`";
                 return Err(syn::Error::new(word.span(), message));
             }
-            if conditions.is_empty() {
+            if conditions.is_empty() && optional.is_empty() {
                 let message = "expected conditions after this, such as `x.len() >= n`";
                 return Err(syn::Error::new(word.span(), message));
             }
@@ -211,9 +249,10 @@ impl KernelItem {
         }
         Ok(Self {
             visibility,
-            safe,
+            vouched: vouched.filter(|_| safe.is_some()),
             cpp,
             rename,
+            optional,
             conditions,
         })
     }
@@ -301,6 +340,30 @@ fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     }
     parts.retain(|part| !part.is_empty());
     parts
+}
+
+/// Returns whether `head` begins a block of kernels: `unsafe extern "SYCL"`.
+fn is_extern(head: &[TokenTree]) -> bool {
+    matches!(head, [TokenTree::Ident(word), ..] if word == "unsafe" || word == "extern")
+        && position(head, "fn").is_none()
+}
+
+/// Returns the word `unsafe` of the block of kernels that begins with `head`.
+fn vouching(head: &[TokenTree]) -> syn::Result<Span> {
+    let is_sycl = |abi: &TokenTree| abi.to_string() == "\"SYCL\"";
+    match head {
+        [TokenTree::Ident(word), TokenTree::Ident(block), abi]
+            if word == "unsafe" && block == "extern" && is_sycl(abi) =>
+        {
+            Ok(word.span())
+        }
+        [first, ..] => {
+            let message = "kernels with contracts stand in `unsafe extern \"SYCL\" { .. }`; by `unsafe`, you vouch \
+                that a kernel is right wherever its contract holds";
+            Err(syn::Error::new(first.span(), message))
+        }
+        [] => Err(syn::Error::new(Span::call_site(), FORMS)),
+    }
 }
 
 /// Returns the position of the word `text`.

@@ -1,97 +1,239 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The default names of all kernels of a file. Two kernels have the same name only if their functions have one in
-//! C++.
+//! The Rust names of all kernels of a file. Every kernel has another.
 //!
-//! The name of a kernel depends on that kernel, its overloads, and the other lambdas of its function. So code
-//! elsewhere, or on other lines, never renames a kernel.
+//! 1. The namespaces and classes around a kernel are modules. The name is that of its function or class, or for an
+//!    unnamed lambda that of the function around it. All template arguments follow: of the kernel, of the functions
+//!    around it, and of generic lambdas around it. So another instance of a template never renames a kernel.
+//! 2. Kernels with the same name get more of their C++ name, as far as that distinguishes them: the functions around a
+//!    class, then the parameters of the function, one after the other.
+//! 3. What is still the same is numbered in source order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proc_macro2::Ident;
 use syclbin::signature::{KernelName, KernelSignature, Lambda};
 
-use crate::names::{identifier, words};
+use crate::names::{identifier, plain, rust, words};
 
-/// Where a kernel's function stands, and its name. Either may not be a Rust identifier.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct DefaultName {
+/// The functions that the generated structs already have.
+pub(crate) const OWN_METHODS: [&str; 8] = [
+    "best_device",
+    "build",
+    "build_kernels",
+    "load",
+    "load_file",
+    "from_bytes",
+    "builder",
+    "new",
+];
+
+/// How many functions around a class can distinguish it.
+const FUNCTIONS: usize = 2;
+
+/// How many parameters of a function can distinguish it.
+const PARAMETERS: usize = 32;
+
+/// Where the function of a kernel or variable stands, and its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RustName {
     /// The modules: namespaces and classes.
     pub(crate) path: Vec<String>,
-    pub(crate) name: String,
+    pub(crate) ident: Ident,
 }
 
-impl DefaultName {
+impl RustName {
     /// Returns it as items write it.
     pub(crate) fn spelled(&self) -> String {
-        let parts = self.path.iter().chain([&self.name]);
-        parts.map(String::as_str).collect::<Vec<_>>().join("::")
-    }
-
-    fn append(&mut self, text: &str) {
-        self.name.push('_');
-        self.name.push_str(text);
+        let mut text = self.path.join("::");
+        if !text.is_empty() {
+            text.push_str("::");
+        }
+        text + &plain(&self.ident)
     }
 }
 
-/// Returns the default name of each kernel.
-pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<DefaultName>> {
-    let mut names: Vec<Option<DefaultName>> = kernels.iter().map(own).collect();
-    distinguish_overloads(kernels, &mut names);
-    let repeated = |names: &[Option<DefaultName>]| {
-        let mut counts: BTreeMap<DefaultName, usize> = BTreeMap::new();
-        for (kernel, name) in kernels.iter().zip(names) {
-            if !is_lambda(kernel)
-                && let Some(name) = name
-            {
-                *counts.entry(name.clone()).or_default() += 1;
+/// Returns the name of each kernel. `None` if its symbol has no name.
+pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>> {
+    let mut names: Vec<Option<Draft<'_>>> = kernels
+        .iter()
+        .map(|kernel| Some(Draft::new(kernel, kernel.name.as_ref()?)))
+        .collect();
+    for detail in 0..FUNCTIONS + PARAMETERS {
+        for group in same(&names) {
+            let texts: Vec<Option<String>> = group
+                .iter()
+                .map(|index| names[*index].as_ref()?.detail(detail))
+                .collect();
+            if texts.iter().all(|text| *text == texts[0]) {
+                continue;
+            }
+            for (index, text) in group.into_iter().zip(texts) {
+                if let (Some(draft), Some(text)) = (&mut names[index], text) {
+                    draft.name = match detail < FUNCTIONS {
+                        true => format!("{text}_{}", draft.name),
+                        false => format!("{}_{text}", draft.name),
+                    };
+                }
             }
         }
-        counts.retain(|_, count| *count > 1);
-        counts
-    };
-    // Classes of the same name in several functions.
-    let counts = repeated(&names);
-    for (kernel, name) in kernels.iter().zip(&mut names) {
-        let function = kernel.name.as_ref().and_then(|name| name.function.as_ref());
-        if let (Some(name), Some(function)) = (name, function)
-            && !is_lambda(kernel)
-            && counts.contains_key(name)
-        {
-            name.name = format!("{}_{}", instance(function), name.name);
+    }
+    for draft in names.iter_mut().flatten() {
+        draft.name = rust(&draft.name);
+    }
+    let mut taken: BTreeSet<(Vec<String>, String)> = names
+        .iter()
+        .flatten()
+        .map(|draft| (draft.path.clone(), draft.name.clone()))
+        .collect();
+    for mut group in same(&names) {
+        group.sort_by_key(|index| place(&kernels[*index]));
+        let mut numbers = 0usize..;
+        for index in group {
+            let Some(draft) = &mut names[index] else {
+                continue;
+            };
+            let numbered = numbers.by_ref().map(|n| format!("{}_{n}", draft.name));
+            let free = numbered
+                .into_iter()
+                .find(|name| taken.insert((draft.path.clone(), name.clone())));
+            draft.name = free.unwrap_or_default();
         }
     }
-    number_lambdas(kernels, &mut names);
     names
+        .into_iter()
+        .map(|draft| {
+            draft.and_then(|Draft { path, name, .. }| {
+                Some(RustName {
+                    path,
+                    ident: identifier(&name)?,
+                })
+            })
+        })
+        .collect()
 }
 
-/// Returns the path that Rust has for a path of C++. It begins with the source, if several sources have the name.
+/// Returns the name of a variable, with underscores until it is not taken.
+pub(crate) fn of_variable(
+    name: &KernelName,
+    is_taken: impl Fn(&RustName) -> bool,
+) -> Option<RustName> {
+    let (path, mut text) = (path(name), rust(&name.base));
+    loop {
+        let ident = identifier(&text)?;
+        let name = RustName {
+            path: path.clone(),
+            ident,
+        };
+        if !OWN_METHODS.contains(&&*text) && !is_taken(&name) {
+            return Some(name);
+        }
+        text.push('_');
+    }
+}
+
+/// A kernel, and its name so far.
+struct Draft<'k> {
+    kernel: &'k KernelSignature,
+    cpp: &'k KernelName,
+    path: Vec<String>,
+    name: String,
+}
+
+impl<'k> Draft<'k> {
+    fn new(kernel: &'k KernelSignature, cpp: &'k KernelName) -> Self {
+        let mut draft = Self {
+            kernel,
+            cpp,
+            path: path(cpp),
+            name: base(cpp),
+        };
+        for function in std::iter::successors(Some(cpp), |name| name.function.as_deref()) {
+            let of_lambdas = function
+                .lambdas
+                .iter()
+                .flat_map(|lambda| &lambda.template_arguments);
+            for argument in function.template_arguments.iter().chain(of_lambdas) {
+                let text = short(argument, cpp);
+                if !is_of_launch(argument) && !text.is_empty() {
+                    draft.name.push('_');
+                    draft.name.push_str(&text);
+                }
+            }
+        }
+        draft.name = rust(&draft.name);
+        if OWN_METHODS.contains(&&*draft.name) {
+            draft.name.push('_');
+        }
+        draft
+    }
+
+    /// Returns what can distinguish the kernel from others of its name: the functions around it from the inside, then
+    /// the parameters.
+    fn detail(&self, index: usize) -> Option<String> {
+        let mut around = std::iter::successors(self.cpp.function.as_deref(), |name| {
+            name.function.as_deref()
+        });
+        let Some(parameter) = index.checked_sub(FUNCTIONS) else {
+            return around.nth(index).map(base);
+        };
+        let function = match self.cpp.lambdas.is_empty() {
+            true => around.next().unwrap_or(self.cpp),
+            false => self.cpp,
+        };
+        let declared = self
+            .kernel
+            .declaration
+            .iter()
+            .flat_map(|declaration| &declaration.parameters);
+        let declared: Vec<&str> = match &function.parameters {
+            Some(types) => types.iter().map(String::as_str).collect(),
+            None if self.cpp.lambdas.is_empty() => {
+                declared.map(|parameter| &*parameter.ty).collect()
+            }
+            None => Vec::new(),
+        };
+        let mut types = declared.into_iter().filter(|ty| !is_of_launch(ty));
+        types.nth(parameter).map(|ty| short(ty, self.cpp))
+    }
+}
+
+/// Returns the kernels that have the name of another, in groups.
+fn same(names: &[Option<Draft<'_>>]) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<(&[String], &str), Vec<usize>> = BTreeMap::new();
+    for (index, draft) in names.iter().enumerate() {
+        if let Some(draft) = draft {
+            groups
+                .entry((&draft.path, &draft.name))
+                .or_default()
+                .push(index);
+        }
+    }
+    groups
+        .into_values()
+        .filter(|group| group.len() > 1)
+        .collect()
+}
+
+/// Returns the modules of a name in C++. They begin with the source, if several sources have the name, and with those
+/// of the function around it.
 pub(crate) fn path(name: &KernelName) -> Vec<String> {
-    let parts = name.source.iter().chain(&name.path);
-    let worded = parts.map(|part| match identifier(part) {
-        Some(_) => part.clone(),
-        None => words(part),
-    });
-    worded.collect()
+    let mut path: Vec<String> = match &name.function {
+        Some(function) => path(function),
+        None => Vec::new(),
+    };
+    path.extend(name.path.iter().map(|part| rust(part)));
+    if let Some(source) = &name.source {
+        path.insert(0, source.clone());
+    }
+    path
 }
 
-fn own(kernel: &KernelSignature) -> Option<DefaultName> {
-    let name = kernel.name.as_ref()?;
-    Some(DefaultName {
-        path: path(name),
-        name: instance(name),
-    })
-}
-
-/// `scale<int>` is `scale_int`.
-fn instance(name: &KernelName) -> String {
-    let mut text = match name.base.strip_prefix("operator") {
+/// Returns the name of a function or class without template arguments.
+fn base(name: &KernelName) -> String {
+    match name.base.strip_prefix("operator") {
         Some(symbol) if identifier(&name.base).is_none() => operator(symbol),
         _ => name.base.replace('~', "drop_"),
-    };
-    for argument in &name.template_arguments {
-        text.push('_');
-        text.push_str(&words(argument));
     }
-    text
 }
 
 /// A lambda in an operator has the name that Rust has for the operator.
@@ -118,101 +260,72 @@ fn operator(symbol: &str) -> String {
     found.map_or("operator", |(_, name)| name).into()
 }
 
-fn is_lambda(kernel: &KernelSignature) -> bool {
-    kernel
-        .name
-        .as_ref()
-        .is_some_and(|name| !name.lambdas.is_empty())
+/// Returns whether it is a type that every function has which launches kernels.
+fn is_of_launch(ty: &str) -> bool {
+    ["sycl::queue", "sycl::handler"]
+        .iter()
+        .any(|name| ty.contains(name))
 }
 
-/// Returns what distinguishes a kernel from all others, but for its parameters.
-fn without_parameters(name: &KernelName) -> (Option<&str>, String) {
-    (name.source.as_deref(), name.qualified())
-}
-
-/// `f(float *, int)` is `f_float_ptr_int`, if there is another `f`.
-fn distinguish_overloads(kernels: &[KernelSignature], names: &mut [Option<DefaultName>]) {
-    let mut overloads: BTreeMap<(Option<&str>, String), BTreeSet<&str>> = BTreeMap::new();
-    let mut around: BTreeMap<DefaultName, BTreeSet<Vec<String>>> = BTreeMap::new();
-    for (kernel, own) in kernels.iter().zip(names.iter()) {
-        let (Some(name), Some(own)) = (&kernel.name, own) else {
-            continue;
-        };
-        if is_lambda(kernel) {
-            around
-                .entry(own.clone())
-                .or_default()
-                .insert(parameters(name));
-        } else if name.function.is_none() {
-            overloads
-                .entry(without_parameters(name))
-                .or_default()
-                .insert(&kernel.symbol);
-        }
+/// Returns a template argument or a type as words, without what is the same everywhere: `sycl::half` is `half`,
+/// `std::integral_constant<int, 32>` is `32`, and a type in the namespace of `kernel` has only its own name.
+fn short(text: &str, kernel: &KernelName) -> String {
+    const CONSTANT: &str = "std::integral_constant<";
+    let mut text = text.to_owned();
+    while let Some(start) = text.find(CONSTANT)
+        && let Some(length) = text[start..].find('>')
+    {
+        let value = text[start..start + length]
+            .rsplit(", ")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        text.replace_range(start..=start + length, &value);
     }
-    for (kernel, own) in kernels.iter().zip(names) {
-        let (Some(name), Some(own)) = (&kernel.name, own) else {
-            continue;
+    // A lambda as an argument: `scale(float *)::{lambda(int)#2}` is `scale_lambda_2`.
+    while let Some(start) = text.find("{lambda(")
+        && let Some(length) = text[start..].find('}')
+    {
+        let number = text[start..start + length]
+            .rsplit('#')
+            .next()
+            .unwrap_or_default();
+        let name = match number {
+            "1" => "lambda".to_owned(),
+            number => format!("lambda_{number}"),
         };
-        if is_lambda(kernel) {
-            if around.get(own).is_some_and(|all| all.len() > 1) {
-                parameters(name)
-                    .iter()
-                    .for_each(|ty| own.append(&words(ty)));
-            }
-        } else if overloads
-            .get(&without_parameters(name))
-            .is_some_and(|all| all.len() > 1)
-        {
-            let declared = kernel.declaration.iter().flat_map(|d| &d.parameters);
-            declared.for_each(|parameter| own.append(&words(&parameter.ty)));
-        }
+        text.replace_range(start..=start + length, &name);
     }
+    let is_name = |c: char| c == '_' || c == ':' || c.is_alphanumeric();
+    let mut parts = Vec::new();
+    while let Some(first) = text.chars().next() {
+        let kind = is_name(first);
+        let end = text.find(|c| is_name(c) != kind).unwrap_or(text.len());
+        let rest = text.split_off(end);
+        if kind {
+            parts.push(unqualified(&text, kernel));
+        } else {
+            parts.push(text);
+        }
+        text = rest;
+    }
+    words(&parts.concat())
 }
 
-/// The types that distinguish a function from its overloads. Every function that launches kernels takes a queue or a
-/// handler.
-fn parameters(function: &KernelName) -> Vec<String> {
-    let of_sycl = |ty: &str| {
-        ["queue", "handler"]
+fn unqualified(name: &str, kernel: &KernelName) -> String {
+    let parts: Vec<&str> = name.split("::").collect();
+    let own = match parts[..] {
+        ["std" | "sycl", ..] => parts.len() - 1,
+        _ => parts
             .iter()
-            .any(|name| ty.contains(&format!("sycl::{name}")))
+            .zip(&kernel.path)
+            .take_while(|(part, own)| **part == own.as_str())
+            .count(),
     };
-    let types = function.parameters.iter().flatten();
-    types.filter(|ty| !of_sycl(ty)).cloned().collect()
+    parts[own.min(parts.len() - 1)..].join("::")
 }
 
-/// Numbers the lambdas of a function that has several, as the source has them.
-fn number_lambdas(kernels: &[KernelSignature], names: &mut [Option<DefaultName>]) {
-    let mut taken: BTreeSet<DefaultName> = BTreeSet::new();
-    let mut groups: BTreeMap<DefaultName, Vec<usize>> = BTreeMap::new();
-    for (index, kernel) in kernels.iter().enumerate() {
-        if let Some(name) = &names[index] {
-            if is_lambda(kernel) {
-                groups.entry(name.clone()).or_default().push(index);
-            } else {
-                taken.insert(name.clone());
-            }
-        }
-    }
-    for (name, mut group) in groups {
-        if group.len() == 1 && taken.insert(name.clone()) {
-            continue;
-        }
-        group.sort_by_key(|index| place(&kernels[*index]));
-        let mut numbers = 0..;
-        for index in group {
-            let free = numbers.by_ref().map(|number: usize| {
-                let mut numbered = name.clone();
-                numbered.append(&number.to_string());
-                numbered
-            });
-            names[index] = free.into_iter().find(|name| taken.insert(name.clone()));
-        }
-    }
-}
-
-/// The order of the lambdas of a function: by line, as far as lines are known.
+/// The order of kernels of the same name: by line, as far as lines are known.
 fn place(kernel: &KernelSignature) -> (&str, u32, &[Lambda], &str) {
     let location = kernel.location.as_deref().unwrap_or_default();
     let (file, line) = location.rsplit_once(':').unwrap_or_default();

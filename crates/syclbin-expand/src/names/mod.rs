@@ -16,6 +16,17 @@ pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
     name.unwrap_or_else(|| format!("arg{index}"))
 }
 
+/// Returns the parameter that an item calls `name`: by its C++ name, or by its number, as in `arg2`.
+pub(crate) fn parameter<'p>(
+    parameters: &'p [Parameter],
+    name: &str,
+) -> Option<(usize, &'p Parameter)> {
+    let named = |parameter: &Parameter| parameter.name.as_deref() == Some(name);
+    let number = || name.strip_prefix("arg")?.parse().ok();
+    let index = parameters.iter().position(named).or_else(number)?;
+    Some((index, parameters.get(index)?))
+}
+
 /// Splits a qualified name into parts that can be identifiers: `ns::Pair<int, 2>` is `ns` and `Pair_int_2`.
 pub(crate) fn path(name: &str) -> Vec<String> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);
@@ -89,6 +100,28 @@ pub(crate) fn identifier(name: &str) -> Option<Ident> {
     let mut ident = plain.or_else(|_| raw()).or_else(|_| padded()).ok()?;
     ident.set_span(Span::call_site());
     Some(ident)
+}
+
+/// A longer name ends in a hash of the whole.
+const MAX_LENGTH: usize = 80;
+
+/// Returns `name` as the name of an item: one that is an identifier, and not longer than [`MAX_LENGTH`].
+pub(crate) fn rust(name: &str) -> String {
+    let ascii = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let own = identifier(name).or_else(|| identifier(&words(name)));
+    let text = own.map_or_else(
+        || format!("_{}", name.chars().map(ascii).collect::<String>()),
+        |ident| plain(&ident),
+    );
+    if text.chars().count() <= MAX_LENGTH {
+        return text;
+    }
+    // FNV-1a, which never changes.
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    let start: String = text.chars().take(MAX_LENGTH - 9).collect();
+    format!("{start}_{hash:08x}")
 }
 
 /// The names of one scope.

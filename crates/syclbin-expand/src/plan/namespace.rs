@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Ident;
-use syclbin::signature::{Element, StructId, Type};
+use syclbin::signature::{Element, KernelName, StructId, Type};
 
 use crate::stub::Stub;
 use crate::stub::left_out::LeftOut;
@@ -18,7 +18,7 @@ pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_o
 pub(crate) struct Namespace<'f> {
     pub(crate) stubs: Vec<Stub<'f>>,
     /// The left-out kernels that could have a function by their names.
-    pub(crate) left_out: Vec<(Ident, LeftOut<'f>)>,
+    pub(crate) left_out: Vec<LeftOut<'f>>,
     pub(crate) globals: Vec<PlannedGlobal<'f>>,
     pub(crate) structs: Vec<(StructId, Ident)>,
     pub(crate) inner: BTreeMap<String, Inner<'f>>,
@@ -41,19 +41,10 @@ impl<'f> Namespace<'f> {
 
     /// Returns what the namespace is in C++: `C++ namespace`, unless its kernels only have the name of their source.
     pub(crate) fn what(&self) -> &'static str {
-        let of_source = |stub: &Stub<'_>| {
-            stub.kernel
-                .name
-                .as_ref()
-                .is_some_and(|name| name.source.is_some())
-        };
-        let left_out = |(_, one): &(Ident, LeftOut<'_>)| {
-            one.kernel
-                .name
-                .as_ref()
-                .is_some_and(|name| name.source.is_some())
-        };
-        if self.stubs.iter().any(of_source) || self.left_out.iter().any(left_out) {
+        let stubs = self.stubs.iter().map(|stub| stub.kernel);
+        let mut kernels = stubs.chain(self.left_out.iter().map(|left_out| left_out.kernel));
+        let has_source = |name: &KernelName| name.source.is_some();
+        if kernels.any(|kernel| kernel.name.as_ref().is_some_and(has_source)) {
             "C++ source or namespace"
         } else {
             "C++ namespace"

@@ -3,62 +3,42 @@
 
 use std::collections::BTreeSet;
 
-use crate::contract::Contract;
 use crate::file::File;
 use crate::input::Input;
 use crate::input::items::{KernelItem, SelectionKind};
 use crate::names::cpp_name::{self, CppName};
+use crate::names::default_names::RustName;
 use crate::names::known;
 
-/// The request of an item for a kernel.
-#[derive(Default)]
-pub(crate) struct Request<'i> {
-    pub(crate) item: Option<&'i KernelItem>,
-    pub(crate) contract: Option<Contract>,
-}
-
-/// Returns the request for each kernel.
+/// Returns the item of each kernel that has one.
 pub(crate) fn requests<'i>(
     input: &'i Input,
     file: &File,
+    names: &[Option<RustName>],
     errors: &mut Vec<syn::Error>,
-) -> Vec<Request<'i>> {
+) -> Vec<Option<&'i KernelItem>> {
     let kernels = &file.signatures.kernels;
-    let mut requests: Vec<Request<'i>> = kernels.iter().map(|_| Request::default()).collect();
+    let mut requests: Vec<Option<&'i KernelItem>> = vec![None; kernels.len()];
     for item in &input.items.kernels {
-        let contract = item
-            .safe
-            .map(|_| Contract::parse(&item.conditions))
-            .transpose();
-        let contract = contract.unwrap_or_else(|error| {
-            errors.push(error);
-            Some(Contract::unreadable())
-        });
-        match item.cpp.among(kernels).as_slice() {
-            [] => errors.extend(unknown_kernel(&item.cpp, file)),
+        match item.cpp.among(kernels, names).as_slice() {
+            [] => errors.extend(unknown_kernel(&item.cpp, file, names)),
             [_] if item.is_idle() => errors.push(item.cpp.error(
                 "this says nothing of the kernel: write `as NEW_NAME` after it, or `safe` or \
                  `pub(crate)` before `fn`",
             )),
             [index] => match &mut requests[*index] {
-                request if request.item.is_some() => {
+                request if request.is_some() => {
                     errors.push(item.cpp.error("this kernel has an item above; one says all: `safe fn NAME as NEW_NAME where CONDITIONS;`"));
                 }
-                request => {
-                    *request = Request {
-                        item: Some(item),
-                        contract,
-                    }
-                }
+                request => *request = Some(item),
             },
             several => {
-                let all = cpp_name::unique(kernels);
-                let names = several.iter().map(|index| format!("`{}`", all[*index]));
-                let names: Vec<String> = names.collect();
-                let message = format!(
-                    "several kernels are called this; write one of {}",
-                    names.join(", ")
-                );
+                let each = several
+                    .iter()
+                    .map(|index| cpp_name::called(&kernels[*index], names[*index].as_ref()));
+                let each: Vec<String> = each.collect();
+                let known = known(each.iter().map(String::as_str)).unwrap_or_default();
+                let message = format!("several kernels are called this; write one of {known}");
                 errors.push(item.cpp.error(message));
             }
         }
@@ -70,6 +50,7 @@ pub(crate) fn requests<'i>(
 pub(crate) fn selected(
     input: &Input,
     file: &File,
+    names: &[Option<RustName>],
     errors: &mut Vec<syn::Error>,
 ) -> BTreeSet<usize> {
     let kernels = &file.signatures.kernels;
@@ -79,9 +60,9 @@ pub(crate) fn selected(
     };
     let mut named = BTreeSet::new();
     for name in &selection.names {
-        let found = name.among(kernels);
+        let found = name.among(kernels, names);
         if found.is_empty() {
-            errors.extend(unknown_kernel(name, file));
+            errors.extend(unknown_kernel(name, file, names));
         }
         named.extend(found);
     }
@@ -90,7 +71,7 @@ pub(crate) fn selected(
         SelectionKind::Skip => all.filter(|index| !named.contains(index)).collect(),
     };
     for item in &input.items.kernels {
-        if let [index] = item.cpp.among(kernels).as_slice()
+        if let [index] = item.cpp.among(kernels, names).as_slice()
             && !selected.contains(index)
         {
             errors.push(
@@ -103,9 +84,12 @@ pub(crate) fn selected(
 }
 
 /// Returns the error for an unknown kernel, or `None` for a missing file, whose error is already reported.
-fn unknown_kernel(name: &CppName, file: &File) -> Option<syn::Error> {
+fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Option<syn::Error> {
     file.path.as_ref()?;
-    let names = cpp_name::unique(&file.signatures.kernels);
+    let kernels = file.signatures.kernels.iter().zip(names);
+    let kernels = kernels.filter(|(kernel, _)| !cpp_name::is_of_runtime(kernel));
+    let names = kernels.map(|(kernel, name)| cpp_name::called(kernel, name.as_ref()));
+    let names: Vec<String> = names.collect();
     Some(name.error(match known(names.iter().map(String::as_str)) {
         None => format!(
             "`{}` has no kernel `{}`; it has no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a \

@@ -97,17 +97,8 @@ impl<'f> Plan<'f> {
                 }
                 None => None,
             };
-            let nameable = path.iter().all(|part| names::identifier(part).is_some());
-            let (path, name) = if nameable {
-                (path, name)
-            } else {
-                (Vec::new(), [&path[..], &[name]].concat().join("_"))
-            };
-            let Some(ident) = renamed
-                .or_else(|| names::identifier(&name))
-                .or_else(|| names::identifier(&format!("_{name}")))
-            else {
-                continue;
+            let Some(ident) = renamed.or_else(|| names::identifier(&name)) else {
+                continue; // every name of C++ has one
             };
             self.root.at(&path).structs.push((id, ident));
         }
@@ -138,27 +129,26 @@ impl<'f> Naming<'_, 'f> {
             let Some(layout) = layouts.get(*id) else {
                 continue;
             };
+            // Only an item can be mistaken: other names are told apart by an underscore.
+            let mut renames = self
+                .input
+                .items
+                .types
+                .iter()
+                .filter_map(|item| match &item.rust {
+                    RustType::Named(name) => Some(name),
+                    RustType::Own(_) => None,
+                });
             if let Some(other) = first.get(&ident.to_string())
                 && layout.described
                 && other.described
+                && let Some(chosen) = renames.find(|name| *name == ident)
             {
                 let message = format!(
-                    "the structs `{}` and `{}` would both be called `{ident}`; \
-                     name one of them: `types {{ {} as ANOTHER_NAME }}`",
-                    other.name, layout.name, layout.name
+                    "the structs `{}` and `{}` would both be called `{ident}`; write another name",
+                    other.name, layout.name
                 );
-                // The error points at the item that chose the name, if there is one.
-                let renames = self
-                    .input
-                    .items
-                    .types
-                    .iter()
-                    .find_map(|item| match &item.rust {
-                        RustType::Named(name) if name == ident => Some(name.span()),
-                        _ => None,
-                    });
-                let span = renames.unwrap_or_else(|| self.input.file.span());
-                self.errors.push(syn::Error::new(span, message));
+                self.errors.push(syn::Error::new(chosen.span(), message));
             }
             first.entry(ident.to_string()).or_insert(layout);
             if let Some(claimed) = scope.claim(&names::plain(ident)) {

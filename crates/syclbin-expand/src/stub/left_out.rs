@@ -9,6 +9,9 @@ use crate::names::Scope;
 
 /// A kernel without a function.
 pub(crate) struct LeftOut<'f> {
+    pub(crate) ident: Ident,
+    /// Its name for messages.
+    pub(crate) called: String,
     pub(crate) kernel: &'f KernelSignature,
     pub(crate) reason: String,
 }
@@ -16,9 +19,9 @@ pub(crate) struct LeftOut<'f> {
 impl LeftOut<'_> {
     /// Returns the trait that no argument implements, and the method that requires it. The method takes as
     /// many parameters as the kernel, so that users see the message of the trait.
-    pub(crate) fn method(&self, ident: &Ident) -> (TokenStream, TokenStream) {
-        let name = crate::names::cpp_name::of(self.kernel);
-        let message = format!("kernel `{name}` has no function: {}", self.reason);
+    pub(crate) fn method(&self) -> (TokenStream, TokenStream) {
+        let ident = &self.ident;
+        let message = format!("kernel `{}` has no function: {}", self.called, self.reason);
         let declared = self.kernel.declaration.as_ref();
         let names = declared.map(|declaration| {
             let parameters = declaration.parameters.iter();

@@ -4,15 +4,16 @@
 pub(crate) mod left_out;
 pub(crate) mod parameter;
 
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::quote;
-use syclbin::signature::{Element, KernelSignature, Parameter, Pointee, Type};
-use syn::Visibility;
+use std::collections::BTreeSet;
 
-use crate::contract::Contract;
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
+use quote::quote;
+use syclbin::signature::{Element, KernelName, KernelSignature, Parameter, Pointee, Type};
+
+use crate::contract;
 use crate::doc;
-use crate::names::cpp_name::{self, CppName};
-use crate::names::{Scope, label};
+use crate::input::items::KernelItem;
+use crate::names::{self, Scope, label};
 use crate::stub::parameter::Passing;
 use crate::types::Types;
 
@@ -21,17 +22,77 @@ pub(crate) struct Stub<'f> {
     pub(crate) ident: Ident,
     pub(crate) kernel: &'f KernelSignature,
     pub(crate) parameters: &'f [Parameter],
-    pub(crate) visibility: Option<Visibility>,
-    pub(crate) contract: Option<PlannedContract>,
+    pub(crate) item: Option<&'f KernelItem>,
 }
 
-/// A contract, and the item that declares it.
-pub(crate) struct PlannedContract {
-    pub(crate) contract: Contract,
-    pub(crate) item: CppName,
-}
+impl<'f> Stub<'f> {
+    /// Returns the item with the contract, if the kernel has one, and its word `unsafe`.
+    pub(crate) fn contract(&self) -> Option<(&'f KernelItem, Span)> {
+        let item = self.item?;
+        Some((item, item.vouched?))
+    }
 
-impl Stub<'_> {
+    /// Returns the number of dimensions of a range, 0 for a single task: as the file records it, or as the contract
+    /// states it.
+    fn dimensions(&self, errors: &mut Vec<syn::Error>) -> Option<u8> {
+        let recorded = self.kernel.dimensions;
+        let Some((item, _)) = self.contract() else {
+            return recorded;
+        };
+        match (recorded, contract::stated_dimensions(&item.conditions)) {
+            (Some(recorded), Some(stated)) if recorded != stated => {
+                let message = format!(
+                    "its contract states {stated} dimensions, and the kernel has {recorded}"
+                );
+                errors.push(item.cpp.error(message));
+                Some(recorded)
+            }
+            (None, None) if self.kernel.required_local_size.is_none() => {
+                errors.push(item.cpp.error(
+                    "the file does not record how many dimensions this kernel has; add a condition such as \
+                     `range.dimensions() == 1`, or build the file with a newer syclbin-build",
+                ));
+                None
+            }
+            (recorded, stated) => recorded.or(stated),
+        }
+    }
+
+    /// Returns the type of the range, or `None` for any range.
+    fn range(&self, dimensions: Option<u8>) -> Option<TokenStream> {
+        let compiled = self.kernel.required_local_size.as_ref().map(Vec::len);
+        let count = dimensions.map(usize::from).or(compiled)?;
+        let literal = Literal::usize_unsuffixed(count);
+        Some(match (count, compiled) {
+            (0, _) => quote!(()),
+            (_, None) => quote!(::syclbin_rt::NdRange<#literal>),
+            (_, Some(_)) => quote!(::syclbin_rt::Range<#literal>),
+        })
+    }
+
+    /// Returns the pointers that may be null.
+    fn optional(&self, errors: &mut Vec<syn::Error>) -> BTreeSet<usize> {
+        let named = self.item.into_iter().flat_map(|item| &item.optional);
+        let found =
+            named.filter_map(
+                |name| match names::parameter(self.parameters, &names::plain(name)) {
+                    Some((
+                        index,
+                        Parameter {
+                            ty: Type::Pointer { .. },
+                            ..
+                        },
+                    )) => Some(index),
+                    _ => {
+                        let message = "only a pointer that the kernel takes can be an `Option`";
+                        errors.push(syn::Error::new(name.span(), message));
+                        None
+                    }
+                },
+            );
+        found.collect()
+    }
+
     /// Returns the method, `depth` modules deep. `constant` is the name of the constant with the only
     /// work-group size.
     pub(crate) fn method(
@@ -46,10 +107,12 @@ impl Stub<'_> {
         let mut borrows = false;
         let written = self.parameters.iter().map(written_name);
         let names = scope.claim_each(written, "arg");
-        for (name, parameter) in names.into_iter().zip(self.parameters) {
+        let optional = self.optional(errors);
+        for (index, (name, parameter)) in names.into_iter().zip(self.parameters).enumerate() {
             let Some(name) = name else { continue };
             let written = written_name(parameter);
-            let passing = Passing::new(&name, &parameter.ty, types, depth);
+            let optional = optional.contains(&index);
+            let passing = Passing::new(&name, &parameter.ty, optional, types, depth);
             labels.push(match written {
                 "" => name.to_string(),
                 written => written.to_owned(),
@@ -58,15 +121,17 @@ impl Stub<'_> {
             inputs.extend(passing.ty.map(|ty| quote!(#name: #ty)));
             values.push(passing.value);
         }
-        let checked = self.contract.as_ref().map(|planned| {
-            let PlannedContract { contract, item } = planned;
-            let checked = contract.check(self.kernel, item, types, depth);
-            checked.map_err(|wrong| errors.extend(wrong)).ok()
+        let dimensions = self.dimensions(errors);
+        let checked = self.contract().map(|(item, vouched)| {
+            let (kernel, conditions) = (self.kernel, &item.conditions);
+            let checked = contract::check(conditions, kernel, &item.cpp, dimensions, types, depth);
+            let checked = checked.unwrap_or_else(|wrong| {
+                errors.extend(wrong);
+                contract::Checked::nothing()
+            });
+            (checked, vouched)
         });
-        let texts = checked.as_ref().map(|checked| {
-            let texts = checked.as_ref().map(|checked| &*checked.texts);
-            texts.unwrap_or_default()
-        });
+        let texts = checked.as_ref().map(|(checked, _)| &*checked.texts);
         let (ident, doc) = (&self.ident, self.doc(constant, texts));
         let count = Literal::usize_unsuffixed(values.len());
         // Buffers must live as long as the launch; without buffers, no lifetime is named.
@@ -75,29 +140,31 @@ impl Stub<'_> {
         } else {
             (quote!(), quote!(&self), quote!('_))
         };
-        let visibility = match &self.visibility {
+        let visibility = match self.item.and_then(|item| item.visibility.as_ref()) {
             Some(visibility) => quote!(#visibility),
             None => quote!(pub),
         };
         let mut launch = quote! {
-            ::syclbin_rt::Launch::new(&self.#ident, &[#(#labels),*], [#(#values),*])
+            ::syclbin_rt::Launch::new(self.#ident.get(), &[#(#labels),*], [#(#values),*])
         };
         let mut range = TokenStream::new();
-        if let Some(size) = &self.kernel.required_local_size {
-            let dimensions = Literal::usize_unsuffixed(size.len());
-            range = quote!(, ::syclbin_rt::GlobalRange<#dimensions>);
+        if let Some(ty) = self.range(dimensions) {
+            range = quote!(, #ty);
             launch = quote!(#launch.with_range());
         }
         let mut ty = quote!(::syclbin_rt::Launch);
-        if let Some(checked) = checked {
-            let check = match checked {
-                Some(checked) => checked.function,
-                None => quote!(|_| ::core::result::Result::Ok(())),
-            };
+        if let Some((checked, vouched)) = checked {
+            let module = checked.module;
             ty = quote!(::syclbin_rt::SafeLaunch);
+            // The lint `unsafe_code` sees the user's word `unsafe`.
+            let word = Ident::new("unsafe", vouched);
+            let new = quote!(::syclbin_rt::SafeLaunch::new(launch, __contract::check));
+            let mut block = Group::new(Delimiter::Brace, new);
+            block.set_span(vouched);
             launch = quote! {
+                #module
                 let launch = #launch;
-                unsafe { ::syclbin_rt::SafeLaunch::new(launch, #check) }
+                #word #block
             };
         }
         quote! {
@@ -111,11 +178,14 @@ impl Stub<'_> {
     /// Returns the documentation: the C++ signature, what the file does not record, and what a launch
     /// requires of the caller. `conditions` are the conditions of a safe launch.
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
-        let name = cpp_name::of(self.kernel);
         let [heading, safety] = self.safety(conditions);
         let signature = match self.kernel.cpp() {
             Some(lines) => doc::cpp(&lines),
-            None => format!("Kernel `{name}`; the file does not tell its C++ signature."),
+            None => {
+                let name = self.kernel.name.as_ref().map(KernelName::qualified);
+                let name = name.unwrap_or_else(|| self.kernel.symbol.clone());
+                format!("Kernel `{name}`; the file does not tell its C++ signature.")
+            }
         };
         doc::paragraphs([
             signature,

@@ -3,7 +3,7 @@
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
-use syclbin::signature::{Access, Parameter, Pointee, Scalar, Type};
+use syclbin::signature::{Access, Scalar, Type};
 
 use crate::types::{Types, array, number, vector};
 
@@ -17,24 +17,16 @@ pub(crate) struct Passing {
     pub(crate) borrows: bool,
 }
 
-/// Returns why a parameter, at its index, has no Rust type.
-pub(crate) fn unsupported((index, parameter): (usize, &Parameter)) -> Option<String> {
-    let what = match &parameter.ty {
-        Type::LocalAccessor {
-            element: Pointee::Void | Pointee::Unknown(_),
-            ..
-        } => "the file does not tell what the local accessor holds",
-        _ => return None,
-    };
-    let name = parameter.name.clone();
-    let name = name.unwrap_or_else(|| index.to_string());
-    Some(format!("parameter {name}: {what}"))
-}
-
 impl Passing {
     /// Returns how a method `depth` modules deep passes `name`, of the type `ty`. It also passes the
     /// parameters that the compiler removed from the code, which the runtime skips.
-    pub(crate) fn new(name: &Ident, ty: &Type, types: &Types<'_>, depth: usize) -> Self {
+    pub(crate) fn new(
+        name: &Ident,
+        ty: &Type,
+        optional: bool,
+        types: &Types<'_>,
+        depth: usize,
+    ) -> Self {
         let rt = quote!(::syclbin_rt);
         let given = |ty: TokenStream, value: TokenStream| Self {
             ty: Some(ty),
@@ -62,16 +54,23 @@ impl Passing {
             Type::Struct(id) => given(types.structure(*id, depth), by_value),
             Type::Pointer { pointee, access } => {
                 let pointee = types.pointee(pointee, depth);
-                match access {
-                    Access::Read => borrowed(
-                        quote!(&'a #rt::DeviceSlice<#pointee>),
-                        quote!(#rt::Arg::read(#name)),
-                    ),
-                    Access::ReadWrite => borrowed(
-                        quote!(&'a mut #rt::DeviceSlice<#pointee>),
-                        quote!(#rt::Arg::write(#name)),
-                    ),
-                }
+                let slice = quote!(#rt::DeviceSlice<#pointee>);
+                let (slice, read) = match access {
+                    Access::Read => (quote!(&'a #slice), true),
+                    Access::ReadWrite => (quote!(&'a mut #slice), false),
+                };
+                let method = match (read, optional) {
+                    (true, false) => quote!(read),
+                    (false, false) => quote!(write),
+                    (true, true) => quote!(read_or_null),
+                    (false, true) => quote!(write_or_null),
+                };
+                let ty = if optional {
+                    quote!(::core::option::Option<#slice>)
+                } else {
+                    slice
+                };
+                borrowed(ty, quote!(#rt::Arg::#method(#name)))
             }
             Type::LocalMemory {
                 size: Some(bytes), ..
@@ -86,7 +85,7 @@ impl Passing {
                 let element = types.pointee(element, depth);
                 given(
                     quote!(#rt::LocalMemory<#element>),
-                    quote!(#rt::Arg::from(#name)),
+                    quote!(<#rt::Arg<'_> as ::core::convert::From<_>>::from(#name)),
                 )
             }
             Type::LocalAccessor {
@@ -158,6 +157,7 @@ impl Passing {
             }
             Type::Sampler => borrowed(quote!(&'a #rt::Sampler), quote!(#rt::Arg::sampler(#name))),
             Type::KernelHandler => hidden(quote!(#rt::Arg::kernel_handler())),
+            Type::Unused => hidden(quote!(#rt::Arg::scalar(0u8))),
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Alignment: of generated structs, and the requirements of a safe launch on addresses.
 
-use super::contracts::{code, errors, recorded};
+use super::contracts::{code, recorded};
 use super::formatted;
 
 const WIDE: &str = "struct Wide { float x; /* 0 */ } /* size 128, align 128 */";
@@ -10,21 +10,21 @@ const WIDE: &str = "struct Wide { float x; /* 0 */ } /* size 128, align 128 */";
 fn void_pointer_has_the_devices_alignment() {
     let file = recorded(&["void k(void *v)"], &[]);
     let implied = code("safe fn k where v.len() >= 16;", &file);
+    assert!(implied.contains("`v.align()>=device.align()`"), "{implied}");
     assert!(
-        implied.contains("\"v.align()>=device.align()\""),
-        "{implied}"
-    );
-    assert!(
-        implied.contains("given.align(0),given.device_align(0)"),
+        implied.contains("given.aligned(0,::core::option::Option::None)?;"),
         "{implied}"
     );
     let stated = code("safe fn k where v.len() >= 16, v.align() >= 16;", &file);
-    assert!(!stated.contains("device_align"), "{stated}");
-    assert!(stated.contains("given.align(0),16i128"), "{stated}");
+    assert!(!stated.contains("given.aligned"), "{stated}");
+    assert!(
+        stated.contains("given.memory(0,1).align()>=16i128"),
+        "{stated}"
+    );
     let mut file = file;
     file.signatures.kernels[0].parameters.as_mut().unwrap()[0].align = Some(32);
     let known = code("safe fn k where v.len() >= 16;", &file);
-    assert!(known.contains("\"v.align()>=32\""), "{known}");
+    assert!(known.contains("`v.align()>=32`"), "{known}");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn alignment_that_every_part_has_is_not_checked() {
         "safe fn k where x.len() >= 1, v.len() >= 1, c.len() >= 1, d.len() >= 1;",
         &file,
     );
-    assert!(!code.contains("align()"), "{code}");
+    assert!(!code.contains("given.aligned"), "{code}");
 }
 
 #[test]
@@ -45,10 +45,11 @@ fn alignment_beyond_that_is_checked() {
     let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
     parameters[1].align = Some(64);
     let code = code("safe fn k where w.len() >= 1, x.len() >= 1;", &file);
-    for condition in ["\"w.align()>=128\"", "\"x.align()>=64\""] {
+    for condition in ["`w.align()>=128`", "`x.align()>=64`"] {
         assert!(code.contains(condition), "{code}");
     }
-    assert!(code.contains("Relation::Aligned"), "{code}");
+    let check = "given.aligned(0,::core::option::Option::Some(128))?;";
+    assert!(code.contains(check), "{code}");
 }
 
 #[test]
@@ -76,13 +77,4 @@ fn unnamed_bytes_yield_to_named_members() {
     let code = formatted(&recorded(&["void k(Bits *p)"], &[bits]));
     assert!(code.contains("pub field0_: [u8; 1]"), "{code}");
     assert!(code.contains("pub field0: u32"), "{code}");
-}
-
-#[test]
-fn what_is_no_buffer_has_no_alignment() {
-    let file = recorded(&["void k(int n)"], &[]);
-    assert_eq!(
-        errors("safe fn k where n.align() >= 4;", &file),
-        ["this has no alignment: it is not a buffer"]
-    );
 }

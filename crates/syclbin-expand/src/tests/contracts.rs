@@ -1,41 +1,46 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contracts: what the generated closure reads, and which contracts are errors.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
-use syclbin::__private::Definition;
-
 use super::*;
 
 /// Returns a file with these kernels and structs, as a build script records them.
 pub(super) fn recorded(functions: &[&str], layouts: &[&str]) -> File {
     let mut module = AbstractModule::default();
-    let definitions = layouts.iter().map(|text| Definition::parse(text));
-    let definitions: Vec<Definition> = definitions.map(Option::unwrap).collect();
-    syclbin::__private::record_layouts(&mut module, &definitions);
-    let declarations = functions
-        .iter()
-        .map(|text| Declaration::parse(text).unwrap());
-    let declarations = declarations.map(|d| (format!("__sycl_kernel_{}", d.name), d));
-    let declarations: Vec<(String, Declaration)> = declarations.collect();
-    for (symbol, declaration) in &declarations {
-        module.add_kernel_name(symbol);
-        syclbin::__private::record(&mut module, [(symbol, declaration)]);
+    let mut declared = test_files::Declared::default().types(layouts);
+    for text in functions {
+        let symbol = format!("__sycl_kernel_{}", test_files::declaration(text).name);
+        module.add_kernel_name(symbol.clone());
+        declared = declared.kernel(&symbol, text);
     }
+    declared.record(&mut module);
     let mut file = Syclbin::new(State::Executable);
     file.modules.push(module);
     let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
-    File::parse(quote!("a.syclbin"), "a.syclbin".into(), &bytes).unwrap()
+    let mut file = File::parse(quote!("a.syclbin"), "a.syclbin".into(), &bytes).unwrap();
+    for kernel in &mut file.signatures.kernels {
+        kernel.dimensions = Some(1);
+    }
+    file
+}
+
+/// Returns the input for `items`, in a block for contracts if there are any.
+pub(super) fn input(items: &str) -> String {
+    if items.contains("safe fn") {
+        format!("mod kernels = \"a\"; unsafe extern \"SYCL\" {{ {items} }}")
+    } else {
+        format!("mod kernels = \"a\"; {items}")
+    }
 }
 
 pub(super) fn errors(items: &str, file: &File) -> Vec<String> {
-    expand(&format!("mod kernels = \"a\"; {items}"), file).1
+    expand(&input(items), file).1
 }
 
 /// Returns the generated code for `items`, without white space.
 #[track_caller]
 pub(super) fn code(items: &str, file: &File) -> String {
-    let (code, errors) = expand(&format!("mod kernels = \"a\"; {items}"), file);
-    assert_eq!(errors, [""; 0]);
+    let (code, errors) = expand(&input(items), file);
+    assert_eq!(errors, [""; 0], "{items}");
     code.to_string().split_whitespace().collect()
 }
 
@@ -52,52 +57,13 @@ fn struct_numbers_use_cpp_offsets_and_types() {
     let code = code(items, &file);
     // The offset is 4 for `g`, 12 for the first grid, 4 for `pad`, 4 for two sizes. The user's type does not
     // matter.
-    assert!(code.contains("given.number::<i16>(1,24)"), "{code}");
-    assert!(code.contains("given.number::<u32>(1,4)"), "{code}");
-}
-
-#[test]
-fn macro_expression_in_condition_stays_one_operand() {
-    let file = recorded(&["void k(int *x, int n)"], &[]);
-    let difference: TokenStream = "10 - n".parse().unwrap();
-    let group = TokenTree::from(Group::new(proc_macro2::Delimiter::None, difference));
-    let input = quote!(mod kernels = "a"; safe fn k where x.len() >= 100 - #group;);
-    let (input, mut errors) = Input::parse(input).unwrap();
-    let code = module::expand(&input, &file, &mut errors).to_string();
-    assert!(errors.is_empty());
-    assert!(code.contains("x.len() >= 100 - (10 - n)"), "{code}");
-    let code: String = code.split_whitespace().collect();
     assert!(
-        code.contains("Number::from(100i128)-(::syclbin_rt::__private::Number::from(10i128)-"),
+        code.contains("given.number::<::core::primitive::i16>(1,24)"),
         "{code}"
     );
-}
-
-#[test]
-fn number_of_unknown_sign_fits_both_readings() {
-    let mut file = recorded(&["void k(int *x, int n, unsigned int m)"], &[]);
-    let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
-    parameters[1].sign_known = false;
-    let code = code(
-        "safe fn k where x.len() >= n, x.len() >= n * 2, x.len() >= m;",
-        &file,
-    );
-    // Each appears once in the documentation and once in the check.
-    assert_eq!(code.matches("n>=0").count(), 2, "{code}");
-    assert_eq!(code.matches("m>=0").count(), 0, "{code}");
-    let unsure = code.find("\"n>=0\"").unwrap();
-    assert!(unsure < code.find("\"x.len()>=n\"").unwrap(), "{code}");
-}
-
-#[test]
-fn implied_and_written_condition_is_checked_once() {
-    let mut file = recorded(&["void k(int n)"], &[]);
-    file.signatures.kernels[0].parameters.as_mut().unwrap()[0].sign_known = false;
-    assert_eq!(
-        code("safe fn k where n >= 0;", &file)
-            .matches("\"n>=0\"")
-            .count(),
-        1
+    assert!(
+        code.contains("given.number::<::core::primitive::u32>(1,4)"),
+        "{code}"
     );
 }
 
@@ -110,11 +76,14 @@ fn bool_in_struct_is_zero_or_one() {
     for (text, offset) in [("f.on", 4), ("f.more[0]", 5), ("f.more[1]", 6)] {
         assert!(code.contains(&format!("\"{text}<=1\"")), "{code}");
         assert!(
-            code.contains(&format!("given.number::<u8>(0,{offset})")),
+            code.contains(&format!(
+                "given.number::<::core::primitive::u8>(0,{offset})"
+            )),
             "{code}"
         );
     }
-    assert_eq!(code.matches("given.number").count(), 3, "{code}");
+    // Once in the check, and once in the report.
+    assert_eq!(code.matches("given.number").count(), 6, "{code}");
 }
 
 #[test]
@@ -146,54 +115,6 @@ fn accessor_length_does_not_bound_its_rows() {
         errors("r#in.size(2) >= 4").first().unwrap(),
         "the accessor has 2 dimensions, counted from 0"
     );
-    assert_eq!(
-        errors("w.size(0) >= 4").first().unwrap(),
-        "this has no sizes: it is not an accessor"
-    );
-}
-
-#[test]
-fn dimension_beyond_work_group_is_an_error() {
-    let mut file = recorded(&["void k(int *x)"], &[]);
-    file.signatures.kernels[0].required_local_size = Some(vec![4, 8]);
-    let errors = |conditions: &str| errors(&format!("safe fn k where {conditions};"), &file);
-    assert_eq!(errors("x.len() >= range[1]"), [""; 0]);
-    assert_eq!(
-        errors("x.len() >= range[2]"),
-        ["no dimension 2: this kernel is compiled for work-groups of 2, counted from 0"]
-    );
-}
-
-#[test]
-fn condition_takes_numbers_as_large_as_kernels() {
-    let file = recorded(&["void k(unsigned long n)"], &[]);
-    let code = code(
-        "safe fn k where n != 0xffff_ffff_ffff_ffff, n != -1;",
-        &file,
-    );
-    assert!(code.contains("18446744073709551615i128"), "{code}");
-}
-
-#[test]
-fn the_highest_dimension_named_is_the_last() {
-    let file = recorded(&["void k(int *x, sycl::vec<int, 4> v)"], &[]);
-    for (conditions, expected) in [
-        ("x.len() >= range[0]", &[1][..]),
-        ("x.len() >= 4 * range[1]", &[2]),
-        ("x.len() >= range[0], range[2] > 1", &[3]),
-        ("x.len() >= range[2], range[0] > 1", &[3]),
-        ("x.len() >= -range[1], x.len() >= 4", &[2]),
-        ("x.len() >= (range)[1]", &[2]),
-        ("x.len() >= range[1] * range.items()", &[2]),
-        ("x.len() >= range[1], range.dimensions() == 3", &[3]),
-        ("x.len() >= range.items()", &[]),
-        ("x.len() >= v[2], v[0] >= 0, v[2] >= 0", &[]),
-    ] {
-        let code = code(&format!("safe fn k where {conditions};"), &file);
-        let text = |count: &usize| code.contains(&format!("\"range.dimensions()=={count}\""));
-        let found: Vec<usize> = (1..=4).filter(text).collect();
-        assert_eq!(found, expected, "{conditions}: {code}");
-    }
 }
 
 #[test]
@@ -207,7 +128,7 @@ fn bool_limit_of_a_launch_is_inclusive() {
         code("safe fn k;", &flags(64))
             .matches("given.number")
             .count(),
-        64
+        2 * 64
     );
     assert_eq!(errors("safe fn k;", &flags(65)).len(), 1);
     assert_eq!(errors("safe fn k;", &flags(66)).len(), 1);
@@ -294,7 +215,7 @@ fn a_removed_parameter_is_not_checked() {
         parameter.arguments = vec![Argument::Removed];
     }
     let code = code("safe fn k;", &file);
-    assert!(!code.contains("given"), "{code}");
+    assert!(!code.contains("given."), "{code}");
 }
 
 #[test]
@@ -315,4 +236,156 @@ fn pointers_of_a_device_global_rule_out_safety() {
     let errors = errors("safe fn k;", &file);
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(errors[0].starts_with("no kernel of this file can be safe: device global"));
+}
+
+#[test]
+fn only_unsafe_blocks_have_contracts() {
+    let file = recorded(&["void k(int n)"], &[]);
+    let errors = |items: &str| expand(&format!("mod kernels = \"a\"; {items}"), &file).1;
+    let remedy = "kernels with contracts stand in `unsafe extern \"SYCL\" { .. }`";
+    for (items, expected) in [
+        (
+            "safe fn k;",
+            "nothing checks that a kernel keeps inside of its contract",
+        ),
+        (
+            "safe fn k where n > 0;",
+            "nothing checks that a kernel keeps inside of its contract",
+        ),
+        ("extern \"SYCL\" { safe fn k; }", remedy),
+        ("unsafe extern \"C\" { safe fn k; }", remedy),
+        ("unsafe extern { safe fn k; }", remedy),
+        ("unsafe { safe fn k; }", remedy),
+    ] {
+        let errors = errors(items);
+        assert_eq!(errors.len(), 1, "{items}: {errors:?}");
+        assert!(errors[0].starts_with(expected), "{items}: {errors:?}");
+    }
+    for items in [
+        "unsafe extern \"SYCL\" { safe fn k; }",
+        "unsafe extern \"SYCL\" { fn k as l; }",
+        "unsafe extern \"SYCL\" { pub(crate) safe fn k as l where n > 0, n < 9; } skip {k2}",
+    ] {
+        let wrong = errors(items)
+            .into_iter()
+            .filter(|error| !error.contains("k2"));
+        assert_eq!(wrong.collect::<Vec<_>>(), [""; 0], "{items}");
+    }
+}
+
+#[test]
+fn conditions_stand_outside_of_unsafe_blocks() {
+    let file = recorded(&["void k(int *x, int n)"], &[]);
+    let code = code("safe fn k where x.len() >= n;", &file);
+    let check = code.find("mod__contract{").unwrap();
+    let launch = code.find("unsafe{::syclbin_rt::SafeLaunch::new(launch,__contract::check)}");
+    assert!(check < launch.unwrap(), "{code}");
+}
+
+#[test]
+fn dimensions_are_the_range_of_the_launch() {
+    let mut file = recorded(&["void k(int *x)"], &[]);
+    let mut of = |dimensions, size: Option<Vec<u32>>, items: &str| {
+        file.signatures.kernels[0].dimensions = dimensions;
+        file.signatures.kernels[0].required_local_size = size;
+        let code = code(items, &file);
+        let launch = code.split("pubfnk<'a>(&'aself,").nth(1).unwrap();
+        let ty = launch.split("->::syclbin_rt::").nth(1).unwrap();
+        ty.split('{').next().unwrap().to_owned()
+    };
+    let safe = "safe fn k where x.len() >= 1;";
+    assert_eq!(of(Some(0), None, ""), "Launch<'a,1,()>");
+    assert_eq!(of(Some(0), None, safe), "SafeLaunch<'a,1,()>");
+    for dimensions in 1..=3u8 {
+        let range = format!("<'a,1,::syclbin_rt::NdRange<{dimensions}>>");
+        assert_eq!(of(Some(dimensions), None, ""), format!("Launch{range}"));
+        assert_eq!(
+            of(Some(dimensions), None, safe),
+            format!("SafeLaunch{range}")
+        );
+        let stated = format!("safe fn k where range.dimensions() == {dimensions}, x.len() >= 1;");
+        assert_eq!(of(None, None, &stated), format!("SafeLaunch{range}"));
+        assert_eq!(
+            of(Some(dimensions), None, &stated),
+            format!("SafeLaunch{range}")
+        );
+    }
+    let size = || Some(vec![4, 8]);
+    assert_eq!(of(None, size(), ""), "Launch<'a,1,::syclbin_rt::Range<2>>");
+    assert_eq!(
+        of(Some(2), size(), safe),
+        "SafeLaunch<'a,1,::syclbin_rt::Range<2>>"
+    );
+    // The code alone has three numbers.
+    assert_eq!(
+        of(Some(1), Some(vec![64, 1, 1]), ""),
+        "Launch<'a,1,::syclbin_rt::Range<1>>"
+    );
+    assert_eq!(of(None, None, ""), "Launch<'a,1>");
+}
+
+#[test]
+fn contract_needs_the_kernels_dimensions() {
+    let mut file = recorded(&["void k(int *x)"], &[]);
+    let mut errors = |dimensions, conditions: &str| {
+        file.signatures.kernels[0].dimensions = dimensions;
+        errors(
+            &format!("safe fn k where x.len() >= 4, {conditions};"),
+            &file,
+        )
+    };
+    let other = "its contract states 2 dimensions, and the kernel has 1";
+    assert_eq!(errors(Some(1), "range.dimensions() == 2"), [other]);
+    let unknown = "the file does not record how many dimensions this kernel has; ";
+    for conditions in [
+        "range[0] > 1",
+        "range.dimensions() >= 1",
+        "2 == range.dimensions()",
+    ] {
+        let found = errors(None, conditions);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(unknown), "{found:?}");
+    }
+    let beyond = |count: u8, s: &str| format!("the range has {count} dimension{s}, counted from 0");
+    assert_eq!(errors(Some(1), "range[1] > 1"), [beyond(1, "")]);
+    assert_eq!(
+        errors(Some(2), "range[2] > 1, range[1] > 1"),
+        [beyond(2, "s")]
+    );
+    assert_eq!(
+        errors(None, "range[2] > 1, range.dimensions() == 2"),
+        [beyond(2, "s")]
+    );
+    assert_eq!(errors(Some(0), "range[0] == 1"), [""; 0]);
+}
+
+#[test]
+fn optional_pointers_are_options() {
+    let file = recorded(
+        &["void k(const float *mask, float *x, int n, void *v)"],
+        &[],
+    );
+    let code = code("fn k where mask: Option, x: Option, v: Option;", &file);
+    for expected in [
+        "mask:::core::option::Option<&'a::syclbin_rt::DeviceSlice<f32>>",
+        "x:::core::option::Option<&'amut::syclbin_rt::DeviceSlice<f32>>",
+        "v:::core::option::Option<&'amut::syclbin_rt::DeviceSlice<impl::syclbin_rt::Pod>>",
+        "Arg::read_or_null(mask),::syclbin_rt::Arg::write_or_null(x)",
+    ] {
+        assert!(code.contains(expected), "{expected}: {code}");
+    }
+    let wrong = "only a pointer that the kernel takes can be an `Option`";
+    assert_eq!(
+        errors("fn k where n: Option, z: Option;", &file),
+        [wrong, wrong]
+    );
+    let safe = "safe fn k where mask: Option, mask.is_none() || mask.len() >= n, x.len() >= n, v.len() > 0;";
+    assert_eq!(errors(safe, &file), [""; 0]);
+    assert_eq!(
+        errors(
+            "safe fn k where mask: Option, x.len() >= n, v.len() > 0;",
+            &file
+        ),
+        ["nothing bounds `mask`: add a condition such as `mask.len() >= range.items()`"]
+    );
 }

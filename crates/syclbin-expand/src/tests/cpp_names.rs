@@ -2,7 +2,8 @@
 //! C++ names in items: which kernels they mean, and which name means one kernel.
 
 use super::*;
-use crate::names::cpp_name::{CppName, unique};
+use crate::names::cpp_name::{CppName, called};
+use crate::names::default_names::default_names;
 
 fn kernels() -> Vec<KernelSignature> {
     let mut kernels: Vec<KernelSignature> = [
@@ -25,7 +26,7 @@ fn among(name: &str, kernels: &[KernelSignature]) -> Vec<usize> {
     let tokens: TokenStream = name.parse().unwrap();
     let at = tokens.clone().into_iter().next().unwrap();
     let name = CppName::parse(tokens, &at, "kernel").unwrap();
-    name.among(kernels)
+    name.among(kernels, &default_names(kernels))
 }
 
 #[test]
@@ -53,6 +54,8 @@ fn names_mean_kernels() {
         ("\"_ZTSZ4hostvEUlvE_\"", &[8]),
         ("host", &[8]),
         ("host()", &[8]),
+        ("f_int", &[1]),
+        ("scale_double", &[3]),
         ("nothing", &[]),
     ] {
         assert_eq!(among(name, &kernels), expected, "{name}");
@@ -67,19 +70,40 @@ fn a_kernel_goes_before_instances_of_a_template() {
 }
 
 #[test]
-fn overloads_are_unique_by_their_parameters() {
+fn messages_name_kernels_by_their_functions() {
+    let mut kernels = kernels();
+    kernels.push(kernel("a-b", &[]));
+    let names = default_names(&kernels);
+    let called: Vec<String> = kernels
+        .iter()
+        .zip(&names)
+        .map(|(kernel, name)| called(kernel, name.as_ref()))
+        .collect();
     assert_eq!(
-        unique(&kernels()),
+        called,
         [
-            "f(float *, int)",
-            "f(int)",
-            "scale<int>",
-            "scale<double>",
+            "f_float_ptr",
+            "f_int",
+            "scale_int",
+            "scale_double",
             "fill::iota",
             "ns::inner::k",
             "ns2::k",
             "saxpy",
             "host",
+            "\"a-b\"",
         ]
     );
+    for (index, called) in called.iter().enumerate() {
+        assert_eq!(among(called, &kernels), [index], "{called}");
+    }
+}
+
+#[test]
+fn functions_around_classes_are_in_their_names() {
+    let kernels = ["a", "b"]
+        .map(|space| kernel(&format!("_ZTSZN1{space}4copyERN4sycl3_V15queueEPiE1K"), &[]));
+    for (name, expected) in [("K", &[0, 1][..]), ("a::copy::K", &[0]), ("b::K", &[1])] {
+        assert_eq!(among(name, &kernels), expected, "{name}");
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Items: which input the macro accepts after the module, and which errors it reports for the rest.
 
-use super::contracts::{code, errors, recorded};
+use super::contracts::{code, errors, input, recorded};
 use super::*;
 
 fn file() -> File {
@@ -19,7 +19,7 @@ fn file() -> File {
 
 #[track_caller]
 fn assert_heads_with(items: &str, expected: &[&str]) {
-    let (tokens, errors) = expand(&format!("mod kernels = \"a\"; {items}"), &file());
+    let (tokens, errors) = expand(&input(items), &file());
     assert_eq!(errors, [""; 0], "{items}");
     let parsed = syn::parse2::<syn::File>(tokens).unwrap();
     let code = prettyplease::unparse(&parsed);

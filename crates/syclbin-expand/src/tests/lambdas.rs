@@ -79,19 +79,24 @@ fn overloads_add_their_own_parameters() {
         ]),
         ["scale_double_ptr", "scale_float_ptr_0", "scale_float_ptr_1"]
     );
+    // Only what distinguishes them.
+    assert_eq!(
+        names(&[
+            ("_ZTSZ5scalePdmiEUlvE_", ""),
+            ("_ZTSZ5scalePdmfEUlvE_", ""),
+            ("_ZTSZ5scalePdmEUlvE_", ""),
+        ]),
+        ["scale_int", "scale_float", "scale"]
+    );
 }
 
 #[test]
-fn lambda_yields_to_a_kernel_of_its_name() {
+fn same_names_are_numbered_around_others() {
     let lambda = "_ZTSZ5scalevEUlvE_";
-    assert_eq!(
-        names(&[(lambda, ""), ("__sycl_kernel_scale", "")]),
-        ["scale_0", "scale"]
-    );
     let taken = ["__sycl_kernel_scale", "__sycl_kernel_scale_0"];
     assert_eq!(
-        names(&[(lambda, ""), (taken[0], ""), (taken[1], "")]),
-        ["scale_1", "scale", "scale_0"]
+        names(&[(lambda, "a.cpp:3"), (taken[0], ""), (taken[1], "")]),
+        ["scale_2", "scale_1", "scale_0"]
     );
     // The same function in two sources that both hide it.
     let hidden = "_ZTSZN12_GLOBAL__N_15scaleEvEUlvE_";
@@ -109,8 +114,105 @@ fn classes_of_one_name_add_their_function() {
             ("_ZTSZ3runIiEvPT_E1K", ""),
             ("_ZTSZ4mainE4Once", ""),
         ]),
-        ["run_float_K", "run_int_K", "Once"]
+        ["K_float", "K_int", "Once"]
     );
+    assert_eq!(
+        names(&[
+            ("_ZTSZ3addPiE1K", ""),
+            ("_ZTSZ3mulPiE1K", ""),
+            ("_ZTSZ3mulPfE1K", ""),
+            ("_ZTSZN1a4copyERN4sycl3_V15queueEPiE1K", ""),
+            ("_ZTSZN1b4copyERN4sycl3_V15queueEPiE1K", ""),
+        ]),
+        ["add_K", "mul_K_int_ptr", "mul_K_float_ptr", "a::K", "b::K"]
+    );
+}
+
+#[test]
+fn template_arguments_are_always_in_names() {
+    for (symbol, name) in [
+        (
+            "_ZTSZZ7genericRN4sycl3_V15queueEPiENKUlT_S2_E_clISt17integral_constantIiLi32EEEEDaS4_S2_EUlNS0_2idILi1EEEE_",
+            "generic_32",
+        ),
+        (
+            "_ZTSZZL6binaryIXadL_ZL6op_mulffEEN4sycl3_V16detail9half_impl4halfEEvRNS1_5queueEPKT0_S9_PS7_mENKUlRNS1_7handlerEE_clESC_EUlNS1_2idILi1EEEE_",
+            "binary_op_mul_half",
+        ),
+        (
+            "_ZTSZN15BinaryBroadcastIXadL_ZL6op_mulffEEEclIN4sycl3_V16detail9half_impl4halfEfS6_EEvRNS3_5queueEPKT_PKT0_PT1_llEUlNS3_2idILi1EEEE_",
+            "BinaryBroadcast_op_mul::call_half_float_half",
+        ),
+        (
+            "_ZTSZL8for_eachIZL5scaleRN4sycl3_V15queueEPffmEUlmE_EvS3_mT_EUlNS1_2idILi1EEEE_",
+            "for_each_scale_lambda",
+        ),
+        (
+            "_ZTSZN6Solver4stepIZNS_3runERN4sycl3_V15queueEEUlfE0_EEvS4_T_EUlNS2_2idILi1EEEE_",
+            "Solver::step_run_lambda_2",
+        ),
+        ("_ZTSZN2ns1fINS_4PairEEEvvEUlvE_", "ns::f_Pair"),
+        ("_ZTSZN2ns1fIN5other4PairEEEvvEUlvE_", "ns::f_other_Pair"),
+        ("_ZTSZ1fILin4ELf3fc00000EEvvEUlvE_", "f_minus_4_1_5"),
+        // Every function that launches kernels has a queue or a handler.
+        (
+            "_ZTSZZ4mainENKUlRT_E_clIN4sycl3_V17handlerEEEDaS0_EUlvE_",
+            "main",
+        ),
+    ] {
+        assert_eq!(names(&[(symbol, "")]), [name], "{symbol}");
+    }
+}
+
+#[test]
+fn long_and_odd_names_are_identifiers() {
+    let long = |count: usize, last: &str| {
+        let own = "long".repeat(count);
+        format!("_ZTSZ1fI{}{own}1{last}EvvEUlvE_", own.len())
+    };
+    let long = |last| {
+        names(&[(
+            &long(50, last)
+                .replace(last, &format!("{last}E"))
+                .replace("I200", "IN200"),
+            "",
+        )])
+        .remove(0)
+    };
+    let (a, b) = (long("a"), long("b"));
+    assert_eq!((a.len(), b.len()), (80, 80), "{a}");
+    assert!(a != b && a[..71] == b[..71], "{a} {b}");
+    for (symbol, name) in [
+        ("__sycl_kernel_x\u{b2}", "_x_"),
+        ("_ZTS4self", "self_"),
+        ("_ZTS4move", "move"),
+        ("_ZTSN4self1KE", "self_::K"),
+        ("_ZTSZN1aI1bE5crateEvEUlvE_", "a_b::crate_"),
+    ] {
+        assert_eq!(names(&[(symbol, "")]), [name], "{symbol}");
+    }
+}
+
+/// A thousand kernels in functions of one name, of which every ten have the same parameters.
+#[test]
+fn every_kernel_of_a_thousand_has_a_name() {
+    let symbols = (0..1_000).map(|n| match n % 10 {
+        0..3 => format!("_ZTSZ1fPA{}_iEUlvE{n}_", n / 10),
+        3 => format!("_ZTSZ1fPA{}_iE1f", n / 10),
+        4 => format!("_Z15__sycl_kernel_fPA{}_i", n / 10),
+        5 => format!("_ZTSZN1f1fEPA{}_iE1f_{}", n / 10, n % 7),
+        6 => format!("_Z15__sycl_kernel_fILi{n}EEvv"),
+        7 => format!("__sycl_kernel_f_{n}"),
+        8 => format!("_ZTSZ1fPA{}_iEUlvE_$f", n / 10),
+        _ => format!("_ZTS{}f{}", n + 1, "_".repeat(n)),
+    });
+    let kernels: Vec<KernelSignature> = symbols.map(|symbol| kernel(&symbol, &[])).collect();
+    let names = default_names(&kernels).into_iter().flatten();
+    let names: std::collections::BTreeSet<String> = names.map(|name| name.spelled()).collect();
+    assert_eq!(names.len(), 1_000);
+    assert!(names.iter().all(|name| name.len() < 90), "{names:?}");
+    let (_, errors) = expand("mod kernels = \"a\";", &file_of(kernels));
+    assert_eq!(errors, [""; 0]);
 }
 
 #[test]
@@ -120,7 +222,7 @@ fn documentation_shows_function_line_and_captures() {
         &["data"],
     );
     lambda.location = Some("scale.cpp:7".into());
-    lambda.declaration = Declaration::parse("void scale(double *data)");
+    lambda.declaration = Some(test_files::declaration("void scale(double *data)"));
     let code = expanded(vec![lambda]);
     for line in [
         "/// // in scale(sycl::queue &, double *), scale.cpp:7",

@@ -155,3 +155,12 @@ fn structs_of_namespaces_are_named_from_outside() {
         assert!(!code.contains("pubns:"), "{code}");
     }
 }
+
+#[test]
+fn members_may_begin_with_an_underscore() {
+    let layout = "struct S { int _a; /* 0 */ } /* size 4, align 4 */";
+    let code = code("", &recorded(&["void k(S s)"], &[layout]));
+    assert!(code.contains("pub_a:i32"), "{code}");
+    // Clippy warns of such members where a module is public, in `clippy::pedantic`.
+    assert!(code.contains("clippy::pub_underscore_fields"), "{code}");
+}

@@ -121,6 +121,48 @@ impl<'f> Types<'f> {
         self.facts_of(element).holds_bool
     }
 
+    /// Returns the offset of every `bool` in `element`, or `None` if there are more than `most`.
+    pub(crate) fn bools(&self, element: &Element, most: usize) -> Option<Vec<u64>> {
+        let mut found = Vec::new();
+        self.find_bools(element, 0, most, &mut found)
+            .then_some(found)
+    }
+
+    /// Collects the offsets, and returns whether there are at most `most`.
+    fn find_bools(
+        &self,
+        element: &Element,
+        offset: u64,
+        most: usize,
+        found: &mut Vec<u64>,
+    ) -> bool {
+        if !self.holds_bool(element) {
+            return true;
+        }
+        let mut each = |of: &Element, count: u64| {
+            let size = self.layouts.size(of).unwrap_or(0);
+            (0..count).all(|index| {
+                let offset = offset.saturating_add(size.saturating_mul(index));
+                self.find_bools(of, offset, most, found)
+            })
+        };
+        match element {
+            Element::Array { of, count } => each(of, *count),
+            Element::Vector { of, count } => each(&Element::Scalar(*of), u64::from(*count)),
+            Element::Struct(id) => {
+                let fields = self.layouts.get(*id).map(|layout| &layout.fields);
+                fields.into_iter().flatten().all(|field| {
+                    let offset = offset.saturating_add(field.offset);
+                    self.find_bools(&field.ty, offset, most, found)
+                })
+            }
+            _ => {
+                found.push(offset);
+                found.len() <= most
+            }
+        }
+    }
+
     /// Returns whether the struct `id` is packed.
     pub(crate) fn is_packed(&self, id: StructId) -> bool {
         self.facts.get(&id).is_some_and(|facts| facts.packed)

@@ -12,7 +12,8 @@ use crate::types::Types;
 
 /// Returns namespaces and name of a struct: `ns::Pair<int, 2>` is `Pair_int_2` in `ns`.
 pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
-    let mut parts = names::path(&layout.name);
+    let parts = names::path(&layout.name).into_iter();
+    let mut parts: Vec<String> = parts.map(|part| names::rust(&part)).collect();
     let base = parts.pop().unwrap_or_else(|| "Struct".into());
     (parts, base)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The builder of a module: a method for each specialization constant, and one to link other files.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::KernelName;
 use syclbin::signature::{Element, Scalar, SpecializationConstant};
@@ -9,6 +9,9 @@ use syclbin::signature::{Element, Scalar, SpecializationConstant};
 use crate::doc;
 use crate::names::{self, Scope};
 use crate::types::Types;
+
+/// The maximum number of `bool`s in a value that are checked.
+const MOST_BOOLS: usize = 64;
 
 /// Returns the builder of the module: a method that links files, and a method for each constant that Rust can
 /// set.
@@ -79,7 +82,7 @@ pub(crate) fn builder(
                 self,
                 path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
             ) -> ::syclbin_rt::Result<Module> {
-                let path = path.as_ref();
+                let path = ::core::convert::AsRef::as_ref(&path);
                 let module = unsafe { self.module.load_file_for(path, Module::FILE, KERNELS)? };
                 ::core::result::Result::Ok(Module::new(&module))
             }
@@ -108,9 +111,24 @@ fn method(
     let ident = scope
         .claim(&names::words(&name))
         .ok_or("its name is not a Rust identifier")?;
-    let ty = match element {
-        Element::Scalar(Scalar::Bool) => quote!(bool),
-        element => types.of(element, 0),
+    let symbol = &constant.symbol;
+    let (ty, call) = match element {
+        Element::Scalar(Scalar::Bool) => (
+            quote!(bool),
+            quote!(specialization_constant(#symbol, value)),
+        ),
+        element => {
+            let bools = types.bools(element, MOST_BOOLS).ok_or(
+                "it holds more `bool`s than are checked, and a byte that is neither 0 nor 1 is undefined in C++",
+            )?;
+            let bools = bools.into_iter().map(Literal::u64_unsuffixed);
+            let call = if bools.len() == 0 {
+                quote!(specialization_constant(#symbol, value))
+            } else {
+                quote!(specialization_constant_with_bools(#symbol, value, &[#(#bools),*]))
+            };
+            (types.of(element, 0), call)
+        }
     };
     let default = constant
         .default
@@ -127,11 +145,10 @@ fn method(
             "Whether it is signed is not known; taken for signed.".into()
         },
     ]);
-    let symbol = &constant.symbol;
     Ok(quote! {
         #doc
         pub fn #ident(self, value: #ty) -> Self {
-            Self { module: self.module.specialization_constant(#symbol, value) }
+            Self { module: self.module.#call }
         }
     })
 }

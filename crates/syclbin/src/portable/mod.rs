@@ -50,6 +50,12 @@ pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
     version::lowest(&collect(&words)?, reader).map(drop)
 }
 
+/// Returns whether a module has debug information. What is not SPIR-V has none.
+#[must_use]
+pub fn has_debug_info(spirv: &[u8]) -> bool {
+    words::words(spirv).is_ok_and(|words| debug_info::is_in(&words))
+}
+
 /// Rewrites a module for `reader`. Returns `None` if the driver takes it as it is.
 ///
 /// # Errors

@@ -48,28 +48,18 @@ pub const IMPLICIT_LOCAL_ARG: &str = "SYCL/implicit local arg";
 pub const DYNAMIC_LOCAL_MEMORY: &str = "SYCL/work group dynamic local mem";
 /// The symbol of each kernel that was registered under a name of the source.
 pub const REGISTERED_KERNELS: &str = "SYCL/registered kernels";
-/// The C++ declaration of each kernel: key the symbol, value a byte array of UTF-8 text such
-/// as `void fill::iota(float start, float *out, int count)`.
+/// A description of each kernel, made when the file was built: names, types, layouts, dimensions, and where the source
+/// has it. The key is the symbol. [`signature::kernels`](crate::signature::kernels) reads the value, a byte array whose
+/// form is this project's.
 ///
 /// This project defines this set, not the SYCLBIN specification. Readers ignore sets they do not know, so
 /// a file that has it loads everywhere.
-pub const DECLARATIONS: &str = "SYCLBIN-RS/kernel declarations";
-/// Structs and enumerations that kernels take, with the offset of each member. The key is the qualified
-/// name in C++. The value is a byte array of UTF-8 text. For example:
-/// `struct Pair { int a[2]; /* 0 */ int b; /* 8 */ } /* size 12, align 4 */`.
+pub const KERNELS: &str = "SYCLBIN-RS/kernels";
+/// The type of each device global and specialization constant. The key is the identifier, and the value is like those
+/// of [`KERNELS`].
 ///
 /// This project defines this set too.
-pub const LAYOUTS: &str = "SYCLBIN-RS/struct layouts";
-/// Where the source has an unnamed lambda: key the symbol of its kernel, value a byte array of UTF-8 text, the name
-/// of the file and the line: `solver.cpp:12`.
-///
-/// This project defines this set too.
-pub const LOCATIONS: &str = "SYCLBIN-RS/lambda locations";
-/// The types of device globals and specialization constants: key the identifier, value a byte
-/// array of UTF-8 text, the type as C++ spells it: `int[4]`.
-///
-/// This project defines this set too.
-pub const VARIABLES: &str = "SYCLBIN-RS/variable types";
+pub const VARIABLES: &str = "SYCLBIN-RS/variables";
 /// The sources that a file was compiled from; in the properties of a file. See
 /// [`Sources`](crate::metadata::Sources).
 ///

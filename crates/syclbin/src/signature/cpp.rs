@@ -52,6 +52,8 @@ pub(super) enum Spelled {
     },
     Sampler,
     KernelHandler,
+    /// An object without members.
+    Empty,
     /// Bytes of which no more is known, spelled `bytes[N]`.
     Bytes(u64),
     /// A type of SYCL that a Rust program cannot pass, or a reference.
@@ -107,6 +109,7 @@ fn read(text: &str, depth: usize) -> Option<Spelled> {
         "sycl::sampler" => return Some(Spelled::Sampler),
         "sycl::kernel_handler" => return Some(Spelled::KernelHandler),
         "sycl::stream" => return Some(Spelled::Foreign),
+        EMPTY => return Some(Spelled::Empty),
         _ => {}
     }
     if let Some((name, arguments)) = template(text)
@@ -194,6 +197,9 @@ fn of_sycl(name: &str, arguments: &[&str], depth: usize, text: &str) -> Option<S
     })
 }
 
+/// How an object without members is spelled.
+pub(super) const EMPTY: &str = "struct {}";
+
 /// What an image has whose pixels no source describes.
 const UNKNOWN_PIXEL: &str = "pixel";
 
@@ -212,6 +218,11 @@ pub(super) fn image(of: Option<Scalar>, dimensions: u8, access: Access) -> Strin
 
 /// Returns what to write instead of a type that a Rust program cannot pass, for the end of a sentence.
 pub(super) fn advice(text: &str) -> Option<&'static str> {
+    if text == "sycl::stream" {
+        return Some(
+            ": print with `sycl::ext::oneapi::experimental::printf`, which needs no parameter",
+        );
+    }
     let of_images = [
         "sycl::sampled_image_accessor<",
         "sycl::unsampled_image_accessor<",

@@ -7,88 +7,15 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::cell::Cell;
 
 use super::Unsupported;
 use super::cpp::{self, Spelled};
 use super::definition::Definition;
-use super::types::{Element, Enum, Field, Layout, Layouts, Pointee, StructId};
-use crate::model::AbstractModule;
-use crate::property::{Value, set};
+use super::names::Names;
+use super::types::{Element, Enum, Field, Layout, Layouts, Pointee};
 
 /// Structs nest; deeper structs do not get a layout.
 const MAX_DEPTH: usize = 32;
-
-/// State that the modules of a file share.
-#[derive(Default)]
-pub(super) struct Names {
-    pub(super) layouts: Layouts,
-    /// Steps of comparing memory that were made.
-    pub(super) steps: Cell<usize>,
-    described: BTreeMap<String, StructId>,
-    /// Structs by their names, with the strictest alignment that a module of the file knows of.
-    strictest: BTreeMap<String, Definition>,
-    /// Structs of one name that differ: both are named, and no kernel can take either.
-    conflicts: BTreeMap<StructId, Unsupported>,
-}
-
-impl Names {
-    /// Learns the alignments of structs from all modules: only those that take a struct or point to
-    /// it have the one that `alignas` gives it.
-    pub(super) fn align(&mut self, modules: &[AbstractModule<'_>]) {
-        if modules.len() < 2 {
-            return;
-        }
-        let sets = modules
-            .iter()
-            .filter_map(|module| module.metadata.set(set::LAYOUTS));
-        let texts = sets.flat_map(|set| set.iter().filter_map(|(_, value)| value.as_str()));
-        for definition in texts.filter_map(Definition::parse) {
-            match self.strictest.get_mut(definition.name()) {
-                Some(known) => known.align_as(&definition),
-                None => {
-                    let name = definition.name().to_string();
-                    self.strictest.insert(name, definition);
-                }
-            }
-        }
-    }
-
-    /// Adds a struct that C++ described.
-    fn insert(&mut self, layout: Layout) -> StructId {
-        let name = layout.name.clone();
-        let id = self.layouts.insert(layout);
-        let first = *self.described.entry(name.clone()).or_insert(id);
-        if first != id {
-            let (a, b) = (self.layouts.describe(first), self.layouts.describe(id));
-            let reason = Unsupported {
-                reason: format!("two structs are called `{name}`: {a} and {b}"),
-                conflict: true,
-            };
-            self.conflicts
-                .entry(first)
-                .or_insert_with(|| reason.clone());
-            self.conflicts.insert(id, reason);
-        }
-        id
-    }
-
-    /// Returns the layouts, and for each struct that a conflict touches why it cannot be passed.
-    pub(super) fn conflicts(mut self) -> (Layouts, BTreeMap<StructId, Unsupported>) {
-        // A struct stands behind those it holds.
-        for (id, layout) in self.layouts.iter() {
-            let inner = layout
-                .fields
-                .iter()
-                .filter_map(|field| field.ty.structure());
-            let reasons = inner.filter_map(|inner| self.conflicts.get(&inner).cloned());
-            if let Some(reason) = Vec::from_iter(reasons).pop() {
-                self.conflicts.entry(id).or_insert(reason);
-            }
-        }
-        (self.layouts, self.conflicts)
-    }
-}
 
 /// Replaces the last field, if it is a struct, with the fields of that, and returns where the last one ends.
 fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
@@ -106,27 +33,16 @@ fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
     })
 }
 
-impl Element {
-    /// The struct it is or consists of.
-    pub(super) fn structure(&self) -> Option<StructId> {
-        match self {
-            Self::Struct(id) => Some(*id),
-            Self::Array { of, .. } => of.structure(),
-            _ => None,
-        }
-    }
-}
-
 /// What the names of one module mean.
-pub(super) struct Described<'m> {
-    module: &'m AbstractModule<'m>,
+pub(super) struct Definitions<'m> {
+    all: &'m BTreeMap<String, Definition>,
     known: BTreeMap<String, Result<Element, Unsupported>>,
 }
 
-impl<'m> Described<'m> {
-    pub(super) const fn new(module: &'m AbstractModule<'m>) -> Self {
+impl<'m> Definitions<'m> {
+    pub(super) const fn new(all: &'m BTreeMap<String, Definition>) -> Self {
         Self {
-            module,
+            all,
             known: BTreeMap::new(),
         }
     }
@@ -149,20 +65,10 @@ impl<'m> Described<'m> {
         if let Some(known) = self.known.get(name) {
             return Some(known.clone());
         }
-        let text = self.module.metadata.get(set::LAYOUTS, name)?.as_str()?;
+        let definition = self.all.get(name)?.clone();
         let contained = Unsupported::new(format!("the struct `{name}` contains itself"));
         self.known.insert(name.into(), Err(contained));
-        let found = match Definition::parse(text) {
-            Some(mut definition) if definition.name() == name => {
-                if let Some(strictest) = names.strictest.get(name) {
-                    definition.align_as(strictest);
-                }
-                self.define(definition, names, depth)
-            }
-            _ => Err(Unsupported::new(format!(
-                "the recorded layout of `{name}` is damaged"
-            ))),
-        };
+        let found = self.define(definition, names, depth);
         self.known.insert(name.into(), found.clone());
         Some(found)
     }
@@ -276,6 +182,7 @@ impl<'m> Described<'m> {
             | Spelled::Image { .. }
             | Spelled::Sampler
             | Spelled::KernelHandler
+            | Spelled::Empty
             | Spelled::Foreign => {
                 return Err(Unsupported::new(
                     "has no layout that Rust could have".to_string(),
@@ -293,14 +200,8 @@ impl<'m> Described<'m> {
                 Err(_) => Pointee::Unknown(None),
             },
             Spelled::Named(name) => {
-                let definition = self.module.metadata.get(set::LAYOUTS, name);
-                let text = definition.and_then(Value::as_str).unwrap_or_default();
-                let element = if text.starts_with("enum ") {
-                    self.named(name, names)
-                } else {
-                    None
-                };
-                match element {
+                let is_enum = matches!(self.all.get(name), Some(Definition::Enum { .. }));
+                match is_enum.then(|| self.named(name, names)).flatten() {
                     Some(Ok(element)) => Pointee::Element(element),
                     _ => Pointee::Unknown(Some(name.clone())),
                 }

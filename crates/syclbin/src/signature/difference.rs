@@ -329,7 +329,9 @@ impl Comparison<'_> {
                     ..
                 },
             ) => equal(a == b && m == n),
-            (Type::Sampler, Type::Sampler) | (Type::KernelHandler, Type::KernelHandler) => Ok(()),
+            (Type::Sampler, Type::Sampler)
+            | (Type::KernelHandler, Type::KernelHandler)
+            | (Type::Unused, Type::Unused) => Ok(()),
             (a, b) => match (by_value(a), by_value(b)) {
                 (Some(a), Some(b)) => self.element(&a, &b, sign_known),
                 _ => Err(Mismatch::Spelled),

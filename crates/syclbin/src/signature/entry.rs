@@ -39,7 +39,7 @@ pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> 
             Type::KernelHandler => is_pointer(*first) || is_bytes(*first, Some(8)),
             // The handle of a texture or a surface.
             Type::Image { .. } => is_scalar(*first, Scalar::U64),
-            Type::Sampler => true,
+            Type::Sampler | Type::Unused => true,
         };
         if !same {
             return Err(*first);
@@ -157,17 +157,19 @@ pub(super) fn undeclared(
     shared: bool,
     layouts: &mut Layouts,
 ) -> Result<Vec<super::Parameter>, Unsupported> {
-    let is_removed = removed
-        .iter()
-        .take(passed.len())
-        .position(|removed| *removed);
-    if let Some(at) = is_removed {
-        return unsupported(format!(
-            "argument {at}: the compiler removed it, and no declaration tells what it was"
-        ));
-    }
     let mut parameters = Vec::new();
-    for (at, parameter) in passed.iter().enumerate() {
+    let mut left = passed.iter();
+    let mut removed = removed.iter();
+    loop {
+        let at = parameters.len();
+        if removed.next().copied().unwrap_or(false) {
+            parameters.push(super::Parameter::removed());
+            continue;
+        }
+        // A mask may be longer than the list.
+        let Some(parameter) = left.next() else {
+            return Ok(parameters);
+        };
         let (ty, sign_known) = one(parameter.ty, shared, layouts)
             .map_err(|reason| reason.within(format_args!("argument {at}: ")))?;
         parameters.push(super::Parameter {
@@ -178,7 +180,6 @@ pub(super) fn undeclared(
             arguments: vec![Argument::Passed],
         });
     }
-    Ok(parameters)
 }
 
 fn one(passed: Passed, shared: bool, layouts: &mut Layouts) -> Result<(Type, bool), Unsupported> {

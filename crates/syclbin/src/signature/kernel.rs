@@ -8,94 +8,106 @@ use alloc::vec::Vec;
 
 use super::code::Code;
 use super::declaration::{Declaration, DeclaredParameter};
-use super::described::Names;
 use super::mangled::{self, KernelName};
 use super::merge::{self, Passed, Sources};
+use super::names::Names;
 use super::spirv;
 use super::types::{Element, Pointee, Scalar, Type};
-use super::{Argument, KernelSignature, Parameter, Unsupported, unsupported};
+use super::{Argument, KernelSignature, Parameter, Unsupported, dimensions, unsupported};
 use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
 use crate::model::AbstractModule;
-use crate::property::{Value, key, set};
+use crate::property::{key, set};
 
-pub(super) fn kernel(
-    module: &AbstractModule<'_>,
-    code: &Code,
-    sources: &mut Sources<'_>,
-    names: &mut Names,
-    symbol: &str,
-) -> KernelSignature {
-    let name = mangled::parse(symbol);
-    let recorded = module
-        .metadata
-        .get(set::DECLARATIONS, symbol)
-        .and_then(Value::as_str)
-        .and_then(Declaration::parse);
-    let in_spirv = code.spirv().and_then(|spirv| spirv.parameters(symbol));
-    let (passed, local_size) = match code {
-        Code::SpirV(spirv) => {
-            let passed = in_spirv.as_deref().map(Passed::SpirV);
-            (passed, spirv.local_size(symbol))
-        }
-        Code::Ptx(kernels) => {
-            let kernel = kernels.get(symbol);
-            let passed = kernel.map(|kernel| Passed::Ptx {
-                parameters: &kernel.parameters,
-                shared: kernel.uses_dynamic_shared_memory,
-            });
-            (passed, kernel.and_then(|kernel| kernel.required_local_size))
-        }
-        Code::Unknown => (None, None),
-    };
-    let declaration = recorded.or_else(|| declared_by_symbol(name.as_ref(), in_spirv.as_deref()));
-    let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
-    // Compilers list exported functions among the names as well.
-    let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
-    let absent = passed.is_none() && code.rank() > 0;
-    let scratch = Scratch::of(module, code, symbol);
-    let parameters = if listed && passed.is_none() {
-        unsupported("the code exports it as a function and has no kernel of that name")
-    } else if absent {
-        unsupported("the code has no kernel of that name")
-    } else if let Some(reason) = of_runtime(symbol) {
-        unsupported(reason)
-    } else {
-        match module.eliminated_arguments(symbol) {
-            Ok(removed) => {
-                let passed = passed.unwrap_or(Passed::Unknown);
-                let visible = match scratch {
-                    Scratch::Argument(index) => hidden_last(index, passed),
-                    Scratch::None | Scratch::NoArgument => Ok(passed),
-                };
-                visible.and_then(|visible| {
-                    let mut all = sources.parameters(declared, visible, &removed, names)?;
-                    all.extend((scratch != Scratch::None).then(scratch_memory));
-                    Ok(all)
-                })
+impl Sources<'_> {
+    /// Infers the signature of a kernel.
+    pub(super) fn kernel(&mut self, symbol: &str, names: &mut Names) -> KernelSignature {
+        let (module, code) = (self.module, self.code);
+        let name = mangled::parse(symbol);
+        let in_spirv = code.spirv().and_then(|spirv| spirv.parameters(symbol));
+        let (passed, local_size) = match code {
+            Code::SpirV(spirv) => {
+                let passed = in_spirv.as_deref().map(Passed::SpirV);
+                (passed, spirv.local_size(symbol))
             }
-            Err(malformed) => unsupported(malformed.to_string()),
+            Code::Ptx(kernels) => {
+                let kernel = kernels.get(symbol);
+                let passed = kernel.map(|kernel| Passed::Ptx {
+                    parameters: &kernel.parameters,
+                    shared: kernel.uses_dynamic_shared_memory,
+                });
+                (passed, kernel.and_then(|kernel| kernel.required_local_size))
+            }
+            Code::Unknown => (None, None),
+        };
+        let described = self.described.declarations.get(symbol).cloned();
+        let declaration =
+            described.or_else(|| declared_by_symbol(name.as_ref(), in_spirv.as_deref()));
+        let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
+        // Compilers list exported functions among the names as well.
+        let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
+        let absent = passed.is_none() && code.rank() > 0;
+        let scratch = Scratch::of(module, code, symbol);
+        let parameters = if listed && passed.is_none() {
+            Err(no_kernel(
+                "the code exports it as a function and has no kernel of that name",
+            ))
+        } else if absent {
+            unsupported("the code has no kernel of that name")
+        } else if let Some(reason) = of_runtime(symbol) {
+            Err(reason)
+        } else {
+            match module.eliminated_arguments(symbol) {
+                Ok(removed) => {
+                    let passed = passed.unwrap_or(Passed::Unknown);
+                    let visible = match scratch {
+                        Scratch::Argument(index) => hidden_last(index, passed),
+                        Scratch::None | Scratch::NoArgument => Ok(passed),
+                    };
+                    visible.and_then(|visible| {
+                        let mut all = self.parameters(declared, visible, &removed, names)?;
+                        all.extend((scratch != Scratch::None).then(scratch_memory));
+                        Ok(all)
+                    })
+                }
+                Err(malformed) => unsupported(malformed.to_string()),
+            }
+        };
+        let (parameters, required_local_size) =
+            match required_local_size(module, local_size, symbol) {
+                Ok(size) => (parameters, size),
+                Err(reason) => (parameters.and(Err(reason)), None),
+            };
+        let dimensions = self.dimensions(name.as_ref(), symbol);
+        KernelSignature {
+            symbol: symbol.into(),
+            name,
+            declaration,
+            location: self.described.locations.get(symbol).cloned(),
+            parameters,
+            required_local_size,
+            dimensions,
         }
-    };
-    let (parameters, required_local_size) = match required_local_size(module, local_size, symbol) {
-        Ok(size) => (parameters, size),
-        Err(reason) => (parameters.and(Err(reason)), None),
-    };
-    KernelSignature {
-        symbol: symbol.into(),
-        name,
-        declaration,
-        location: location(module, symbol),
-        parameters,
-        required_local_size,
-        dimensions: None,
     }
-}
 
-/// Returns where the source has an unnamed lambda.
-fn location(module: &AbstractModule<'_>, symbol: &str) -> Option<String> {
-    let text = module.metadata.get(set::LOCATIONS, symbol)?.as_str()?;
-    let is_plain = text.chars().all(|c| !c.is_control());
-    is_plain.then(|| text.to_string())
+    /// Returns the dimensions of a kernel: from its source, from the symbol of a lambda, or as far as the compiler
+    /// recorded them.
+    fn dimensions(&self, name: Option<&KernelName>, symbol: &str) -> Option<u8> {
+        let described = self.described.dimensions.get(symbol).copied();
+        let of_lambda = || {
+            let parameters = &name?.lambdas.last()?.parameters;
+            dimensions::of_parameters(parameters.iter().map(String::as_str))
+        };
+        let recorded = || {
+            let name = format!("{symbol}@{}", key::WORK_GROUP_NUM_DIM);
+            let found = self
+                .module
+                .metadata
+                .read::<Dimensions>(set::PROGRAM_METADATA, &name);
+            let found = found.ok().flatten()?;
+            u8::try_from(found.get()).ok()
+        };
+        described.or_else(of_lambda).or_else(recorded)
+    }
 }
 
 /// Returns the only size of work-groups that `symbol` can be launched with, in SYCL's order.
@@ -144,7 +156,9 @@ enum Scratch {
 
 impl Scratch {
     fn of(module: &AbstractModule<'_>, code: &Code, symbol: &str) -> Self {
+        // -1 stands for no such argument.
         let argument = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
+        let argument = argument.filter(|index| index.as_u32() != Some(u32::MAX));
         let used = module.metadata.get(set::DYNAMIC_LOCAL_MEMORY, symbol);
         match (argument, code) {
             (None, Code::SpirV(_)) => Self::None,
@@ -207,20 +221,29 @@ fn runtimes_own(symbol: &str) -> Option<&str> {
         .or_else(|| class.strip_prefix("N4sycl"))
 }
 
+fn no_kernel(reason: &str) -> Unsupported {
+    Unsupported {
+        no_kernel: true,
+        ..Unsupported::new(reason)
+    }
+}
+
 /// Returns why a program cannot launch a kernel of the SYCL runtime.
-fn of_runtime(symbol: &str) -> Option<&'static str> {
+fn of_runtime(symbol: &str) -> Option<Unsupported> {
     let own = runtimes_own(symbol)?;
     if is_rounded_range(symbol) {
-        Some(
+        Some(no_kernel(
             "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
-        )
+        ))
     } else if own.contains("eduction") {
-        Some(
+        Some(Unsupported::new(
             "it is a step of `sycl::reduction`, which the SYCL runtime launches with memory of its own; \
              write the reduction as a kernel, with `sycl::reduce_over_group` for instance",
-        )
+        ))
     } else if own.starts_with("3_V1") {
-        Some("the SYCL runtime launches it for one of its own functions")
+        Some(no_kernel(
+            "the SYCL runtime launches it for one of its own functions",
+        ))
     } else {
         None
     }

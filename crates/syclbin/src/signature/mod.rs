@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Signatures: one [`KernelSignature`] per kernel, from all that a file says of its parameters.
+//! Signatures: one [`KernelSignature`] per kernel.
 //!
-//! Four sources are merged, each for what it knows best:
+//! A build records them in the file (sets [`KERNELS`](crate::property::set::KERNELS) and
+//! [`VARIABLES`](crate::property::set::VARIABLES)), and [`kernels`] reads them as they are. Signatures that a file does
+//! not record are inferred as the build does it, but without debug information:
 //!
-//! 1. the recorded C++ [declaration](Declaration) (set [`DECLARATIONS`](crate::property::set::DECLARATIONS)): names
-//!    and signed or unsigned. Also the recorded definitions of the structs and
-//!    enumerations it names (set [`LAYOUTS`](crate::property::set::LAYOUTS)),
+//! 1. the debug information of a second compile: C++ [declarations](Declaration), structs, dimensions and lines,
 //! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
 //! 3. the code. SPIR-V: what is really passed, the layout of structs, and which pointers are never
 //!    written through. PTX, where a module has no SPIR-V, also in a fat binary: the sizes of what is
 //!    passed,
 //! 4. the mask of arguments that the compiler removed.
 //!
-//! The types of [device globals](DeviceGlobal) and [specialization constants](SpecializationConstant)
-//! come from the same: what is recorded (set [`VARIABLES`](crate::property::set::VARIABLES)), and the
-//! SPIR-V.
+//! The types of [device globals](DeviceGlobal) and [specialization constants](SpecializationConstant) come from the
+//! same.
 //!
 //! Where the sources contradict each other, or the kernel takes what cannot be passed, the kernel has a
 //! reason instead of a signature. What stays unknown is marked, never guessed in silence.
@@ -27,12 +26,15 @@ mod declaration;
 pub(crate) mod definition;
 mod described;
 mod difference;
+mod dimensions;
 mod entry;
 mod kernel;
+mod left_out;
 pub(crate) mod mangled;
 mod memory_map;
 mod merge;
-pub(crate) mod record;
+mod names;
+pub(crate) mod recorded;
 mod spell;
 pub(crate) mod spirv;
 mod types;
@@ -49,13 +51,12 @@ use core::fmt;
 use crate::error::Error;
 use crate::model::Syclbin;
 use code::Code;
-use code_types::Meanings;
+use debug_info::Described;
 pub use declaration::{Declaration, DeclaredParameter};
-use described::{Described, Names};
 pub use difference::{Difference, Subject};
-use kernel::kernel;
 pub use mangled::{KernelName, Lambda};
 use merge::Sources;
+use names::Names;
 pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use variables::Variables;
 pub use variables::{DeviceGlobal, SpecializationConstant};
@@ -84,7 +85,7 @@ pub struct KernelSignature {
     pub name: Option<KernelName>,
     /// The C++ declaration, where it is known.
     pub declaration: Option<Declaration>,
-    /// Where the source has an unnamed lambda, by the name of the file: `solver.cpp:12`.
+    /// Where the source has it, by the name of the file: `solver.cpp:12`.
     pub location: Option<String>,
     /// The parameters in order, or why they are unknown.
     pub parameters: Result<Vec<Parameter>, Unsupported>,
@@ -122,25 +123,38 @@ impl KernelSignature {
         kernel::is_rounded_range(&self.symbol)
     }
 
-    /// Returns the kernel in C++, where it is known: the declaration of a function or class. For a lambda these are
-    /// two lines: the function around it with file and line, and what it captures and takes.
+    /// Returns the kernel in C++, where it is known: its declaration, or what a lambda captures and takes. The line before
+    /// it names the function around a lambda or class, the types of `auto` in it, the file and the line.
     #[must_use]
     pub fn cpp(&self) -> Option<String> {
         let declaration = self.declaration.as_ref()?;
-        let name = self.name.as_ref();
-        let Some((name, lambda)) = name.and_then(|name| Some((name, name.lambdas.last()?))) else {
+        let Some(name) = &self.name else {
             return Some(declaration.to_string());
         };
-        let types = name.parameters.as_deref().unwrap_or_default().join(", ");
-        let captures = declaration.parameters.iter().map(ToString::to_string);
-        let captures = captures.collect::<Vec<_>>().join(", ");
-        let place = self.location.iter().map(|location| format!(", {location}"));
-        let place = place.collect::<String>();
-        let function = format!("// in {}({types}){place}", name.qualified());
-        Some(format!(
-            "{function}\n[{captures}]({})",
-            lambda.parameters.join(", ")
-        ))
+        let (function, own) = match name.lambdas.last() {
+            Some(lambda) => {
+                let captures = declaration.parameters.iter().map(ToString::to_string);
+                let captures = captures.collect::<Vec<_>>().join(", ");
+                let takes = lambda.parameters.join(", ");
+                (Some(name), format!("[{captures}]({takes})"))
+            }
+            None => (name.function.as_deref(), declaration.to_string()),
+        };
+        let mut around = Vec::new();
+        if let Some(function) = function {
+            let types = function.parameters.as_deref().unwrap_or_default();
+            around.push(format!("in {}({})", function.qualified(), types.join(", ")));
+            let generic = function
+                .lambdas
+                .iter()
+                .filter(|of| !of.template_arguments.is_empty());
+            around.extend(generic.map(|of| format!("auto: {}", of.template_arguments.join(", "))));
+        }
+        around.extend(self.location.clone());
+        Some(match &around[..] {
+            [] => own,
+            around => format!("// {}\n{own}", around.join(", ")),
+        })
     }
 
     /// Creates the signature of a kernel of which only the symbol and the parameters are known.
@@ -160,6 +174,14 @@ impl KernelSignature {
 }
 
 impl Parameter {
+    /// Returns what stands for an argument that the compiler removed, where nothing describes it.
+    fn removed() -> Self {
+        Self {
+            arguments: vec![Argument::Removed],
+            ..Self::new(Type::Unused)
+        }
+    }
+
     /// Creates an unnamed parameter that is one argument of the code.
     #[must_use]
     pub fn new(ty: Type) -> Self {
@@ -187,14 +209,14 @@ pub enum Argument {
 #[error("{reason}")]
 pub struct Unsupported {
     reason: String,
-    conflict: bool,
+    no_kernel: bool,
 }
 
 impl Unsupported {
     fn new(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
-            conflict: false,
+            no_kernel: false,
         }
     }
 
@@ -206,11 +228,11 @@ impl Unsupported {
         }
     }
 
-    /// Returns whether two structs of the same name are the reason. Then the text shows both layouts, and the
-    /// sources have to be changed.
+    /// Returns whether no source launches it as a kernel: it is one of the runtime's own, or a function that the
+    /// compiler lists among the kernels.
     #[must_use]
-    pub const fn is_conflict(&self) -> bool {
-        self.conflict
+    pub const fn is_no_kernel(&self) -> bool {
+        self.no_kernel
     }
 }
 
@@ -225,31 +247,41 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut names = Names::default();
     names.align(&file.modules);
     let mut variables = Variables::default();
+    let nothing = Described::default();
     for (index, module) in file.modules.iter().enumerate() {
-        let code = Code::of(module)
-            .map_err(|error| error.within(format!("abstract module {index}: SPIR-V"), 0))?;
-        let spirv = code.spirv();
-        let mut sources = Sources {
-            described: Described::new(module),
-            code: spirv.map(Meanings::new),
+        // Code is read only where a description is missing.
+        let code = if recorded::is_complete(module) {
+            None
+        } else {
+            let within = |error: Error| error.within(format!("abstract module {index}: SPIR-V"), 0);
+            Some(Code::of(module).map_err(within)?)
         };
+        let rank = code.as_ref().map_or(0, Code::rank);
+        let mut sources = code
+            .as_ref()
+            .map(|code| Sources::new(module, code, &nothing));
         for symbol in module.kernel_names() {
-            let signature = kernel(module, &code, &mut sources, &mut names, symbol);
-            // The same kernel in two modules is one kernel for several targets. The first whose code can be
-            // read tells most.
+            let (signature, rank) =
+                match (recorded::kernel(module, symbol, &mut names), &mut sources) {
+                    (Some(recorded), _) => (recorded, u8::MAX),
+                    (None, Some(sources)) => (sources.kernel(symbol, &mut names), rank),
+                    (None, None) => continue,
+                };
+            // The same kernel in two modules is one kernel for several targets. What the build recorded counts,
+            // and then the first whose code can be read.
             match places.entry(symbol) {
                 Entry::Vacant(place) => {
-                    place.insert((found.len(), code.rank()));
+                    place.insert((found.len(), rank));
                     found.push(signature);
                 }
-                Entry::Occupied(mut place) if place.get().1 < code.rank() => {
-                    place.get_mut().1 = code.rank();
+                Entry::Occupied(mut place) if place.get().1 < rank => {
+                    place.get_mut().1 = rank;
                     found[place.get().0] = signature;
                 }
                 Entry::Occupied(_) => {}
             }
         }
-        variables.add(module, spirv, &mut sources, &mut names);
+        variables.add(module, sources.as_mut(), &mut names);
     }
     let (layouts, conflicts) = names.conflicts();
     for kernel in &mut found {

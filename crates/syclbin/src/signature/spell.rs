@@ -108,6 +108,7 @@ impl Layouts {
             } => cpp::image(*element, *dimensions, *access),
             Type::Sampler => "sycl::sampler".into(),
             Type::KernelHandler => "sycl::kernel_handler".into(),
+            Type::Unused => cpp::EMPTY.into(),
         }
     }
 }

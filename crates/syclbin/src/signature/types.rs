@@ -81,6 +81,9 @@ pub enum Type {
     /// `sycl::kernel_handler`: a pointer to the values of specialization constants, null where they
     /// are set in the code.
     KernelHandler,
+    /// What no launch has to pass: an object without members, or an argument that the compiler removed and that
+    /// nothing describes. Where the code takes it, it is a byte of any value.
+    Unused,
 }
 
 /// What memory holds at a place.
@@ -181,16 +184,10 @@ impl Type {
         match self {
             Self::Struct(id) => Some(*id),
             Self::Array { of, .. } => of.structure(),
-            Self::Pointer { pointee, .. }
-            | Self::LocalMemory {
-                element: pointee, ..
-            }
-            | Self::LocalAccessor {
-                element: pointee, ..
-            }
-            | Self::Accessor {
-                element: pointee, ..
-            } => match pointee {
+            Self::Pointer { pointee: of, .. }
+            | Self::LocalMemory { element: of, .. }
+            | Self::LocalAccessor { element: of, .. }
+            | Self::Accessor { element: of, .. } => match of {
                 Pointee::Element(element) => element.structure(),
                 Pointee::Void | Pointee::Unknown(_) => None,
             },
@@ -199,7 +196,50 @@ impl Type {
             | Self::Vector { .. }
             | Self::Image { .. }
             | Self::Sampler
-            | Self::KernelHandler => None,
+            | Self::KernelHandler
+            | Self::Unused => None,
+        }
+    }
+
+    /// The same, to number it anew.
+    pub(super) fn structure_mut(&mut self) -> Option<&mut StructId> {
+        match self {
+            Self::Struct(id) => Some(id),
+            Self::Array { of, .. } => of.structure_mut(),
+            Self::Pointer { pointee: of, .. }
+            | Self::LocalMemory { element: of, .. }
+            | Self::LocalAccessor { element: of, .. }
+            | Self::Accessor { element: of, .. } => match of {
+                Pointee::Element(element) => element.structure_mut(),
+                Pointee::Void | Pointee::Unknown(_) => None,
+            },
+            Self::Scalar(_)
+            | Self::Enum(_)
+            | Self::Vector { .. }
+            | Self::Image { .. }
+            | Self::Sampler
+            | Self::KernelHandler
+            | Self::Unused => None,
+        }
+    }
+}
+
+impl Element {
+    /// Returns the struct it is or consists of.
+    pub(super) fn structure(&self) -> Option<StructId> {
+        match self {
+            Self::Struct(id) => Some(*id),
+            Self::Array { of, .. } => of.structure(),
+            _ => None,
+        }
+    }
+
+    /// The same, to number it anew.
+    pub(super) fn structure_mut(&mut self) -> Option<&mut StructId> {
+        match self {
+            Self::Struct(id) => Some(id),
+            Self::Array { of, .. } => of.structure_mut(),
+            _ => None,
         }
     }
 }
@@ -341,6 +381,11 @@ impl Layouts {
         self.list.push(layout.clone());
         self.places.insert(layout, id);
         id
+    }
+
+    /// Returns all structs.
+    pub(super) fn into_list(self) -> Vec<Layout> {
+        self.list
     }
 
     /// Returns the bytes that `element` takes, or `None` if they exceed 64 bits.

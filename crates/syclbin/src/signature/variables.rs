@@ -10,12 +10,13 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::described::Names;
 use super::mangled::{self, KernelName};
 use super::memory_map::MemoryMap;
 use super::merge::Sources;
+use super::names::Names;
 use super::types::{Element, Field, Layout, Layouts, StructId};
-use super::{Unsupported, spirv, unsupported};
+use super::{Unsupported, recorded, spirv, unsupported};
+use crate::failed_assert;
 use crate::metadata::{self, SpecConstantDescriptor, SpecializationConstants, without_run_prefix};
 use crate::model::AbstractModule;
 use crate::property::{PropertySet, set};
@@ -52,7 +53,7 @@ pub struct DeviceGlobal {
 }
 
 /// A type, and whether the sign of its integers is known.
-type Known = (Element, bool);
+pub(super) type Known = (Element, bool);
 
 /// Collects the variables of a file, module by module.
 #[derive(Default)]
@@ -120,12 +121,11 @@ impl List {
 }
 
 impl Variables {
-    /// Adds the variables of a module.
+    /// Adds the variables of a module. What has no recorded description is inferred from `sources`.
     pub(super) fn add(
         &mut self,
         module: &AbstractModule<'_>,
-        spirv: Option<&spirv::Module>,
-        sources: &mut Sources<'_>,
+        mut sources: Option<&mut Sources<'_>>,
         names: &mut Names,
     ) {
         let found = SpecializationConstants::read(&module.metadata)
@@ -136,14 +136,10 @@ impl Variables {
                     let name = without_run_prefix(key);
                     let size = place.size as u64;
                     let parts = constants.constants.get(key).map_or(&[][..], Vec::as_slice);
-                    let ty = match sources.recorded(module, name, size, names) {
-                        Some(recorded) => recorded.and_then(|(element, text)| {
-                            let declared = MemoryMap::of_element(&element, &names.layouts);
-                            agree_with_parts(&declared, parts, spirv, text)?;
-                            Ok((element, true))
-                        }),
-                        None => of_parts(parts, size, spirv, &mut names.layouts),
-                    };
+                    let ty = described(module, name, size, names, |names| {
+                        let sources = sources.as_deref_mut()?;
+                        Some(specialization_constant(name, size, parts, sources, names))
+                    });
                     let values = constants.defaults.as_deref();
                     let value =
                         values.and_then(|values| values.get(place.start..)?.get(..place.size));
@@ -170,12 +166,19 @@ impl Variables {
             }
         }
         let set = module.metadata.set(set::DEVICE_GLOBALS);
-        for (key, _) in set.into_iter().flat_map(PropertySet::iter) {
-            let global = module.metadata.read(set::DEVICE_GLOBALS, key);
+        let keys = set.into_iter().flat_map(PropertySet::keys);
+        for key in keys.filter(|key| without_run_prefix(key) != failed_assert::VARIABLE) {
+            let global = module
+                .metadata
+                .read::<metadata::DeviceGlobal>(set::DEVICE_GLOBALS, key);
             let (size, ty) = match global {
                 Ok(Some(global)) => {
-                    let ty = device_global(module, key, global, spirv, sources, names);
-                    (Some(u64::from(global.size)), ty)
+                    let size = u64::from(global.size);
+                    let ty = described(module, without_run_prefix(key), size, names, |names| {
+                        let sources = sources.as_deref_mut()?;
+                        Some(device_global(key, global, sources, names))
+                    });
+                    (Some(size), ty)
                 }
                 Ok(None) => continue,
                 Err(malformed) => (None, unsupported(malformed.to_string())),
@@ -225,23 +228,61 @@ fn apart(ty: Result<Known, Unsupported>) -> (Result<Element, Unsupported>, bool)
     }
 }
 
+/// Returns the recorded type of a variable, or the type that `infer` gives.
+fn described(
+    module: &AbstractModule<'_>,
+    name: &str,
+    size: u64,
+    names: &mut Names,
+    infer: impl FnOnce(&mut Names) -> Option<Result<Known, Unsupported>>,
+) -> Result<Known, Unsupported> {
+    match recorded::variable(module, name, names) {
+        Some(recorded) => recorded.and_then(|known| match names.layouts.size(&known.0) {
+            Some(own) if own == size => Ok(known),
+            _ => unsupported(
+                "its recorded description has another size than it; build the file again",
+            ),
+        }),
+        None => infer(names).unwrap_or_else(|| unsupported("the file does not describe it")),
+    }
+}
+
+/// The type of a specialization constant with these parts.
+fn specialization_constant(
+    name: &str,
+    size: u64,
+    parts: &[SpecConstantDescriptor],
+    sources: &mut Sources<'_>,
+    names: &mut Names,
+) -> Result<Known, Unsupported> {
+    let spirv = sources.code.spirv();
+    match sources.described_variable(name, size, names) {
+        Some(described) => {
+            let (element, text) = described?;
+            let declared = MemoryMap::of_element(&element, &names.layouts);
+            agree_with_parts(&declared, parts, spirv, text)?;
+            Ok((element, true))
+        }
+        None => of_parts(parts, size, spirv, &mut names.layouts),
+    }
+}
+
 /// The type of a device global.
 fn device_global(
-    module: &AbstractModule<'_>,
     key: &str,
     global: metadata::DeviceGlobal,
-    spirv: Option<&spirv::Module>,
     sources: &mut Sources<'_>,
     names: &mut Names,
 ) -> Result<Known, Unsupported> {
     let size = u64::from(global.size);
     let name = without_run_prefix(key);
+    let spirv = sources.code.spirv();
     let variable = spirv.and_then(|spirv| {
         spirv
             .host_variable(name)
             .or_else(|| spirv.host_variable(key))
     });
-    let in_code = match (variable, &mut sources.code) {
+    let in_code = match (variable, &mut sources.meanings) {
         (Some(ty), Some(code)) => Some(code.device_global(ty, size, global.image_scope)),
         _ => None,
     };
@@ -250,14 +291,14 @@ fn device_global(
             "it is recorded with {size} bytes, and the code has something else"
         ));
     }
-    if let Some(recorded) = sources.recorded(module, name, size, names) {
-        let (element, text) = recorded?;
+    if let Some(described) = sources.described_variable(name, size, names) {
+        let (element, text) = described?;
         if let Some(Some(ty)) = in_code {
             sources.agree(ty, &element, text, names)?;
         }
         return Ok((element, true));
     }
-    let found = in_code.flatten().zip(sources.code.as_mut());
+    let found = in_code.flatten().zip(sources.meanings.as_mut());
     let found = found.and_then(|(ty, code)| code.element(ty, &mut names.layouts));
     found.ok_or_else(|| Unsupported::new("neither a declaration nor the code tells its type"))
 }

@@ -118,7 +118,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
             ),
         );
     }
-    for of_kernels in [set::KERNEL_PARAM_OPT, set::DECLARATIONS, set::LOCATIONS] {
+    for of_kernels in [set::KERNEL_PARAM_OPT, set::KERNELS] {
         let keys = says
             .metadata
             .set(of_kernels)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use syclbin::__private::debug_info::{self, Described};
 use syclbin::__private::spirv::Module;
+use syclbin::__private::{Definition, Member};
 use syclbin::Syclbin;
 use syclbin::signature::KernelName;
 use syclbin::signature::{self, Argument, Signatures};
@@ -30,10 +31,7 @@ fn describe(file: &Syclbin<'_>) -> Described {
 fn recorded(name: &str) -> Syclbin<'static> {
     let mut file = file(name);
     let described = describe(&file);
-    let module = &mut file.modules[0];
-    syclbin::__private::record(module, &described.declarations);
-    syclbin::__private::record_variables(module, &described.variables);
-    syclbin::__private::record_layouts(module, described.definitions.values());
+    syclbin::__private::record(&mut file.modules[0], &described).unwrap();
     file
 }
 
@@ -60,7 +58,27 @@ fn description(described: &Described) -> String {
         writeln!(text, "{name}\n    {ty}").unwrap();
     }
     for definition in described.definitions.values() {
-        writeln!(text, "{definition}").unwrap();
+        match definition {
+            Definition::Enum { name, of } => writeln!(text, "enum {name} : {of};"),
+            Definition::Struct {
+                name,
+                size,
+                align,
+                members,
+            } => {
+                let members = members.iter().map(|Member { ty, name, offset }| {
+                    let (of, counts) = ty.find('[').map_or((&**ty, ""), |at| ty.split_at(at));
+                    let space = if of.ends_with('*') { "" } else { " " };
+                    format!(" {of}{space}{name}{counts}; /* {offset} */")
+                });
+                let members = members.collect::<String>();
+                writeln!(
+                    text,
+                    "struct {name} {{{members} }} /* size {size}, align {align} */"
+                )
+            }
+        }
+        .unwrap();
     }
     text
 }

@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Differences between the file of some stubs and another file, by what both record.
 
-use syclbin::__private::{Definition, mangled};
+use syclbin::__private::mangled;
 use syclbin::metadata::{
     DeviceGlobal, Property, SpecConstantDescriptor, SpecializationConstants, WorkGroupSize,
 };
 use syclbin::property::{key, set};
 use syclbin::signature::{self, Signatures};
-use syclbin::{AbstractModule, State, Syclbin, Value};
+use syclbin::{AbstractModule, State, Syclbin};
+use test_files::Declared;
 
-/// A module without kernels that defines structs and enumerations.
-fn module(definitions: &[&str]) -> AbstractModule<'static> {
-    let mut module = AbstractModule::default();
-    for text in definitions {
-        let name = Definition::parse(text).unwrap().name().to_owned();
-        let sets = &mut module.metadata;
-        sets.insert(set::LAYOUTS, name, Value::from(*text));
-    }
-    module
-}
-
-/// The same with a kernel.
+/// A module with a kernel.
 fn kernel(symbol: &str, declaration: &str, definitions: &[&str]) -> AbstractModule<'static> {
-    let mut module = module(definitions);
+    let mut module = AbstractModule::default();
     module.add_kernel_name(symbol.to_owned());
-    let declaration = Value::from(declaration);
-    let sets = &mut module.metadata;
-    sets.insert(set::DECLARATIONS, symbol.to_owned(), declaration);
+    let declared = Declared::default().kernel(symbol, declaration);
+    declared.types(definitions).record(&mut module);
     module
 }
 
@@ -219,6 +208,8 @@ fn work_group_sizes_are_compared() {
             let name = format!("__sycl_kernel_f@{}", key::REQD_WORK_GROUP_SIZE);
             module.metadata.insert(set::PROGRAM_METADATA, name, value);
         }
+        let declared = Declared::default().kernel("__sycl_kernel_f", "void f()");
+        declared.record(&mut module);
         file(vec![module])
     };
     let [eight, four, any] = [Some([8, 2]), Some([4, 2]), None].map(of);
@@ -240,7 +231,7 @@ fn work_group_sizes_are_compared() {
 
 /// A file with a constant and a device global of four bytes, of these types.
 fn variables(constant: &str, global: &str) -> Signatures {
-    let mut module = module(&[]);
+    let mut module = AbstractModule::default();
     let mut constants = SpecializationConstants::default();
     let part = SpecConstantDescriptor {
         id: 0,
@@ -255,8 +246,8 @@ fn variables(constant: &str, global: &str) -> Signatures {
     };
     let sets = &mut module.metadata;
     sets.insert(set::DEVICE_GLOBALS, "_Z5table", size.to_value());
-    sets.insert(set::VARIABLES, "_ZN2ns6radiusE", Value::from(constant));
-    sets.insert(set::VARIABLES, "_Z5table", Value::from(global));
+    let declared = Declared::default().variable("_ZN2ns6radiusE", constant);
+    declared.variable("_Z5table", global).record(&mut module);
     file(vec![module])
 }
 
@@ -289,8 +280,8 @@ fn code_without_declarations_fits_its_declared_self() {
     let code = signature::kernels(&recorded).unwrap();
     let mut declared = recorded.clone();
     let saxpy = "void saxpy(float a, const float *x, float *y, unsigned int n)";
-    let sets = &mut declared.modules[0].metadata;
-    sets.insert(set::DECLARATIONS, "__sycl_kernel_saxpy", Value::from(saxpy));
+    let described = Declared::default().kernel("__sycl_kernel_saxpy", saxpy);
+    described.record(&mut declared.modules[0]);
     let declared = signature::kernels(&declared).unwrap();
     let none: &[&str] = &[];
     assert_eq!(differences(&code, &declared), none);

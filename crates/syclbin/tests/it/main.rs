@@ -18,6 +18,7 @@ mod nvidia;
 mod packed;
 mod portable;
 mod ptx;
+mod recorded;
 mod renamed;
 mod signatures;
 mod specification;

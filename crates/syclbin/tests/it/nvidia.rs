@@ -5,7 +5,8 @@ use syclbin::metadata::without_run_prefix;
 use syclbin::property::set;
 use syclbin::signature::{self, Signatures};
 use syclbin::verify::{Severity, verify};
-use syclbin::{AbstractModule, Content, Syclbin, Value, ptx, read};
+use syclbin::{AbstractModule, Content, Syclbin, ptx, read};
+use test_files::Declared;
 
 /// What `syclbin-build` records of the sources in `tests/files`.
 const DECLARATIONS: [(&str, &str); 14] = [
@@ -63,56 +64,46 @@ const DECLARATIONS: [(&str, &str); 14] = [
 ];
 const COORDS: (&str, &str) = ("__sycl_kernel_coords", "void coords(int *out)");
 
-const STRUCTS: [(&str, &str); 3] = [
-    (
-        "Particle",
-        "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ sycl::vec<float, 4> velocity; /* 32 */ } /* size 48, align 16 */",
-    ),
-    (
-        "Span",
-        "struct Span { float *data; /* 0 */ int count; /* 8 */ } /* size 16, align 8 */",
-    ),
-    (
-        "Stencil",
-        "struct Stencil { float weight[3]; /* 0 */ int radius; /* 12 */ } /* size 16, align 4 */",
-    ),
+const STRUCTS: [&str; 3] = [
+    "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ sycl::vec<float, 4> velocity; /* 32 */ } /* size 48, align 16 */",
+    "struct Span { float *data; /* 0 */ int count; /* 8 */ } /* size 16, align 8 */",
+    "struct Stencil { float weight[3]; /* 0 */ int radius; /* 12 */ } /* size 16, align 4 */",
 ];
 
 const VARIABLES: [(&str, &str); 5] = [
     ("_Z5table", "int[4]"),
     ("_Z4bias", "float"),
-    ("____ZL7stencil", "Stencil"),
-    ("____ZL4gain", "double"),
-    ("____ZL6offset", "int"),
+    ("_ZL7stencil", "Stencil"),
+    ("_ZL4gain", "double"),
+    ("_ZL6offset", "int"),
 ];
 
 /// Records what `syclbin-build` does.
 fn record(module: &mut AbstractModule<'_>) {
+    let mut declared = Declared::default().types(&STRUCTS);
     let names: Vec<String> = module.kernel_names().map(str::to_owned).collect();
     for name in names {
         let known = DECLARATIONS.iter().chain([&COORDS]);
         let mut found = known.filter(|(symbol, _)| *symbol == without_run_prefix(&name));
         if let Some((_, text)) = found.next() {
-            let text = Value::from(*text);
-            module.metadata.insert(set::DECLARATIONS, name, text);
+            declared = declared.kernel(&name, text);
         }
     }
-    for (set, all) in [(set::LAYOUTS, &STRUCTS[..]), (set::VARIABLES, &VARIABLES)] {
-        for (name, text) in all {
-            module.metadata.insert(set, *name, Value::from(*text));
-        }
+    for (name, ty) in VARIABLES {
+        declared = declared.variable(name, ty);
     }
+    declared.record(module);
 }
 
 /// The signatures that images of one kind tell, and nothing else than they and what is recorded.
 fn told_by(file: &Syclbin<'_>, content: Content) -> Signatures {
     let mut file = file.clone();
     for module in &mut file.modules {
-        record(module);
         module
             .images
             .retain(|image| Content::of(&image.bytes) == content);
         assert_eq!(module.images.len(), 1);
+        record(module);
     }
     signature::kernels(&file).unwrap()
 }

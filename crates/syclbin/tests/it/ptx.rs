@@ -3,7 +3,8 @@
 
 use syclbin::property::set;
 use syclbin::signature::{self, Signatures};
-use syclbin::{AbstractModule, Image, IrType, State, Syclbin, Value};
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+use test_files::Declared;
 
 fn entries() -> &'static [u8] {
     test_files::bytes("made/entries.ptx")
@@ -11,27 +12,12 @@ fn entries() -> &'static [u8] {
 const PARTICLE: &str = "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ } /* size 32, align 8 */";
 
 /// A file of the kernels of `text`, with declarations of some.
-fn file(
-    text: &[u8],
-    declarations: &[(&str, &str)],
-    definitions: &[(&str, &str)],
-) -> Syclbin<'static> {
+fn file(text: &[u8], declarations: &[(&str, &str)], definitions: &[&str]) -> Syclbin<'static> {
     let mut module = AbstractModule::default();
     for line in String::from_utf8_lossy(text).lines() {
         if let Some(rest) = line.strip_prefix(".visible .entry ") {
             module.add_kernel_name(rest.split('(').next().unwrap().to_owned());
         }
-    }
-    for (symbol, declaration) in declarations {
-        let value = Value::from(*declaration);
-        let symbol = format!("__sycl_kernel_{symbol}");
-        module.metadata.insert(set::DECLARATIONS, symbol, value);
-    }
-    for (name, definition) in definitions {
-        let value = Value::from(*definition);
-        module
-            .metadata
-            .insert(set::LAYOUTS, (*name).to_owned(), value);
     }
     let target = "nvptx64-nvidia-cuda";
     module
@@ -39,11 +25,23 @@ fn file(
         .push(Image::ir(IrType::Ptx, target, text.to_vec()));
     let mut file = Syclbin::new(State::Object);
     file.modules.push(module);
+    record(&mut file, declarations, definitions);
     file
 }
 
+/// Records a description, if there is any.
+fn record(file: &mut Syclbin<'_>, declarations: &[(&str, &str)], definitions: &[&str]) {
+    let mut declared = Declared::default().types(definitions);
+    for (symbol, declaration) in declarations {
+        declared = declared.kernel(&format!("__sycl_kernel_{symbol}"), declaration);
+    }
+    if !declarations.is_empty() || !definitions.is_empty() {
+        declared.record(&mut file.modules[0]);
+    }
+}
+
 fn read(text: &[u8], declarations: &[(&str, &str)]) -> Signatures {
-    let file = file(text, declarations, &[("Particle", PARTICLE)]);
+    let file = file(text, declarations, &[PARTICLE]);
     signature::kernels(&file).unwrap()
 }
 
@@ -272,7 +270,7 @@ fn only_uncompressed_fatbinary_ptx_gives_signatures() {
         let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
         [&bytes, entries()].concat()
     };
-    let mut file = file(entries(), &[SAXPY], &[]);
+    let mut file = file(entries(), &[], &[]);
     let expected = parameters(&signature::kernels(&file).unwrap(), "move");
     for (flags, is_read) in [(0x11, true), (0x8011, false)] {
         let image = Image::native("sm_75", "nvptx64-nvidia-cuda", fat(flags));
@@ -305,10 +303,11 @@ fn scratch_memory_is_not_a_ptx_argument() {
         "x: Pointer { pointee: Element(Scalar(F32)), access: ReadWrite }",
         "work_group_scratch_memory: LocalMemory { element: Element(Scalar(U8)), size: None }",
     ];
-    let mut file = file(text.as_bytes(), &declared, &[]);
+    let mut file = file(text.as_bytes(), &[], &[]);
     let kernel = "__sycl_kernel_k";
     let metadata = &mut file.modules[0].metadata;
     metadata.insert(set::DYNAMIC_LOCAL_MEMORY, kernel, 1u32);
+    record(&mut file, &declared, &[]);
     assert_eq!(
         parameters(&signature::kernels(&file).unwrap(), "k"),
         expected
@@ -316,6 +315,7 @@ fn scratch_memory_is_not_a_ptx_argument() {
     // As it is where the module has SPIR-V as well, in which it is an argument.
     let metadata = &mut file.modules[0].metadata;
     metadata.insert(set::IMPLICIT_LOCAL_ARG, kernel, 1u32);
+    record(&mut file, &declared, &[]);
     assert_eq!(
         parameters(&signature::kernels(&file).unwrap(), "k"),
         expected
@@ -323,6 +323,7 @@ fn scratch_memory_is_not_a_ptx_argument() {
     // And where there is native code alone.
     let module = &mut file.modules[0];
     module.images = vec![Image::native("sm_90", "nvptx64-nvidia-cuda", vec![0])];
+    record(&mut file, &declared, &[]);
     assert_eq!(
         parameters(&signature::kernels(&file).unwrap(), "k"),
         expected
@@ -333,11 +334,7 @@ fn scratch_memory_is_not_a_ptx_argument() {
 #[test]
 fn stored_ptx_file_is_up_to_date() {
     let structs = "void structs(Particle p, Span s, sycl::vec<float, 4> v, sycl::half h)";
-    let file = file(
-        entries(),
-        &[SAXPY, ("structs", structs)],
-        &[("Particle", PARTICLE)],
-    );
+    let file = file(entries(), &[SAXPY, ("structs", structs)], &[PARTICLE]);
     let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
     let path = &test_files::path("made/entries.syclbin");
     if std::env::var_os("BLESS").is_some() {

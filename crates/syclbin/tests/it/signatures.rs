@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recorded declarations and layouts: what they mean together, and what happens where they do not fit.
+//! Described declarations and layouts: what they mean together, and what happens where they do not fit.
 
-use syclbin::__private::Definition;
 use syclbin::property::set;
 use syclbin::signature::{self, Element, Pointee, Scalar, Signatures, Type};
 use syclbin::{AbstractModule, State, Syclbin, Value};
+use test_files::Declared;
 
 /// A file of modules with a kernel each that takes what `declarations` says.
 fn file(modules: &[(&str, &str, &[&str])]) -> Signatures {
@@ -12,15 +12,8 @@ fn file(modules: &[(&str, &str, &[&str])]) -> Signatures {
     for (symbol, declaration, definitions) in modules {
         let mut module = AbstractModule::default();
         module.add_kernel_name(*symbol);
-        module
-            .metadata
-            .insert(set::DECLARATIONS, *symbol, Value::from(*declaration));
-        for text in *definitions {
-            let name = Definition::parse(text).unwrap().name().to_owned();
-            module
-                .metadata
-                .insert(set::LAYOUTS, name, Value::from(*text));
-        }
+        let declared = Declared::default().kernel(symbol, declaration);
+        declared.types(definitions).record(&mut module);
         file.modules.push(module);
     }
     signature::kernels(&file).unwrap()
@@ -217,12 +210,62 @@ fn only_structs_of_one_name_are_a_conflict() {
         ),
         ("c", "void c(Q q)", &[]),
     ]);
-    let conflicts = found
-        .kernels
-        .iter()
-        .map(|kernel| kernel.parameters.as_ref().unwrap_err().is_conflict());
+    let conflicts = found.kernels.iter().map(|kernel| {
+        kernel
+            .left_out()
+            .unwrap()
+            .to_string()
+            .contains("two structs are called `P`")
+    });
     assert_eq!(conflicts.collect::<Vec<_>>(), [true, true, false]);
 }
+
+#[test]
+fn recorded_reason_leaves_a_kernel_out() {
+    let bytes = test_files::bytes("vector_ops.object.syclbin");
+    let mut file = syclbin::read::parse(bytes).unwrap();
+    let symbol = file.modules[0].kernel_names().next().unwrap().to_owned();
+    syclbin::__private::leave_out(&mut file.modules[0], &symbol, "two sources have it");
+    let kernels = signature::kernels(&file).unwrap().kernels;
+    assert!(kernels.len() > 1);
+    for kernel in kernels {
+        let reason = kernel.left_out().map(|reason| reason.to_string());
+        let expected = (kernel.symbol == symbol).then_some("two sources have it");
+        assert_eq!(reason.as_deref(), expected, "{}", kernel.symbol);
+    }
+}
+
+#[test]
+fn runtime_kernels_and_exported_functions_are_no_kernels() {
+    let mut module = AbstractModule::default();
+    for (symbol, _) in OF_RUNTIME {
+        module.add_kernel_name(symbol);
+    }
+    let mut file = Syclbin::new(State::Executable);
+    file.modules.push(module);
+    let bytes = test_files::bytes("export_side.object.syclbin");
+    let exporting = syclbin::read::parse(bytes).unwrap();
+    file.modules.extend(exporting.modules);
+    let kernels = signature::kernels(&file).unwrap().kernels;
+    let found = kernels.iter().map(|kernel| {
+        let is_no_kernel = kernel.left_out().unwrap().is_no_kernel();
+        (&*kernel.symbol, is_no_kernel)
+    });
+    let expected = OF_RUNTIME.into_iter().chain([("_Z5shapef", true)]);
+    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+}
+
+/// Kernels, and whether the runtime launches them for its own functions.
+const OF_RUNTIME: [(&str, bool); 4] = [
+    ("_ZTSN4sycl3_V16detail18RoundedRangeKernelI1KEE", true),
+    ("_ZTSN4sycl3_V16detail8FillInstIiEE", true),
+    (
+        "_ZTSZN4sycl3_V16detail16NDRangeReductionILi1EE3runEvEUlvE_",
+        false,
+    ),
+    // Nothing describes its parameters.
+    ("_ZTS1K", false),
+];
 
 #[test]
 fn required_sizes_follow_sycl_order_and_dimensions() {
@@ -266,15 +309,10 @@ fn recorded_layout_that_contradicts_code_is_refused() {
     let particle = "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ sycl::vec<float, 4> velocity; /* 32 */ } /* size 48, align 16 */";
     let kinetic = |particle: &str| {
         let mut file = syclbin::read::parse(bytes).unwrap();
-        let sets = &mut file.modules[0].metadata;
         let declaration =
             "void kinetic(Particle proto, const Particle *in, float *out, unsigned long count)";
-        sets.insert(
-            set::DECLARATIONS,
-            "__sycl_kernel_kinetic",
-            Value::from(declaration),
-        );
-        sets.insert(set::LAYOUTS, "Particle", Value::from(particle));
+        let declared = Declared::default().kernel("__sycl_kernel_kinetic", declaration);
+        declared.types(&[particle]).record(&mut file.modules[0]);
         let found = signature::kernels(&file).unwrap();
         let mut kernels = found.kernels.into_iter();
         let kernel = kernels.find(|kernel| kernel.symbol == "__sycl_kernel_kinetic");

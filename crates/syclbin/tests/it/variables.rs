@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device globals and specialization constants: their types, by the code and by what is recorded.
+//! Device globals and specialization constants: their types, by the code and by what is described.
 
 use syclbin::metadata::{DeviceGlobal, SpecConstantDescriptor, SpecializationConstants};
 use syclbin::property::set;
 use syclbin::signature::{self, Signatures};
-use syclbin::{AbstractModule, Image, IrType, State, Syclbin, Value};
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+use test_files::Declared;
 
 fn read(bytes: &[u8]) -> Signatures {
     signature::kernels(&syclbin::read::parse(bytes).unwrap()).unwrap()
@@ -133,11 +134,11 @@ fn recorded_type_gives_sign_and_checks_size() {
         ),
         // What no definition describes, the code may.
         ("Node", "table: int[4]?"),
-        ("", "table: its recorded type is damaged"),
+        ("", "table: its type cannot be read"),
     ] {
         let mut file = syclbin::read::parse(test_files::bytes("globals.object.syclbin")).unwrap();
-        let sets = &mut file.modules[0].metadata;
-        sets.insert(set::VARIABLES, "_Z5table", Value::from(recorded));
+        let declared = Declared::default().variable("_Z5table", recorded);
+        declared.record(&mut file.modules[0]);
         let found = globals(&signature::kernels(&file).unwrap());
         assert_eq!(found[1], expected);
     }
@@ -217,12 +218,12 @@ fn equal_parts_are_arrays_and_others_structs() {
 fn a_recorded_struct_describes_a_constant() {
     let text =
         "struct S { float weight; /* 0 */ unsigned int radius; /* 4 */ } /* size 8, align 4 */";
-    let mut module = module(Some(constants_of(&[4, 1])));
-    let sets = &mut module.metadata;
-    sets.insert(set::LAYOUTS, "S", Value::from(text));
-    sets.insert(set::VARIABLES, "_ZL1s", Value::from("S"));
+    let module = module(Some(constants_of(&[4, 1])));
     let all: &[Constant<'_>] = &[("_ZL1s", &[(0, 0, 4), (1, 4, 4)])];
-    let file = signatures(vec![with_constants(module, all, None)]);
+    let mut module = with_constants(module, all, None);
+    let declared = Declared::default().types(&[text]).variable("_ZL1s", "S");
+    declared.record(&mut module);
+    let file = signatures(vec![module]);
     assert_eq!(constants(&file), [format!("s: {text}")]);
     assert!(file.constants[0].sign_known);
 }
@@ -230,12 +231,9 @@ fn a_recorded_struct_describes_a_constant() {
 /// The same in a file, for those who damage files; `BLESS=1` writes it anew.
 #[test]
 fn stored_constants_file_is_up_to_date() {
-    let mut module = module(Some(constants_of(&[1, 2, 3, 4, 4, 1])));
+    let module = module(Some(constants_of(&[1, 2, 3, 4, 4, 1])));
     let text =
         "struct S { float weight; /* 0 */ unsigned int radius; /* 4 */ } /* size 8, align 4 */";
-    let sets = &mut module.metadata;
-    sets.insert(set::LAYOUTS, "S", Value::from(text));
-    sets.insert(set::VARIABLES, "_ZL1s", Value::from("S"));
     let all: &[Constant<'_>] = &[
         ("uid0123456789abcdef____ZL6radius", &[(0, 0, 4)]),
         ("_ZN2ns2onE", &[(1, 0, 1)]),
@@ -251,7 +249,10 @@ fn stored_constants_file_is_up_to_date() {
     ];
     let mut file = Syclbin::new(State::Object);
     let defaults = Some((0..29).collect());
-    file.modules.push(with_constants(module, all, defaults));
+    let mut module = with_constants(module, all, defaults);
+    let declared = Declared::default().types(&[text]).variable("_ZL1s", "S");
+    declared.record(&mut module);
+    file.modules.push(module);
     let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
     let path = &test_files::path("made/constants.syclbin");
     if std::env::var_os("BLESS").is_some() {
@@ -274,11 +275,12 @@ fn stored_constants_file_is_up_to_date() {
 
 #[test]
 fn recorded_type_that_contradicts_constant_is_refused() {
-    let mut module = module(Some(constants_of(&[4, 1])));
-    let sets = &mut module.metadata;
-    sets.insert(set::VARIABLES, "s", Value::from("float[2]"));
+    let module = module(Some(constants_of(&[4, 1])));
     let all: &[Constant<'_>] = &[("s", &[(0, 0, 4), (1, 4, 4)])];
-    let file = signatures(vec![with_constants(module, all, None)]);
+    let mut module = with_constants(module, all, None);
+    let declared = Declared::default().variable("s", "float[2]");
+    declared.record(&mut module);
+    let file = signatures(vec![module]);
     let reason = "s: it is declared `float[2]`, and at byte 4 the code has something else";
     assert_eq!(constants(&file), [reason]);
 }

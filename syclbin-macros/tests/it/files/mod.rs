@@ -5,18 +5,16 @@
 mod declared;
 mod odd;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use syclbin::__private::Definition;
 use syclbin::metadata::{
     DeviceGlobal, SpecConstantDescriptor, SpecializationConstants, WorkGroupSize,
 };
 use syclbin::metadata::{Dimensions, Property};
 use syclbin::property::{key, set};
-use syclbin::signature::Declaration;
 use syclbin::{AbstractModule, Container, State, Syclbin};
+use test_files::Declared;
 
 /// Puts all of them into a directory.
 pub(super) fn write_all(folder: &Path) {
@@ -51,7 +49,7 @@ fn bytes(modules: Vec<Module>) -> Vec<u8> {
 #[derive(Default)]
 struct Module {
     made: AbstractModule<'static>,
-    variables: BTreeMap<String, String>,
+    declared: Declared,
     constants: SpecializationConstants,
 }
 
@@ -59,15 +57,14 @@ impl Module {
     /// Adds a kernel by its symbol and its declaration.
     fn kernel(mut self, symbol: &str, declaration: &str) -> Self {
         self = self.bare_kernel(symbol);
-        let parsed = Declaration::parse(declaration).unwrap();
-        syclbin::__private::record(&mut self.made, [(&symbol.to_owned(), &parsed)]);
+        self.declared = self.declared.kernel(symbol, declaration);
         self
     }
 
     /// Adds free functions by their declarations, with symbols as for those.
     fn functions(self, declarations: &[&str]) -> Self {
         declarations.iter().fold(self, |module, declaration| {
-            let name = Declaration::parse(declaration).unwrap().name;
+            let name = test_files::declaration(declaration).name;
             module.kernel(&symbol(&name), declaration)
         })
     }
@@ -80,9 +77,7 @@ impl Module {
 
     /// Adds structs and enumerations.
     fn layouts(mut self, definitions: &[&str]) -> Self {
-        let parsed = definitions.iter().map(|text| Definition::parse(text));
-        let parsed: Vec<_> = parsed.map(Option::unwrap).collect();
-        syclbin::__private::record_layouts(&mut self.made, &parsed);
+        self.declared = self.declared.types(definitions);
         self
     }
 
@@ -107,7 +102,7 @@ impl Module {
         let value = DeviceGlobal { size, image_scope }.to_value();
         let sets = &mut self.made.metadata;
         sets.insert(set::DEVICE_GLOBALS, id.clone(), value);
-        self.variables.insert(id, ty.to_owned());
+        self.declared = self.declared.variable(&id, ty);
         self
     }
 
@@ -121,13 +116,13 @@ impl Module {
         self.constants.constants.insert(symbol.clone(), parts);
         let defaults = self.constants.defaults.get_or_insert_default();
         defaults.extend_from_slice(default);
-        self.variables.insert(symbol, ty.to_owned());
+        self.declared = self.declared.variable(&symbol, ty);
         self
     }
 
     fn finish(mut self) -> AbstractModule<'static> {
         self.constants.write(&mut self.made.metadata);
-        syclbin::__private::record_variables(&mut self.made, &self.variables);
+        self.declared.record(&mut self.made);
         self.made
     }
 }

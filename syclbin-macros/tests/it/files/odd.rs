@@ -99,6 +99,9 @@ fn odd_structs() -> Module {
             "struct Clone { int clone; /* 0 */ } /* size 4, align 4 */",
             "struct Copy { int copy; /* 0 */ } /* size 4, align 4 */",
             "struct Debug { int debug; /* 0 */ } /* size 4, align 4 */",
+            "struct Sized { int sized; /* 0 */ } /* size 4, align 4 */",
+            "struct Sync { int sync; /* 0 */ } /* size 4, align 4 */",
+            "struct AsRef { int as_ref; /* 0 */ } /* size 4, align 4 */",
             "struct PartialEq { int eq; /* 0 */ } /* size 4, align 4 */",
             "struct Pod { int pod; /* 0 */ } /* size 4, align 4 */",
             "struct Default { int default; /* 0 */ } /* size 4, align 4 */",
@@ -132,6 +135,7 @@ fn odd_structs() -> Module {
             "void six(Option *Option, const u8 *u8, unsigned char *bytes, f32 *f32, sycl::local_accessor<i32, 1> i32)",
             "void Load::load(Load::Load load)",
             "void Kernels::module(Kernels::Kernels kernels, unsigned int u32)",
+            "void seven(Sized a, Sync b, AsRef c)",
             "void lost(Unknown lost)",
         ])
         .constant("radius", "int", &3i32.to_le_bytes())

@@ -15,13 +15,10 @@ use crate::{Bench, Result};
 pub(crate) use arithmetic::{matmul, nbody};
 pub(crate) use memory::{copy, histogram, reduction, saxpy, saxpy_problem};
 
-/// Has our kernel, with the PTX inliner on and off, and CUDA's take turns. Results come first.
+/// Has our kernel and CUDA's take turns. Results come first.
 fn contest<const N: usize>(bench: &Bench, report: &mut Report, problem: &Problem<N>) -> Result<()> {
-    let ours = |code| {
-        let file = bench.directory.ours(problem.name, code);
-        Ours::new(&bench.queue, &file, problem)
-    };
-    let (mut inlined, mut called) = (ours(Code::Inlined)?, ours(Code::Called)?);
+    let file = bench.directory.ours(problem.name, Code::Ptx);
+    let mut ours = Ours::new(&bench.queue, &file, problem)?;
     let mut theirs = match &bench.baseline {
         Ok(baseline) => Some(Theirs::new(bench.raw, &baseline.kernels, problem)?),
         Err(_) => None,
@@ -31,29 +28,24 @@ fn contest<const N: usize>(bench: &Bench, report: &mut Report, problem: &Problem
         let checked = result.and_then(|result| expected.check(&result).map(|()| result));
         checked.map_err(|error| format!("{contestant}: {error}"))
     };
-    inlined.launch()?;
-    let first = judged("ours, inliner on", inlined.result())?;
-    called.launch()?;
-    let second = judged("ours, inliner off", called.result())?;
-    expected.compare(&first, &second)?;
-    let mut contestants: Vec<&mut dyn Contestant> = vec![&mut inlined, &mut called];
+    ours.launch()?;
+    let first = judged("ours", ours.result())?;
+    let mut contestants: Vec<&mut dyn Contestant> = vec![&mut ours];
     if let Some(theirs) = &mut theirs {
         theirs.launch()?;
         expected.compare(&first, &judged("CUDA", theirs.result())?)?;
         contestants.push(theirs);
     }
     let times = medians(&mut contestants, problem.launches, Clock::Done, bench.sizes)?;
-    for (index, variant) in ["inliner on", "inliner off"].into_iter().enumerate() {
-        report.add(Row {
-            benchmark: problem.name,
-            variant,
-            size: problem.size.clone(),
-            unit: problem.unit,
-            amount: Some(problem.amount),
-            ours: times[index],
-            baseline: times.get(2).copied(),
-            goal: (index == 0).then_some(problem.goal),
-        });
-    }
+    report.add(Row {
+        benchmark: problem.name,
+        variant: "PTX",
+        size: problem.size.clone(),
+        unit: problem.unit,
+        amount: Some(problem.amount),
+        ours: times[0],
+        baseline: times.get(1).copied(),
+        goal: Some(problem.goal),
+    });
     Ok(())
 }

@@ -66,6 +66,11 @@ impl Program {
         both!(Self self, Self other; one, other => Arc::ptr_eq(one, other), else false)
     }
 
+    /// Returns whether it has another owner.
+    pub(crate) fn is_shared(&self) -> bool {
+        each!(Self, self, program => Arc::strong_count(program) > 1)
+    }
+
     /// Returns the native code that the driver has made.
     pub(crate) fn binary(&self) -> Result<Vec<u8>, Failure> {
         each!(Self, self, program => program.binary())

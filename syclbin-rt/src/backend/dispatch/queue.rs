@@ -96,11 +96,6 @@ impl Queue {
         }
     }
 
-    /// Returns whether recorded commands are faster when they are enqueued one by one.
-    pub(crate) fn is_faster_one_by_one(&self) -> bool {
-        each!(Self, self, queue => queue.is_faster_one_by_one())
-    }
-
     /// Returns whether the device supports memory with addresses.
     pub(crate) fn has_addresses(&self) -> bool {
         each!(Self, self, queue => queue.has_addresses())
@@ -263,15 +258,22 @@ impl Queue {
             else Err(Failure::foreign("writing a variable")))
     }
 
-    /// Copies the start of the variable `name` into `bytes`, after all earlier commands.
+    /// Copies the variable `name` from byte `offset` on into `bytes`, after all earlier commands.
     pub(crate) fn read_variable(
         &self,
         program: &Program,
         name: &CStr,
+        offset: usize,
         bytes: &mut [u8],
     ) -> Result<(), Failure> {
-        both!(Self self, Program program; queue, program => queue.read_variable(program, name, bytes),
+        both!(Self self, Program program; queue, program => queue.read_variable(program, name, offset, bytes),
             else Err(Failure::foreign("reading a variable")))
+    }
+
+    /// Returns the size of the variable `name` in the code.
+    pub(crate) fn variable_size(&self, program: &Program, name: &CStr) -> Result<usize, Failure> {
+        both!(Self self, Program program; queue, program => queue.variable_size(program, name),
+            else Err(Failure::foreign("finding a variable")))
     }
 
     /// Refuses memory of another context, which may be a handle of another driver altogether.

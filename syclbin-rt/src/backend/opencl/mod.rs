@@ -33,7 +33,6 @@ pub(crate) use memory::image::Image;
 pub(crate) use memory::mapping::HostView;
 pub(crate) use program::Program;
 pub(crate) use queue::Queue;
-pub(crate) use queue::command_buffer::CommandBuffer;
 pub(crate) use queue::end::End;
 pub(crate) use queue::event::Event;
 #[cfg(test)]

@@ -80,12 +80,12 @@ thread_local! {
 ///
 /// `exit()` drops the main thread's value before any handler, and that closes the gate. So the gate is closed
 /// in time even while another thread is in a driver's first call of a kind, which may register destructors
-/// until it returns.
+/// until it returns. The C library decides what else drops it: see [`system::drops_in_exit`].
 struct GivesBack;
 
 impl Drop for GivesBack {
     fn drop(&mut self) {
-        if system::is_main_thread() {
+        if system::drops_in_exit() {
             return close();
         }
         if let Some(slot) = SLOT.take() {
@@ -308,8 +308,10 @@ mod system {
     use rustix::process::getpid;
     use rustix::thread::{MembarrierCommand, gettid, membarrier};
 
-    pub(in crate::backend) fn is_main_thread() -> bool {
-        gettid() == getpid()
+    /// Returns whether only `exit()` drops the thread-local values of this thread. glibc drops those of the main thread
+    /// there, and not when it ends by `pthread_exit`. With musl it is the other way round, and other threads go on.
+    pub(in crate::backend) fn drops_in_exit() -> bool {
+        cfg!(target_env = "gnu") && gettid() == getpid()
     }
 
     /// Returns whether this process can make all its threads execute a barrier from now on.
@@ -327,7 +329,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    pub(in crate::backend) fn is_main_thread() -> bool {
+    pub(in crate::backend) fn drops_in_exit() -> bool {
         false
     }
 

@@ -24,7 +24,7 @@ use crate::memory::image::format::Format;
 /// | `int`, `float`, an `enum` | [`Arg::scalar`] |
 /// | `bool` | [`Arg::bool`] |
 /// | `sycl::half`, `bfloat16`, `sycl::vec`, a struct | [`Arg::value`], [`Arg::value_ref`] |
-/// | a pointer | [`Arg::read`], [`Arg::write`], [`Arg::pointer`] |
+/// | a pointer | [`Arg::read`], [`Arg::write`], [`Arg::pointer`], [`Arg::null`] |
 /// | a pointer inside of a struct | [`DevicePointer`] in a value |
 /// | `work_group_memory` | [`Arg::local`], [`LocalMemory`] |
 /// | `accessor` | [`Arg::read_accessor`], [`Arg::write_accessor`] |
@@ -159,10 +159,28 @@ impl<'a> Arg<'a> {
     }
 
     /// Passes a pointer to device memory that has an address, such as a [`DeviceArray`](crate::DeviceArray).
-    /// Null is allowed where the kernel checks for it.
     #[must_use]
     pub fn pointer<T>(pointer: DevicePointer<T>) -> Self {
         Self(Value::Pointer(pointer.address()))
+    }
+
+    /// Passes a null pointer, to a kernel that checks for it. [`Arg::read_or_null`] and [`Arg::write_or_null`] pass
+    /// one for `None`.
+    #[must_use]
+    pub fn null() -> Self {
+        Self(Value::Pointer(0))
+    }
+
+    /// Passes a pointer as [`Arg::read`] does, or a null pointer.
+    #[must_use]
+    pub fn read_or_null<T: Pod>(slice: Option<&'a DeviceSlice<T>>) -> Self {
+        slice.map_or_else(Self::null, Self::read)
+    }
+
+    /// Passes a pointer as [`Arg::write`] does, or a null pointer.
+    #[must_use]
+    pub fn write_or_null<T: Pod>(slice: Option<&'a mut DeviceSlice<T>>) -> Self {
+        slice.map_or_else(Self::null, Self::write)
     }
 
     /// Creates an `accessor` of elements that the kernel only reads. `T` is the accessor's element, and `range`
@@ -343,6 +361,11 @@ impl<'a> Arg<'a> {
     pub(crate) fn whole_alignment(&self) -> Option<u64> {
         let memory = &self.memory()?.memory;
         Some(memory.alignment(0).min(memory.least_alignment()))
+    }
+
+    /// Returns whether it is a null pointer.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.0, Value::Pointer(0))
     }
 
     /// Returns the bytes of a value.

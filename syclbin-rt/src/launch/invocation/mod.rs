@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::launch::arg::Arg;
 use crate::launch::invocation::validation::check;
 use crate::launch::parameter_kinds::Takes;
-use crate::launch::range::{Grid, NdRange};
+use crate::launch::range::{AnyRange, Grid};
 use crate::launch::work_group;
 use crate::module::kernel::Kernel;
 use crate::queue::barrier::FLUSHING;
@@ -44,7 +44,7 @@ impl<'l> Invocation<'l> {
     #[allow(unsafe_code, reason = "as of `Launch::launch`")]
     pub(crate) unsafe fn launch(
         &self,
-        range: &NdRange,
+        range: &AnyRange,
         contract: Option<Contract>,
     ) -> Result<Event> {
         let kernel = self.kernel;
@@ -70,7 +70,7 @@ impl<'l> Invocation<'l> {
 
     /// Returns the grid of `range` for the driver, if all checks pass and `contract` holds.
     #[inline]
-    pub(crate) fn checked(&self, range: &NdRange, contract: Option<Contract>) -> Result<Grid> {
+    pub(crate) fn checked(&self, range: &AnyRange, contract: Option<Contract>) -> Result<Grid> {
         let kernel = self.kernel;
         let refused = |problem| Error::launch(kernel.name(), problem);
         check(self).map_err(refused)?;

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::backend;
 use crate::backend::dispatch::event::WaitList;
 use crate::backend::dispatch::memory::MemoryUse;
-use crate::backend::dispatch::recording::CommandBuffer;
+use crate::backend::dispatch::recording::Graph;
 use crate::backend::failure::Failure;
 use crate::backend::process::gate::Passage;
 use crate::backend::slice::Region;
@@ -45,14 +45,13 @@ const REPLAY: &str = "replaying a recording";
 /// # }
 /// ```
 ///
-/// Where the device has `cl_khr_command_buffer`, a replay is one call of the driver
-/// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. Elsewhere a replay
-/// enqueues the commands one after the other. It also does so on Intel's CPU driver, where that is twice as
-/// fast, and on PoCL, where it is a quarter faster.
+/// With CUDA 12 and later, a recording is a CUDA graph, and a replay is one driver call
+/// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. OpenCL drivers
+/// enqueue the commands one after the other.
 #[must_use = "nothing runs before `replay`"]
 pub struct Recording {
     // Dropped first: it waits until nothing runs that uses the steps.
-    buffer: Option<CommandBuffer>,
+    graph: Option<Graph>,
     steps: Vec<Step>,
     queue: Queue,
     /// Locked while the steps are enqueued, so that the steps of two replays do not mix.
@@ -82,8 +81,7 @@ impl Recording {
     /// and the commands of two replays do not mix. Commands that another thread enqueues at the same time may
     /// run in between.
     ///
-    /// Where the device allows only one replay at a time in a queue, this waits for the previous replay. Where
-    /// a replay is not [one call](Recording::is_one_call), the event and its profile belong to the last
+    /// Unless a replay is [one call](Recording::is_one_call), the event and its profile belong to the last
     /// command.
     ///
     /// # Errors
@@ -105,15 +103,15 @@ impl Recording {
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events)?;
         let _passage = Passage::new();
-        // Drivers mix commands that threads enqueue at once, also the commands of a command buffer.
+        // Drivers mix commands that threads enqueue at once, also the commands of a graph.
         let _alone = self
             .replaying
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let replayed = match &self.buffer {
+        let replayed = match &self.graph {
             // SAFETY: the recording has ended; its memory and kernels are kept here, and those who
             // recorded them vouch for what they do.
-            Some(buffer) => unsafe { buffer.enqueue(&after) },
+            Some(graph) => unsafe { graph.enqueue(&after) },
             None => self.one_by_one(&after),
         };
         let raw =
@@ -134,7 +132,7 @@ impl Recording {
         // next step.
         for step in others {
             if let Step::Launch(fixed) = step {
-                // SAFETY: as in `one_call`.
+                // SAFETY: as in `recorder::graph`.
                 unsafe {
                     fixed
                         .object
@@ -159,7 +157,7 @@ impl Recording {
         let raw = self.queue.raw();
         match step {
             Step::Launch(fixed) => {
-                // SAFETY: as in `one_call`.
+                // SAFETY: as in `recorder::graph`.
                 unsafe { fixed.object.enqueue(raw, &fixed.grid, after) }
             }
             Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
@@ -169,10 +167,10 @@ impl Recording {
         }
     }
 
-    /// Returns whether a replay is one call of the driver: a command buffer.
+    /// Returns whether a replay is one driver call: a CUDA graph.
     #[must_use]
     pub fn is_one_call(&self) -> bool {
-        self.buffer.is_some()
+        self.graph.is_some()
     }
 
     /// Returns the number of launches and copies.

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use bytemuck::Pod;
 
 use crate::backend::dispatch::memory::MemoryUse;
-use crate::backend::dispatch::recording::CommandBuffer;
+use crate::backend::dispatch::recording::Graph;
 use crate::backend::failure::Failure;
 use crate::backend::pattern::pattern;
 use crate::backend::slice::DeviceSlice;
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::launch::Launch;
 use crate::launch::bound_kernel::BoundKernel;
 use crate::launch::invocation::{Contract, Invocation};
-use crate::launch::range::NdRange;
+use crate::launch::range::AnyRange;
 use crate::launch::recording::{Recording, Step};
 use crate::launch::safe_launch::SafeLaunch;
 use crate::queue::Queue;
@@ -41,7 +41,7 @@ impl Queue {
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// Records the launch over `range` instead of launching it.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl<const N: usize, R: Into<NdRange>> Launch<'_, N, R> {
     }
 }
 
-impl<const N: usize, R: Into<NdRange>> SafeLaunch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     /// Records the launch over `range` instead of launching it, if the contract holds.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Recorder {
     fn add(
         &mut self,
         call: &Invocation<'_>,
-        range: &NdRange,
+        range: &AnyRange,
         contract: Option<Contract>,
     ) -> Result<()> {
         let fixed = BoundKernel::new(call, range, contract)?;
@@ -153,67 +153,43 @@ impl Recorder {
     ///
     /// When the driver refuses.
     pub fn finish(self) -> Result<Recording> {
-        if self.queue.raw().is_faster_one_by_one() {
-            return Ok(self.recording(None));
-        }
-        self.finish_in_one_call()
-    }
-
-    /// Ends the recording as one call, even where that is slower, so that tests run that path.
-    #[doc(hidden)]
-    pub fn finish_in_one_call(self) -> Result<Recording> {
-        let buffer = one_call(&self.queue, &self.steps).map_err(|failure| {
-            Error::driver(
-                failure,
-                "recording launches and copies",
-                self.queue.device(),
-            )
-        })?;
-        Ok(self.recording(buffer))
-    }
-
-    fn recording(self, buffer: Option<CommandBuffer>) -> Recording {
         let Self { queue, steps } = self;
-        Recording {
-            buffer,
+        let graph = graph(&queue, &steps).map_err(|failure| {
+            Error::driver(failure, "recording launches and copies", queue.device())
+        })?;
+        Ok(Recording {
+            graph,
             steps,
             queue,
             replaying: Mutex::new(()),
-        }
+        })
     }
 }
 
-/// Returns the steps as one call; `None` where the device does not support that, or not for all of the steps.
+/// Returns the steps as a graph; `None` if the driver does not support graphs.
 #[allow(
     unsafe_code,
     reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
 )]
-fn one_call(queue: &Queue, steps: &[Step]) -> Result<Option<CommandBuffer>, Failure> {
+fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Graph>, Failure> {
     if steps.is_empty() {
         return Ok(None);
     }
-    let Some(mut buffer) = CommandBuffer::new(queue.raw())? else {
+    let Some(mut graph) = Graph::new(queue.raw())? else {
         return Ok(None);
     };
     for step in steps {
-        let taken = match step {
-            Step::Launch(fixed) => {
-                // SAFETY: the arguments are set, checked and
-                // kept; the rest is what those vouch for who recorded it.
-                unsafe { buffer.add_kernel(&fixed.object, &fixed.grid)? };
-                true
-            }
-            Step::Copy { from, to, .. } => buffer.add_copy(from, to)?,
+        match step {
+            // SAFETY: the arguments are set, checked and kept; whoever recorded the launch guarantees the rest.
+            Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.grid)? },
+            Step::Copy { from, to, .. } => graph.add_copy(from, to)?,
             Step::Fill {
                 region, pattern, ..
-            } => buffer.add_fill(region, pattern)?,
-        };
-        if !taken {
-            return Ok(None);
+            } => graph.add_fill(region, pattern)?,
         }
     }
-    buffer.finish()?;
-    Ok(Some(buffer))
+    graph.finish()?;
+    Ok(Some(graph))
 }
 
 impl fmt::Debug for Recorder {

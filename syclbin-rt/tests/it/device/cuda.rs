@@ -106,16 +106,9 @@ fn a_child_faults() -> Result<()> {
         assert!(message.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{message}");
     }
     let device = queue.device().clone();
-    drop((event, kernel, module, queue));
-    // The device is not reset as long as anything is left, which may be in use.
+    drop((event, kernel, module, queue, kept));
     let message = device.queue().unwrap_err().to_string();
-    assert!(
-        message.contains("drop its queues, buffers and modules, and a new queue works"),
-        "{message}"
-    );
-    drop(kept);
-    let again = device.queue()?;
-    assert_eq!(put(&load(&again)?, &again)?, [7]);
+    assert!(message.ends_with("start the program again"), "{message}");
     Ok(())
 }
 

@@ -106,15 +106,15 @@ fn a_child_loads_and_saves() -> Result<()> {
     };
     match role.as_str() {
         "mix" => return before_and_after(&queue),
-        "lesser first" => drop(load_lesser(&queue)?),
+        "lesser first" => load_lesser(&queue)?.build()?,
         _ => {}
     }
     let module = common::load(&queue, &common::testfile("functor.object.syclbin"))?;
-    for choice in module.images() {
+    for choice in common::choices(&module) {
         eprintln!("{choice}");
     }
     let bytes = module.to_syclbin()?;
-    common::load(&queue, &bytes)?;
+    common::load(&queue, &bytes)?.build()?;
     std::fs::write(path(SAVED), bytes).expect("it can be written");
     Ok(())
 }
@@ -125,11 +125,12 @@ fn before_and_after(queue: &Queue) -> Result<()> {
     first.modules.truncate(1);
     let before = common::load(queue, &common::written(&first))?;
     let saved_before = before.to_syclbin()?;
-    common::load(queue, &saved_before)?;
+    common::load(queue, &saved_before)?.build()?;
 
-    load_lesser(queue)?;
+    load_lesser(queue)?.build()?;
     assert_eq!(before.to_syclbin()?, saved_before, "others take it still");
-    let refused = common::load(queue, &saved_before).expect_err("the driver is lowered");
+    let refused = common::load(queue, &saved_before)?.build();
+    let refused = refused.expect_err("the driver is lowered");
     let refused = refused.to_string();
     assert!(refused.contains("for the best one first"), "{refused}");
 
@@ -142,8 +143,7 @@ fn before_and_after(queue: &Queue) -> Result<()> {
     assert!(modules, "{error}");
     drop((before, mixed));
     let after = common::load(queue, &bytes)?;
-    common::load(queue, &after.to_syclbin()?)?;
-    Ok(())
+    common::load(queue, &after.to_syclbin()?)?.build()
 }
 
 #[test]

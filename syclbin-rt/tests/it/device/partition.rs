@@ -52,7 +52,8 @@ fn check_saxpy(queue: &Queue) -> Result<String> {
     // SAFETY: the types are those of the kernel, and both buffers hold `n` elements.
     unsafe { Launch::new(&saxpy, &["a", "x", "y", "n"], args).launch(1000)? };
     assert_eq!(queue.download(&y)?, [4.0; 1000]);
-    Ok(module.images().map(ToString::to_string).collect())
+    let choices = common::choices(&module);
+    Ok(choices.iter().map(ToString::to_string).collect())
 }
 
 #[test]

@@ -7,7 +7,7 @@
 )]
 
 use syclbin_rt::{
-    Arg, DeviceArray, Error, Event, Kernel, Launch, LaunchProblem, NdRange, Queue, Result,
+    AnyRange, Arg, DeviceArray, Error, Event, Kernel, Launch, LaunchProblem, NdRange, Queue, Result,
 };
 
 use crate::common;
@@ -16,7 +16,7 @@ const VECTOR_OPS: &str = "vector_ops.object.syclbin";
 const WORK_GROUP: &str = "work_group.object.syclbin";
 
 /// Launches `scale` over three numbers.
-fn scale(queue: &Queue, kernel: &Result<Kernel>, range: impl Into<NdRange>) -> Result<Vec<i32>> {
+fn scale(queue: &Queue, kernel: &Result<Kernel>, range: impl Into<AnyRange>) -> Result<Vec<i32>> {
     let mut data = queue.upload(&[1i32, 2, 3])?;
     let args = [Arg::write(&mut data), Arg::scalar(3i32)];
     // SAFETY: ranges that are not refused have a work-item for each element.
@@ -39,34 +39,32 @@ fn invalid_range_leaves_the_queue_usable() -> Result<()> {
         return Ok(());
     };
     let kernel = common::kernel(&queue, VECTOR_OPS, "_Z19__sycl_kernel_scaleIiEvPT_S0_");
-    let refused = |range: NdRange| scale(&queue, &kernel, range).expect_err("a bad range");
+    let refused = |range: AnyRange| scale(&queue, &kernel, range).expect_err("a bad range");
     type Fits = fn(&LaunchProblem) -> bool;
     let empty: Fits = |problem| matches!(problem, LaunchProblem::EmptyRange { .. });
     let indivisible: Fits = |problem| matches!(problem, LaunchProblem::Indivisible { .. });
-    let dimensions: Fits = |problem| matches!(problem, LaunchProblem::Dimensions { .. });
     let too_many: Fits = |problem| matches!(problem, LaunchProblem::TooManyItems { .. });
     let too_large: Fits = |problem| {
         use LaunchProblem::{LocalDimension, LocalTooLarge};
         matches!(problem, LocalTooLarge { .. } | LocalDimension { .. })
     };
     for (range, fits) in [
-        (NdRange::new(0), empty),
-        (NdRange::new([3, 0]), empty),
-        (NdRange::new([0, 0, 0]), empty),
-        (NdRange::new(0).local(1), empty),
-        (NdRange::new(3).local(2), indivisible),
-        (NdRange::new([2, 3]).local([2, 2]), indivisible),
-        (NdRange::new(3).local([1, 3]), dimensions),
-        (NdRange::new(usize::MAX), too_many),
-        (NdRange::new([usize::MAX, usize::MAX]), too_many),
-        (NdRange::new(1 << 20).local(1 << 20), too_large),
+        (NdRange::new(0).into(), empty),
+        (NdRange::new([3, 0]).into(), empty),
+        (NdRange::new([0, 0, 0]).into(), empty),
+        (NdRange::new(0).local(1).into(), empty),
+        (NdRange::new(3).local(2).into(), indivisible),
+        (NdRange::new([2, 3]).local([2, 2]).into(), indivisible),
+        (NdRange::new(usize::MAX).into(), too_many),
+        (NdRange::new([usize::MAX, usize::MAX]).into(), too_many),
+        (NdRange::new(1 << 20).local(1 << 20).into(), too_large),
     ] {
         let error = refused(range);
         assert!(fits(problem(&error)), "{error}");
         assert_eq!(scale(&queue, &kernel, 3)?, [3, 6, 9], "after {error}");
     }
     // A work-group of none divides nothing.
-    let error = refused(NdRange::new(3).local(0));
+    let error = refused(NdRange::new(3).local(0).into());
     assert!(error.to_string().starts_with("kernel "), "{error}");
     assert_eq!(scale(&queue, &kernel, 3)?, [3, 6, 9]);
     Ok(())

@@ -2,7 +2,6 @@
 //! Launches that are prepared once, and sequences that are recorded.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
-use syclbin_rt::__private::{Condition, Number, Relation};
 use syclbin_rt::{
     Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, LaunchProblem, NdRange, Queue,
     QueueOptions, Result, SafeLaunch, SharedArray,
@@ -43,19 +42,15 @@ fn safe_saxpy<'a>(
     x: &'a DeviceSlice<f32>,
     y: &'a mut DeviceSlice<f32>,
 ) -> SafeLaunch<'a, 4> {
-    const LONG_ENOUGH: Condition = Condition {
-        text: "x.len() >= n",
-        left: "x.len()",
-        relation: Relation::GreaterOrEqual,
-        right: "n",
-        argument: Some(1),
-    };
     let launch = saxpy(kernel, a, x, y);
     // SAFETY: `y` has `n` elements, and so has `x` where the contract holds.
     unsafe {
         SafeLaunch::new(launch, |given| {
-            let n: Number = given.number::<u32>(3, 0);
-            given.holds(&LONG_ENOUGH, given.len::<f32>(1), n)
+            let (x, n) = (given.memory(1, 4), given.number::<u32>(3, 0));
+            if given.holds(x.len() >= n) {
+                return Ok(());
+            }
+            Err(given.broken("x.len() >= n", Some(1), &[("x.len()", &x.len()), ("n", &n)]))
         })
     }
 }
@@ -287,9 +282,8 @@ fn is_intels_cpu(queue: &Queue) -> bool {
     device.platform() == "Intel(R) OpenCL" && device.kind() == DeviceKind::Cpu
 }
 
-/// Records steps whose result only comes out right in their order, and replays them. It does so in one call
-/// where the device can, also if that is slower, or as it is done for users.
-fn replays(queue: &Queue, in_one_call: bool) -> Result<()> {
+/// Records steps whose result only comes out right in their order, and replays them.
+fn replays(queue: &Queue) -> Result<()> {
     let kernel = kernel(queue, "saxpy");
     let mut x = queue.upload(&[1.0f32; 1 << 12])?;
     let mut y = queue.zeroed::<f32>(1 << 12)?;
@@ -302,18 +296,9 @@ fn replays(queue: &Queue, in_one_call: bool) -> Result<()> {
         recorder.fill(&mut y, 0.5)?;
         saxpy(&kernel, 1.0, &last, &mut x).record(&mut recorder, 1 << 12)?;
     }
-    let recording = match in_one_call {
-        true => recorder.finish_in_one_call()?,
-        false => recorder.finish()?,
-    };
+    let recording = recorder.finish()?;
     assert_eq!(recording.len(), 4);
-    if in_one_call && !recording.is_one_call() {
-        assert!(
-            !is_intels_cpu(queue) && !common::on_cuda(),
-            "it has command buffers"
-        );
-        common::say_skipped("a replay in one call, which the device does not have");
-    }
+    assert_eq!(recording.is_one_call(), common::on_cuda());
     let (mut expected_x, mut expected_y) = (1.0, 0.0);
     let mut expected_last = 0.0;
     for _ in 0..7 {
@@ -335,8 +320,7 @@ fn replays(queue: &Queue, in_one_call: bool) -> Result<()> {
 #[test]
 fn recording_replays_its_steps_in_order() -> Result<()> {
     let queue = queue!();
-    replays(&queue, true)?;
-    replays(&queue, false)
+    replays(&queue)
 }
 
 #[test]
@@ -346,10 +330,7 @@ fn recording_keeps_order_without_in_order_queue() -> Result<()> {
         .device()
         .queue_with(QueueOptions::new().out_of_order())
     {
-        Ok(queue) => {
-            replays(&queue, true)?;
-            replays(&queue, false)
-        }
+        Ok(queue) => replays(&queue),
         Err(_) => {
             assert!(
                 !is_intels_cpu(&queue) && !common::on_cuda(),
@@ -362,22 +343,7 @@ fn recording_keeps_order_without_in_order_queue() -> Result<()> {
 }
 
 #[test]
-fn intels_cpu_driver_gets_recordings_one_by_one() -> Result<()> {
-    let queue = queue!();
-    let mut buffer = queue.upload(&[1u32, 2])?;
-    let mut recorder = queue.record();
-    recorder.fill(&mut buffer, 3)?;
-    let recording = recorder.finish()?;
-    if is_intels_cpu(&queue) {
-        assert!(!recording.is_one_call(), "a command buffer is slower there");
-    }
-    recording.replay()?;
-    assert_eq!(queue.download(&buffer)?, [3; 2]);
-    Ok(())
-}
-
-#[test]
-fn recording_of_arrays_is_replayed_in_steps() -> Result<()> {
+fn recording_of_arrays_is_replayed() -> Result<()> {
     let queue = queue!();
     let kernel = kernel(&queue, "saxpy");
     let (Ok(x), Ok(mut y)) = (
@@ -401,13 +367,7 @@ fn recording_of_arrays_is_replayed_in_steps() -> Result<()> {
     let mut triples = queue.zeroed::<[f32; 3]>(2)?;
     let error = recorder.fill(&mut triples, [1.0, 2.0, 3.0]).unwrap_err();
     assert!(error.to_string().contains("not a power of two"), "{error}");
-    let recording = recorder.finish_in_one_call()?;
-    let copies_arrays = common::on_cuda();
-    assert_eq!(
-        recording.is_one_call(),
-        copies_arrays,
-        "buffers of OpenCL copy none"
-    );
+    let recording = recorder.finish()?;
     recording.replay()?;
     recording.replay()?.wait()?;
     assert_eq!(queue.download(&copy)?, [6.0; 10]);

@@ -2,9 +2,11 @@
 //! A launch with a contract runs where the contract holds, and nowhere else.
 #![allow(unsafe_code, reason = "a launch is made safe")]
 
-use syclbin_rt::__private::{Broken, Condition, LaunchView, Relation};
+use std::fmt::Display;
+
+use syclbin_rt::__private::{Broken, LaunchView};
 use syclbin_rt::{
-    Arg, Buffer, ErrorKind, Event, GlobalRange, Kernel, Launch, LaunchProblem, NdRange, Result,
+    AnyRange, Arg, Buffer, ErrorKind, Event, Kernel, Launch, LaunchProblem, NdRange, Range, Result,
     SafeLaunch,
 };
 
@@ -12,20 +14,6 @@ use crate::common;
 
 const VECTOR_OPS: &str = "vector_ops.object.syclbin";
 const WORK_GROUP: &str = "work_group.object.syclbin";
-
-const X: Condition = Condition {
-    text: "x.len() >= n",
-    left: "x.len()",
-    relation: Relation::GreaterOrEqual,
-    right: "n",
-    argument: Some(1),
-};
-const Y: Condition = Condition {
-    text: "y.len() >= n",
-    left: "y.len()",
-    argument: Some(2),
-    ..X
-};
 
 /// What the macro writes for `safe fn saxpy where x.len() >= n, y.len() >= n;`.
 fn saxpy<'a>(
@@ -36,8 +24,17 @@ fn saxpy<'a>(
     n: u32,
 ) -> SafeLaunch<'a, 4> {
     fn contract(given: &LaunchView<'_>) -> Result<(), Broken> {
-        given.holds(&X, given.len::<f32>(1), given.number::<u32>(3, 0))?;
-        given.holds(&Y, given.len::<f32>(2), given.number::<u32>(3, 0))
+        let (x, y) = (given.memory(1, 4), given.memory(2, 4));
+        let n = given.number::<u32>(3, 0);
+        if !given.holds(x.len() >= n) {
+            let values: [(_, &dyn Display); 2] = [("x.len()", &x.len()), ("n", &n)];
+            return Err(given.broken("x.len() >= n", Some(1), &values));
+        }
+        if !given.holds(y.len() >= n) {
+            let values: [(_, &dyn Display); 2] = [("y.len()", &y.len()), ("n", &n)];
+            return Err(given.broken("y.len() >= n", Some(2), &values));
+        }
+        Ok(())
     }
     let args = [Arg::scalar(a), Arg::read(x), Arg::write(y), Arg::scalar(n)];
     let launch = Launch::new(kernel, &["a", "x", "y", "n"], args);
@@ -82,7 +79,8 @@ fn broken_contract_names_argument_and_both_values() -> Result<()> {
         panic!("{error}");
     };
     assert_eq!(*argument, Some((1, "x")));
-    assert_eq!((broken.left(), broken.right()), (Some(10), Some(16)));
+    let values = [("x.len()", "10".to_owned()), ("n", "16".to_owned())];
+    assert_eq!(broken.values(), values);
 
     let mut short = queue.upload(&[1.0f32; 9])?;
     let error = saxpy(&kernel, 1.0, &x, &mut short, 10).launch(16);
@@ -103,15 +101,11 @@ fn a_contract_about_the_range_blames_the_launch() -> Result<()> {
         return Ok(());
     };
     fn contract(given: &LaunchView<'_>) -> Result<(), Broken> {
-        const ENOUGH: Condition = Condition {
-            text: "data.len() % 2 == range.items() / 0",
-            left: "data.len() % 2",
-            relation: Relation::Equal,
-            right: "range.items() / 0",
-            argument: None,
-        };
-        let left = given.len::<i32>(0).checked_rem(2);
-        given.holds(&ENOUGH, left, given.items().checked_div(0))
+        let items = given.range().items();
+        if given.holds(items / 0 == 0) {
+            return Ok(());
+        }
+        Err(given.broken("range.items() / 0 == 0", None, &[("range.items()", &items)]))
     }
     let kernel = common::kernel(&queue, VECTOR_OPS, "_Z19__sycl_kernel_scaleIiEvPT_S0_");
     let mut data = queue.upload(&[1i32; 8])?;
@@ -122,8 +116,8 @@ fn a_contract_about_the_range_blames_the_launch() -> Result<()> {
     let message = launched.unwrap_err().to_string();
     assert!(
         message.ends_with(
-            ": the launch breaks the contract `data.len() % 2 == range.items() / 0`: \
-             data.len() % 2 is 0, range.items() / 0 overflows or divides by zero"
+            ": the launch breaks the contract `range.items() / 0 == 0`: range.items() is 8; \
+             it overflows or divides by zero"
         ),
         "{message}"
     );
@@ -140,12 +134,12 @@ fn a_contract_sees_only_what_was_checked() -> Result<()> {
     let x = queue.upload(&[1.0f32])?;
     let mut y = queue.upload(&[1.0f32])?;
     // None of these contracts would hold.
-    let mut refused = |range: NdRange| {
+    let mut refused = |range: AnyRange| {
         let launched = saxpy(&kernel, 1.0, &x, &mut y, 2).launch(range);
         launched.unwrap_err().to_string()
     };
     assert!(refused(0.into()).contains("is empty"));
-    assert!(refused(NdRange::new(64).local(48)).contains("does not divide"));
+    assert!(refused(NdRange::new(64).local(48).into()).contains("does not divide"));
     assert!(refused((1usize << 31).into()).contains("work-items"));
     assert!(refused(1.into()).contains("contract"));
     let missing = common::kernel(&queue, VECTOR_OPS, "sxapy");
@@ -158,19 +152,14 @@ fn a_contract_sees_only_what_was_checked() -> Result<()> {
 }
 
 /// `d0 * 10000 + d1 * 100 + d2` for each work-item, in work-groups of 2 x 4 x 8.
-fn coords<'a>(
-    kernel: &'a Result<Kernel>,
-    out: &'a mut Buffer<i32>,
-) -> SafeLaunch<'a, 1, GlobalRange<3>> {
+fn coords<'a>(kernel: &'a Result<Kernel>, out: &'a mut Buffer<i32>) -> SafeLaunch<'a, 1, Range<3>> {
     fn contract(given: &LaunchView<'_>) -> Result<(), Broken> {
-        const FITS: Condition = Condition {
-            text: "range.items() <= out.len()",
-            left: "range.items()",
-            relation: Relation::LessOrEqual,
-            right: "out.len()",
-            argument: Some(0),
-        };
-        given.holds(&FITS, Some(given.items()), Some(given.len::<i32>(0)))
+        let (items, out) = (given.range().items(), given.memory(0, 4).len());
+        if given.holds(items <= out) {
+            return Ok(());
+        }
+        let values: [(_, &dyn Display); 2] = [("range.items()", &items), ("out.len()", &out)];
+        Err(given.broken("range.items() <= out.len()", Some(0), &values))
     }
     let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
     // SAFETY: the kernel writes one element for each work-item.
@@ -189,7 +178,7 @@ fn fixed_work_group_takes_a_global_range() -> Result<()> {
     assert_eq!(result[..3], [0, 1, 2]);
     assert_eq!(result[127], 10315);
     // The range itself works as well, and more than there is room for does not.
-    coords(&kernel, &mut out).launch(GlobalRange::from([2, 4, 8]))?;
+    coords(&kernel, &mut out).launch(Range::from([2, 4, 8]))?;
     let message = coords(&kernel, &mut out).launch([2, 8, 16]).unwrap_err();
     assert_eq!(
         message.to_string(),
@@ -211,14 +200,14 @@ fn one_dimension_may_be_given_as_a_number() -> Result<()> {
     let mut out = queue.zeroed::<i32>(2)?;
     let args = [Arg::read(&input), Arg::write(&mut out), Arg::local(256)];
     let launch = Launch::new(&kernel, &["in", "out", "scratch"], args);
-    let launch: Launch<'_, 3, GlobalRange<1>> = launch.with_range();
+    let launch: Launch<'_, 3, Range<1>> = launch.with_range();
     // SAFETY: a number for each work-item and a sum for each group of 64.
     unsafe { launch.launch(input.len())? };
     assert_eq!(queue.download(&out)?, [64, 64]);
     let args = [Arg::read(&input), Arg::write(&mut out), Arg::local(256)];
     let launch = Launch::new(&kernel, &["in", "out", "scratch"], args);
     // SAFETY: as above.
-    unsafe { launch.with_range::<GlobalRange<1>>().launch(64)? };
+    unsafe { launch.with_range::<Range<1>>().launch(64)? };
     Ok(())
 }
 

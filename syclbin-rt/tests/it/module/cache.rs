@@ -60,7 +60,7 @@ fn a_child_runs_a_kernel() -> Result<()> {
         return Ok(());
     };
     let module = common::load(&queue, &common::testfile("functor.object.syclbin"))?;
-    for choice in module.images() {
+    for choice in common::choices(&module) {
         eprintln!("{choice}");
     }
     let kernel = module.kernel("_ZTS6AddOne");

@@ -105,6 +105,25 @@ fn wrong_names_and_sizes_never_reach_the_driver() -> Result<()> {
 }
 
 #[test]
+fn bools_are_0_or_1() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let with = |pair: [u32; 2]| {
+        let module = Module::builder(&queue);
+        let module = module.specialization_constant_with_bools("pair", pair, &[1, 4]);
+        load(module, &constants())
+    };
+    // Bytes that are no `bool` may have any value.
+    with([0x2_01_c8, 1])?;
+    assert_eq!(
+        with([1, 200]).unwrap_err().to_string(),
+        "byte 4 of the value for specialization constant pair is 200, but it is a `bool`; write 0 or 1"
+    );
+    Ok(())
+}
+
+#[test]
 fn constant_size_must_match_the_code() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
@@ -117,7 +136,7 @@ fn constant_size_must_match_the_code() -> Result<()> {
     };
     constants.constants.insert("radius", vec![part]);
     let module = Module::builder(&queue).specialization_constant("radius", 3u64);
-    let message = load(module, &constants).unwrap_err().to_string();
+    let message = load(module, &constants)?.build().unwrap_err().to_string();
     let failed = match common::on_cuda() {
         true => "cuModuleGetGlobal failed with CUDA_ERROR_INVALID_VALUE",
         false => "specialization constant 5 has 4 bytes in the code, and its value has 8",

@@ -39,7 +39,7 @@ fn bench() -> Result<Option<(Queue, Vec<u8>)>> {
 fn load(builder: ModuleBuilder<'_>, bytes: &[u8]) -> Result<Module> {
     // SAFETY: the code is well-formed.
     let module = unsafe { builder.load(bytes)? };
-    let choice = module.images().next().expect("a module").to_string();
+    let choice = common::choices(&module)[0].to_string();
     assert!(choice.contains("takes this native code"), "{choice}");
     Ok(module)
 }

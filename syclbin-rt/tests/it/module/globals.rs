@@ -132,6 +132,27 @@ fn module_may_drop_while_variables_are_used() -> Result<()> {
 }
 
 #[test]
+fn large_variables_are_not_read_to_the_stack() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let table = module(&queue)?.global::<[i32; 4]>("table")?;
+    table.write(&[5, 6, 7, 8])?;
+    assert_eq!(*table.read_boxed()?, [5, 6, 7, 8]);
+    // The code has a smaller variable, so the driver refuses to read it.
+    const BYTES: usize = 16 << 20;
+    let bytes = described("rtc_0$_Z4bias", [16 << 20, 1]);
+    let large = common::load(&queue, &bytes)?.global::<[u8; BYTES]>("_Z4bias")?;
+    let read = std::thread::spawn(move || large.read_boxed().map(drop));
+    let message = read.join().expect("it returns").unwrap_err().to_string();
+    assert!(
+        message.contains("reading device global _Z4bias"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[test]
 fn a_kernel_keeps_the_variables_it_uses() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
@@ -280,13 +301,15 @@ fn wrong_variable_description_is_an_error() -> Result<()> {
         "{message}"
     );
     // Not in the program, and too small for a pointer.
-    let error = common::load(&queue, &described("rtc_0$_Z4bias", [4, 0])).unwrap_err();
+    let module = common::load(&queue, &described("rtc_0$_Z4bias", [4, 0]))?;
+    let error = module.global::<[u8; 4]>("_Z4bias").unwrap_err();
     assert!(
         error.to_string().contains("device global _Z4bias: "),
         "{error}"
     );
     // Not there at all.
-    let error = common::load(&queue, &described("_Z4none", [4, 0])).unwrap_err();
+    let module = common::load(&queue, &described("_Z4none", [4, 0]))?;
+    let error = module.kernel("store").unwrap_err();
     assert!(
         error.to_string().contains("device global _Z4none: "),
         "{error}"
@@ -298,4 +321,66 @@ fn wrong_variable_description_is_an_error() -> Result<()> {
         "{error}"
     );
     Ok(())
+}
+
+/// Returns the module of `made/initial.cpp`.
+fn initial(queue: &Queue) -> Result<Module> {
+    common::load(queue, &common::testfile("made/initial.syclbin"))
+}
+
+/// Checks the values that a kernel of `made/initial.cpp` and the host see first. Both modules of the file have them.
+fn assert_initial(queue: &Queue, module: &Module) -> Result<()> {
+    let mut out = queue.zeroed::<f64>(11)?;
+    let args = [Arg::write(&mut out)];
+    let read = module.kernel("_ZTSZ4mainE4Read");
+    // SAFETY: it writes as many numbers.
+    unsafe { Launch::new(&read, &["out"], args).launch(1)? };
+    let expected = [
+        42.0,
+        43.0,
+        45.0,
+        7.0,
+        9.0,
+        f64::from(b'z'),
+        f64::from(b's'),
+        10.0,
+        -2.0,
+        0.75,
+        0.0,
+    ];
+    assert_eq!(queue.download(&out)?, expected);
+    assert_eq!(module.global::<i32>("plain")?.read()?, 42);
+    assert_eq!(module.global::<[i16; 3]>("row")?.read()?, [7, 8, 9]);
+    assert_eq!(
+        module.global::<[i16; 32]>("wide")?.read()?[..3],
+        [-1, -2, 0]
+    );
+    Ok(())
+}
+
+#[test]
+fn initial_values_are_there_before_the_first_kernel() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = initial(&queue)?;
+    assert_initial(&queue, &module)?;
+    let change = module.kernel("_ZTSZ4mainE6Change");
+    for after in 43..45 {
+        // SAFETY: it changes nothing but the variable.
+        unsafe { Launch::new(&change, &[], []).launch(1)? };
+        assert_eq!(module.global::<i32>("plain")?.read()?, after);
+    }
+    assert_initial(&queue, &initial(&queue)?)
+}
+
+#[test]
+fn saved_modules_begin_with_initial_values() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = initial(&queue)?;
+    module.global::<i32>("plain")?.write(&1)?;
+    let saved = module.to_syclbin()?;
+    assert_initial(&queue, &common::load(&queue, &saved)?)
 }

@@ -125,7 +125,7 @@ fn native_device_library_needs_a_capable_device() -> Result<()> {
     } else {
         1
     };
-    let choice = module.images().next().expect("a module").to_string();
+    let choice = common::choices(&module)[0].to_string();
     assert!(
         choice.contains(&format!("of linked file {file}")),
         "{choice}"

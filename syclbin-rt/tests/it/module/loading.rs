@@ -237,7 +237,7 @@ fn failed_build_comes_with_the_drivers_log() -> Result<()> {
         bytes[24..28].copy_from_slice(&60_000u32.to_le_bytes());
         "clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)"
     };
-    let error = match common::load(&queue, &common::written(&file)) {
+    let error = match common::load(&queue, &common::written(&file))?.build() {
         Ok(_) => {
             common::say_skipped("the driver builds code with unknown capabilities");
             return Ok(());

@@ -95,7 +95,7 @@ fn range_has_the_dimensions_of_the_kernel() -> Result<()> {
     let module = common::load(&queue, &file(set::PROGRAM_METADATA, &key, 1u32))?;
     let kernel = module.kernel(SCALE);
     let mut data = queue.upload(&[1i32; 4])?;
-    let mut launch = |range: syclbin_rt::NdRange| {
+    let mut launch = |range: syclbin_rt::AnyRange| {
         let args = [Arg::write(&mut data), Arg::scalar(3i32)];
         // SAFETY: one work-item per element.
         unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(range) }

@@ -29,7 +29,7 @@ fn saved(module: &Module) -> Result<Vec<u8>> {
 
 fn reloaded(queue: &Queue, module: &Module) -> Result<Module> {
     let again = common::load(queue, &saved(module)?)?;
-    for choice in again.images() {
+    for choice in common::choices(&again) {
         let text = choice.to_string();
         assert!(text.contains("the driver takes this native code"), "{text}");
     }

@@ -228,7 +228,7 @@ fn parts_of_a_device_share_one_file() -> Result<()> {
     }
     for queue in &queues {
         let module = common::load(queue, &merged)?;
-        for choice in module.images() {
+        for choice in common::choices(&module) {
             let text = choice.to_string();
             assert!(text.contains("the driver takes this native code"), "{text}");
         }
@@ -274,7 +274,7 @@ fn device_takes_its_own_image_first() -> Result<()> {
         ["an older cpu", "a gpu", queue.device().name()]
     );
     let merged = common::load(&queue, &common::written(&merged))?;
-    for choice in merged.images() {
+    for choice in common::choices(&merged) {
         assert_eq!(choice.image(), Some(2), "{choice}");
     }
     assert_saxpy(&merged, "saxpy")

@@ -118,14 +118,38 @@ fn variables_trace_a_whole_program() {
     assert!(printed.contains("copying a buffer"), "{printed}");
 }
 
-/// What the test above runs in a process of its own.
+#[cfg(unix)]
+#[test]
+fn full_standard_error_does_not_panic() {
+    if common::queue().is_none() {
+        return;
+    }
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let full = full.expect("a device that is full");
+    let output = common::child(module_path!(), "a_child_works")
+        .env(CHILD, "panics abort")
+        .env("SYCLBIN_STATS", "1")
+        .env("SYCLBIN_TRACE", "/no such directory/trace.json")
+        .stderr(full)
+        .output();
+    let output = output.expect("this program starts");
+    assert!(output.status.success(), "{}", output.status);
+}
+
+/// What the tests above run in a process of its own.
 #[test]
 fn a_child_works() {
-    if std::env::var_os(CHILD).is_none() {
-        return; // it is there for the other test
-    }
+    let Some(task) = std::env::var_os(CHILD) else {
+        return; // it is there for the other tests
+    };
     let queue = common::queue().expect("the device that the other test found");
     work(&queue).expect("it works");
+    if task == "panics abort" {
+        // As with `panic = "abort"`. The harness of tests would take the hook away before the process exits.
+        std::panic::set_hook(Box::new(|_| std::process::abort()));
+        drop(queue);
+        std::process::exit(0);
+    }
 }
 
 #[test]

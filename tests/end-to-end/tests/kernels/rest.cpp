@@ -16,6 +16,12 @@ KERNEL void places(sycl::id<2> id, sycl::range<3> range, sycl::marray<short, 3> 
 }
 // Nothing is left of the parameters but one.
 KERNEL void removed(const float *never, double neither, int *out, sycl::float4 nor) { out[own_index()] = 7; }
+// Either pointer may be null.
+KERNEL void masked(const int *mask, int *out, int *seen) {
+  size_t i = own_index();
+  out[i] = mask ? mask[i] : -1;
+  if (seen) seen[i] = 1;
+}
 KERNEL void dynamic(syclexp::dynamic_work_group_memory<int[]> scratch, int *out) {
   auto item = sycl::ext::oneapi::this_work_item::get_nd_item<1>();
   int *memory = scratch.get();

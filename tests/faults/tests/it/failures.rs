@@ -112,3 +112,11 @@ fn memory_possibly_in_use_is_not_freed() {
     };
     child::run(&driver, &["drop"], "");
 }
+
+#[test]
+fn modules_are_built_once_at_their_first_use() {
+    let Some(driver) = child::driver() else {
+        return;
+    };
+    child::run(&driver, &["lazily"], "");
+}

@@ -33,7 +33,7 @@ pub(crate) fn function(kernel: &Kernel, file: &str) -> String {
     let (range, launch) = match kernel.range {
         Grid::SingleTask => (String::new(), "1".to_owned()),
         Grid::NdRange(dimensions) => (String::new(), ones(dimensions, 1)),
-        Grid::Required(dimensions) => (format!(", GlobalRange<{dimensions}>"), ones(dimensions, 2)),
+        Grid::Required(dimensions) => (format!(", Range<{dimensions}>"), ones(dimensions, 2)),
     };
     let (types, arguments) = (list(&types), list(&arguments));
     let method = method(kernel);

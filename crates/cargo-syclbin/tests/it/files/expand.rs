@@ -11,14 +11,15 @@ fn code_matches_the_macro_with_its_items() {
         "--module",
         "ops",
         "--items",
-        "only { fill::iota } safe fn fill::iota as numbers where arg1.len() >= arg2;",
+        "only { fill::iota } unsafe extern \"SYCL\" { safe fn fill::iota as numbers where arg1.len() >= arg2, \
+         range.dimensions() == 1; }",
     ]);
     for expected in [
         "pub mod ops {\n",
         "8, \"vector_ops.object.syclbin\"",
         "pub fn numbers<'a>(",
         "arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,",
-        "-> ::syclbin_rt::SafeLaunch<'a, 3> {",
+        "-> ::syclbin_rt::SafeLaunch<'a, 3, ::syclbin_rt::NdRange<1>> {",
         "/// - `arg1.len() >= arg2`",
     ] {
         assert!(code.contains(expected), "{expected}: {code}");

@@ -4,6 +4,8 @@
 use syclbin::property::set;
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, Value, write};
 
+use test_files::Declared;
+
 use super::{all, answer, command, complaint, run, run_with, stderr, stdout};
 
 /// Compares an answer with a golden file, or makes that one with BLESS=1.
@@ -43,11 +45,6 @@ pub(crate) fn everything() -> Vec<u8> {
         )
     };
     for (set, key, value) in [
-        (
-            set::DECLARATIONS,
-            "__sycl_kernel_saxpy",
-            Value::from("void saxpy(unsigned int n)"),
-        ),
         (set::DEVICE_REQUIREMENTS, "aspects", words(&[6, 5, 4_000])),
         (
             set::DEVICE_REQUIREMENTS,
@@ -98,6 +95,8 @@ pub(crate) fn everything() -> Vec<u8> {
     ] {
         module.metadata.insert(set, key, value);
     }
+    let declared = Declared::default().kernel("__sycl_kernel_saxpy", "void saxpy(unsigned int n)");
+    declared.record(&mut module);
     // Compilers file x86-64 code as SPIR-V; its target gives it away.
     let mut elf = b"\x7fELF\x02\x01".to_vec();
     elf.resize(18, 0);
@@ -188,11 +187,8 @@ fn control_characters_in_names_are_escaped() {
     module
         .metadata
         .insert(format!("{name}set"), name, Value::from(name));
-    module.metadata.insert(
-        set::DECLARATIONS,
-        name,
-        Value::from(format!("void f(int {name})")),
-    );
+    let declared = Declared::default().kernel(name, &format!("void f(int {name})"));
+    declared.record(&mut module);
     module.images.push(Image::native(name, name, b"x".to_vec()));
     module.strings.push((name.into(), name.as_bytes().into()));
     let mut file = Syclbin::new(State::Executable);

@@ -12,14 +12,16 @@ use super::{
 };
 use crate::signature::cpp::{self, Spelled};
 use crate::signature::declaration::{Declaration, DeclaredParameter};
-use crate::signature::mangled;
 use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
+use crate::signature::{dimensions, mangled};
 
 const STORAGE_WORKGROUP: u32 = 4;
 /// What an array of a functor is passed in.
 const WRAPPER: &str = "__wrapper_class";
 /// The member of every functor that asks for a `kernel_handler`.
 const HANDLER: &str = "_specialization_constants_buffer";
+/// What a kernel prints with.
+const STREAM: &str = "sycl::stream";
 /// What a host can reach a variable through; the first argument is the type of its value.
 const OF_VARIABLES: [&str; 2] = [
     "sycl::ext::oneapi::experimental::device_global<",
@@ -94,10 +96,9 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
-    /// Returns the file and line of an unnamed lambda. Only its name of the file is used, as a directory of this
-    /// machine means nothing elsewhere.
+    /// Returns the file and line of a kernel. Only the name of the file is used, as a directory of this machine means
+    /// nothing elsewhere.
     pub(super) fn location(&self, symbol: &str) -> Option<String> {
-        mangled::parse(symbol).filter(|name| !name.lambdas.is_empty())?;
         let function = self.instructions.get(self.functions.get(symbol)?)?;
         let source = self.instructions.get(function.operands.get(2)?)?;
         let path = self.string(
@@ -107,10 +108,8 @@ impl<'m> DebugInfo<'m> {
                 .filter(|_| source.instruction == SOURCE),
         )?;
         let line = self.constant(*function.operands.get(3)?)?;
-        let file = path
-            .rsplit(['/', '\\'])
-            .next()
-            .filter(|file| !file.is_empty())?;
+        let file = path.rsplit(['/', '\\']).next();
+        let file = file.filter(|file| !file.is_empty() && !file.contains(char::is_control))?;
         let text = format!("{file}:{line}");
         self.spend(&text)?;
         Some(text)
@@ -166,11 +165,80 @@ impl<'m> DebugInfo<'m> {
             .collect()
     }
 
+    /// Returns how many dimensions the range of a kernel has, and 0 for a single task. Of a class or lambda its call
+    /// operator tells; of a function its property, else the work-item that it uses.
+    pub(super) fn dimensions(&mut self, symbol: &str) -> Option<u8> {
+        let plain = mangled::plain_function(symbol);
+        if let Some(function) = plain.and_then(|name| self.functions.get(&*name).copied()) {
+            return self.property(function).or_else(|| self.used(function));
+        }
+        let operator = self.call_operator(*self.functions.get(symbol)?)?;
+        let mut parameters = Vec::new();
+        for ty in self.parameter_types(operator)?.get(1..)? {
+            parameters.push(self.type_text(*ty, MAX_DEPTH)?);
+        }
+        dimensions::of_parameters(parameters.iter().map(String::as_str))
+    }
+
+    /// Returns the dimensions in the property of a function, as the macros in `<syclbin/kernel.hpp>` annotate it.
+    fn property(&self, function: u32) -> Option<u8> {
+        let annotations = self.module.annotations.get(self.code.get(&function)?)?;
+        annotations
+            .iter()
+            .find_map(|text| dimensions::of_property(text))
+    }
+
+    /// Returns the dimensions of the work-item or the work-group that a function uses.
+    fn used(&self, function: u32) -> Option<u8> {
+        let inlined = self.inlined.get(&function)?;
+        inlined.iter().find_map(|inlined| {
+            let linkage = self.instructions.get(inlined)?.operands.get(6);
+            dimensions::of_member(self.string(linkage)?)
+        })
+    }
+
+    /// Returns the call operator of the class or lambda that a kernel is. It is inlined into the kernel, and comes
+    /// before all that it calls.
+    fn call_operator(&self, kernel: u32) -> Option<u32> {
+        let inlined = self.inlined.get(&kernel)?;
+        let is_operator = |function: &&u32| {
+            let e = self.instructions.get(function);
+            let name = e.and_then(|e| self.string(e.operands.first()));
+            name.is_some_and(|name| name.starts_with("operator()"))
+        };
+        inlined.iter().find(is_operator).copied()
+    }
+
+    /// Returns the members of the class or lambda that a kernel is, by their names.
+    fn members(&self, kernel: u32) -> BTreeMap<&'m str, u32> {
+        let this = self.call_operator(kernel).and_then(|operator| {
+            let mut ty = *self.parameter_types(operator)?.first()?;
+            loop {
+                let e = self.instructions.get(&ty)?;
+                match e.instruction {
+                    TYPE_POINTER | TYPE_QUALIFIER => ty = *e.operands.first()?,
+                    _ => return Some(*e),
+                }
+            }
+        });
+        let members = this
+            .into_iter()
+            .flat_map(|this| this.operands.iter().skip(9));
+        let members = members.filter_map(|id| self.instructions.get(id));
+        let members = members.filter(|member| member.instruction == TYPE_MEMBER);
+        let named = members.filter_map(|member| {
+            let name = self.string(member.operands.first())?;
+            Some((name, *member.operands.get(1)?))
+        });
+        named.collect()
+    }
+
     /// Returns the members of a functor, from the arguments that it became. Those of one accessor have one
     /// name.
     fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<DeclaredParameter>> {
         let types = self.parameter_types(function)?;
-        let lowered = self.lowered(function, types);
+        let members = self.members(function);
+        let lowered = self.lowered(function, types, &members)?;
         let is_lambda = mangled::parse(symbol).is_some_and(|name| !name.lambdas.is_empty());
         let passed = self.module.parameters(symbol)?;
         if passed.len() != lowered.len() {
@@ -184,6 +252,13 @@ impl<'m> DebugInfo<'m> {
             let of_accessor = !name.is_empty() && group.iter().all(|other| other.name == name);
             let pointee = parameter.ty.strip_suffix('*').map(str::trim_end);
             let ty = match (passed[at].ty, pointee, group) {
+                // A stream is three accessors and a number.
+                _ if parameter.ty == STREAM => {
+                    let same = lowered[at..].iter().take_while(|other| other.name == name);
+                    at += same.count() - 1;
+                    STREAM.into()
+                }
+                (ParameterType::Sampler, ..) => "sycl::sampler".into(),
                 (
                     ParameterType::Image {
                         dimensions,
@@ -191,8 +266,10 @@ impl<'m> DebugInfo<'m> {
                     },
                     ..,
                 ) => {
-                    let captured = self.captured(function, &name);
-                    captured.unwrap_or_else(|| cpp::image(None, dimensions, cpp::access(!written)))
+                    let member = members.get(&*name);
+                    let ty = member.and_then(|ty| self.type_text(*ty, MAX_DEPTH));
+                    let ty = ty.filter(|text| cpp::parse(text).is_some());
+                    ty.unwrap_or_else(|| cpp::image(None, dimensions, cpp::access(!written)))
                 }
                 (_, Some(pointee), [_, range, memory, id])
                     if of_accessor
@@ -212,16 +289,14 @@ impl<'m> DebugInfo<'m> {
                     format!("sycl::ext::oneapi::experimental::work_group_memory<{pointee}{counts}>")
                 }
                 _ if name == HANDLER => "sycl::kernel_handler".into(),
-                // An array of a functor is passed in a struct that does not occur in any source.
-                (code, ..) if parameter.ty == WRAPPER => {
-                    match (self.captured(function, &name), code) {
-                        (Some(ty), _) => ty,
-                        (None, ParameterType::ByValue { ty }) => {
-                            format!("bytes[{}]", self.module.types.size(ty.0)?.0)
-                        }
-                        (None, _) => return None,
-                    }
+                _ if parameter.ty == WRAPPER && self.is_empty(types[at], MAX_DEPTH) => {
+                    cpp::EMPTY.into()
                 }
+                // What has no name in C++ is known by its code.
+                (ParameterType::ByValue { ty }, ..) if parameter.ty == WRAPPER => {
+                    format!("bytes[{}]", self.module.types.size(ty.0)?.0)
+                }
+                _ if parameter.ty == WRAPPER => return None,
                 _ => parameter.ty.clone(),
             };
             let name = match name.as_str() {
@@ -235,48 +310,29 @@ impl<'m> DebugInfo<'m> {
         Some(parameters)
     }
 
-    /// Returns the arguments that a functor became. A type without a name, such as a captured lambda, is known by
-    /// its code.
-    fn lowered(&mut self, function: u32, types: &[u32]) -> Vec<DeclaredParameter> {
+    /// Returns the arguments that a functor became. An array is passed in a struct that does not occur in any source,
+    /// and only the member tells that an argument is a part of a stream.
+    fn lowered(
+        &mut self,
+        function: u32,
+        types: &[u32],
+        members: &BTreeMap<&str, u32>,
+    ) -> Option<Vec<DeclaredParameter>> {
         let mut names = self.parameter_names(function, types.len());
-        let arguments = (1..).zip(types).map(|(number, ty)| {
-            let ty = self.type_text(*ty, MAX_DEPTH);
-            DeclaredParameter {
-                ty: ty.unwrap_or_else(|| WRAPPER.into()),
-                name: names.remove(&number).unwrap_or_default(),
+        let mut all = Vec::new();
+        for (number, ty) in (1..).zip(types) {
+            let name = names.remove(&number).unwrap_or_default();
+            let own = self.type_text(*ty, MAX_DEPTH);
+            let mut ty = own.unwrap_or_else(|| WRAPPER.into());
+            let member = members.get(&*name);
+            if let Some(member) = member.and_then(|member| self.type_text(*member, MAX_DEPTH))
+                && (ty == WRAPPER && cpp::parse(&member).is_some() || member == STREAM)
+            {
+                ty = member;
             }
-        });
-        arguments.collect()
-    }
-
-    /// Returns the type of what the lambda of a kernel captures by the name `name`. Both stand on one line; if other
-    /// lambdas there capture other types by that name, it is not known.
-    fn captured(&mut self, function: u32, name: &str) -> Option<String> {
-        let function = self.instructions.get(&function)?;
-        let place = (*function.operands.get(2)?, *function.operands.get(3)?);
-        let mut types = Vec::new();
-        for lambda in self.lambdas.get(&place)? {
-            let left = self.budget.get().checked_sub(lambda.operands.len());
-            self.budget.set(left?);
-            let members = lambda
-                .operands
-                .iter()
-                .skip(9)
-                .filter_map(|id| self.instructions.get(id));
-            let mut members = members.filter(|member| member.instruction == TYPE_MEMBER);
-            let member = members.find(|member| self.string(member.operands.first()) == Some(name));
-            types.extend(member.and_then(|member| member.operands.get(1)).copied());
+            all.push(DeclaredParameter { ty, name });
         }
-        let mut found = None;
-        for ty in types {
-            let text = self
-                .type_text(ty, MAX_DEPTH)
-                .filter(|text| cpp::parse(text).is_some())?;
-            if found.get_or_insert_with(|| text.clone()) != &text {
-                return None;
-            }
-        }
-        found
+        Some(all)
     }
 
     fn is_local(&self, ty: u32) -> bool {

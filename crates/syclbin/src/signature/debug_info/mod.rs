@@ -40,8 +40,10 @@ const TEMPLATE_PARAMETER: u32 = 15;
 const GLOBAL_VARIABLE: u32 = 18;
 const FUNCTION: u32 = 20;
 const LEXICAL_BLOCK: u32 = 21;
+const SCOPE: u32 = 23;
 const LOCAL_VARIABLE: u32 = 26;
 const SOURCE: u32 = 35;
+const FUNCTION_DEFINITION: u32 = 101;
 const TYPE_SUBRANGE: u32 = 201;
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
@@ -56,13 +58,26 @@ pub struct Described {
     /// The declaration of each kernel that is described, by its symbol. The parameters of a functor are its
     /// members; the parameters of a lambda are what it captures.
     pub declarations: BTreeMap<String, Declaration>,
-    /// Where the source has each unnamed lambda that is a kernel, by its symbol: `solver.cpp:12`.
+    /// Where the source has each kernel, by its symbol: `solver.cpp:12`.
     pub locations: BTreeMap<String, String>,
+    /// How many dimensions the range of each kernel has, by its symbol, and 0 for a single task.
+    pub dimensions: BTreeMap<String, u8>,
     /// The type of each device global and specialization constant. The key is the identifier without the part
     /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
     pub variables: BTreeMap<String, String>,
     /// The structs and enumerations that these declarations and types name, and those inside of them, by name.
     pub definitions: BTreeMap<String, Definition>,
+}
+
+impl Described {
+    /// Adds what another module says of other kernels of the same source.
+    pub fn append(&mut self, mut other: Self) {
+        self.declarations.append(&mut other.declarations);
+        self.locations.append(&mut other.locations);
+        self.dimensions.append(&mut other.dimensions);
+        self.variables.append(&mut other.variables);
+        self.definitions.append(&mut other.definitions);
+    }
 }
 
 /// Returns what the module's debug information says of its kernels; empty where there is none.
@@ -79,6 +94,9 @@ pub fn describe(module: &Module) -> Described {
                 if let Some(location) = info.location(symbol) {
                     described.locations.insert(symbol.into(), location);
                 }
+                if let Some(dimensions) = info.dimensions(symbol) {
+                    described.dimensions.insert(symbol.into(), dimensions);
+                }
             }
             for (name, variable) in info.variables_of_hosts() {
                 if let Some(ty) = info.value_type(variable) {
@@ -87,9 +105,6 @@ pub fn describe(module: &Module) -> Described {
             }
             described.definitions.append(&mut info.definitions);
         }
-    }
-    for declaration in described.declarations.values_mut() {
-        name_arrays(declaration, &described.definitions);
     }
     for (symbol, declaration) in &described.declarations {
         let passed = module.parameters(symbol).unwrap_or_default();
@@ -135,23 +150,6 @@ fn align(
     }
 }
 
-/// The arrays of a functor are passed in structs that do not occur in any source. A functor that is described
-/// itself tells what they are. Reading the file checks that they have as many bytes.
-fn name_arrays(functor: &mut Declaration, definitions: &BTreeMap<String, Definition>) {
-    let Some(Definition::Struct { members, .. }) = definitions.get(&functor.name) else {
-        return;
-    };
-    for parameter in &mut functor.parameters {
-        let mut members = members.iter();
-        let member = members.find(|member| member.name == parameter.name);
-        if let Some(member) = member
-            && parameter.ty.starts_with("bytes[")
-        {
-            parameter.ty.clone_from(&member.ty);
-        }
-    }
-}
-
 struct DebugInfo<'m> {
     module: &'m Module,
     /// Whether it is the instruction set 200, in which members do not name their parent.
@@ -161,8 +159,12 @@ struct DebugInfo<'m> {
     functions: BTreeMap<&'m str, u32>,
     /// Local variables by the function they stand in.
     variables: BTreeMap<u32, Vec<&'m Extended>>,
-    /// The types of lambdas by the ids of their file and line.
-    lambdas: BTreeMap<(u32, u32), Vec<&'m Extended>>,
+    /// The functions in the code, by the functions they are here.
+    code: BTreeMap<u32, u32>,
+    /// The functions that the code of each function consists of, once they are inlined, in order.
+    inlined: BTreeMap<u32, Vec<u32>>,
+    /// The names that sources give to types without a name.
+    typedefs: BTreeMap<u32, String>,
     definitions: BTreeMap<String, Definition>,
     /// Names of composites that were spelled.
     spelled: BTreeMap<u32, Option<String>>,
@@ -178,25 +180,41 @@ impl<'m> DebugInfo<'m> {
             instructions: BTreeMap::new(),
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
-            lambdas: BTreeMap::new(),
+            code: BTreeMap::new(),
+            inlined: BTreeMap::new(),
+            typedefs: BTreeMap::new(),
             definitions: BTreeMap::new(),
             spelled: BTreeMap::new(),
             budget: Cell::new(MAX_TEXT + MAX_TEXT_OF_ONE * module.extended.len()),
         };
+        let mut function = None;
         for e in module.extended.iter().filter(|e| e.set == set) {
             info.instructions.insert(e.result, e);
             match e.instruction {
+                FUNCTION_DEFINITION => {
+                    function = e.operands.first().and_then(|id| info.function_of(*id));
+                    if let (Some(function), Some(code)) = (function, e.operands.get(1)) {
+                        info.code.insert(function, *code);
+                    }
+                }
+                SCOPE => {
+                    let inlined = e
+                        .operands
+                        .first()
+                        .and_then(|scope| info.function_of(*scope));
+                    if let (Some(function), Some(inlined)) = (function, inlined) {
+                        let all = info.inlined.entry(function).or_default();
+                        if all.last() != Some(&inlined) {
+                            all.push(inlined);
+                        }
+                    }
+                }
                 FUNCTION => {
                     let linkage = info
                         .string(e.operands.get(6))
                         .filter(|name| !name.is_empty());
                     if let Some(name) = linkage.or_else(|| info.string(e.operands.first())) {
                         info.functions.entry(name).or_insert(e.result);
-                    }
-                }
-                TYPE_COMPOSITE if info.string(e.operands.first()) == Some("") => {
-                    if let [_, _, file, line, ..] = e.operands[..] {
-                        info.lambdas.entry((file, line)).or_default().push(e);
                     }
                 }
                 LOCAL_VARIABLE => {
@@ -217,6 +235,20 @@ impl<'m> DebugInfo<'m> {
         self.budget
             .set(self.budget.get().checked_sub(text.len() + 1)?);
         Some(())
+    }
+
+    /// Returns the function that a scope is in, or that an instance of a template is.
+    fn function_of(&self, mut scope: u32) -> Option<u32> {
+        for _ in 0..MAX_DEPTH {
+            let e = self.instructions.get(&scope)?;
+            match e.instruction {
+                FUNCTION => return Some(scope),
+                LEXICAL_BLOCK => scope = *e.operands.get(3)?,
+                TYPE_TEMPLATE => scope = *e.operands.first()?,
+                _ => return None,
+            }
+        }
+        None
     }
 
     fn string(&self, id: Option<&u32>) -> Option<&'m str> {

@@ -39,7 +39,12 @@ impl DebugInfo<'_> {
             TYPE_BASIC => self.string(operand(0))?.to_string(),
             TYPE_ENUM => self.enumeration(id, e, depth)?,
             TYPE_COMPOSITE => self.composite(id, e, depth)?,
-            TYPEDEF => self.type_text(*operand(1)?, depth)?,
+            TYPEDEF => {
+                let (name, of) = (self.string(operand(0))?, *operand(1)?);
+                let name = self.qualified(name, *operand(5)?)?;
+                self.name(of, name);
+                self.type_text(of, depth)?
+            }
             TYPE_TEMPLATE => {
                 let text = self.type_text(*operand(0)?, depth)?;
                 if OF_ELEMENTS.iter().any(|name| text.starts_with(name)) {
@@ -84,6 +89,11 @@ impl DebugInfo<'_> {
         Some(text)
     }
 
+    /// Names a type, in case that it has no name of its own.
+    fn name(&mut self, ty: u32, name: String) {
+        self.typedefs.entry(ty).or_insert(name);
+    }
+
     /// Defines what the arguments of a template name. They may be named nowhere else.
     fn define_arguments(&mut self, template: &Extended, depth: usize) {
         for argument in template.operands.iter().skip(1) {
@@ -116,8 +126,14 @@ impl DebugInfo<'_> {
         if let Some(known) = self.spelled.get(&id) {
             return known.clone();
         }
-        let name = self.qualified(self.string(e.operands.first())?, *e.operands.get(5)?)?;
         let of = self.type_text(*e.operands.get(1)?, depth)?;
+        let name = match self.string(e.operands.first())? {
+            "" => match self.typedefs.get(&id) {
+                Some(name) => name.clone(),
+                None => return Some(of),
+            },
+            name => self.qualified(name, *e.operands.get(5)?)?,
+        };
         // A byte of the standard library is an enumeration to the compiler only.
         if name != "std::byte" {
             let definition = Definition::Enum {
@@ -144,11 +160,12 @@ impl DebugInfo<'_> {
         }
         let plain = self.string(e.operands.first())?;
         let linkage = self.string(e.operands.get(6)).and_then(mangled::type_info);
-        let name = match linkage {
+        let name = match linkage.filter(|name| !name.contains("{unnamed")) {
             Some(name) => Some(name),
+            None if plain.is_empty() => self.typedefs.get(&id).cloned(),
             None => self.qualified(plain, *e.operands.get(5)?),
         };
-        let name = name.filter(|name| !plain.is_empty() && !name.contains(" {"));
+        let name = name.filter(|name| !name.contains(" {"));
         // Before its members, which may point to it.
         self.spelled.insert(id, name.clone());
         let name = name?;
@@ -182,14 +199,13 @@ impl DebugInfo<'_> {
                 continue;
             };
             let operand = |index: usize| member.operands.get(index).copied();
-            let (name, ty, places) = match member.instruction {
+            let (member_name, ty, places) = match member.instruction {
                 TYPE_MEMBER => {
                     let first = if self.newer { 5 } else { 6 };
-                    let name = self.string(operand(0).as_ref())?;
-                    (name.to_string(), operand(1)?, first)
+                    (self.string(operand(0).as_ref())?, operand(1)?, first)
                 }
-                INHERITANCE if self.newer => (String::new(), operand(0)?, 1),
-                INHERITANCE => (String::new(), operand(1)?, 2),
+                INHERITANCE if self.newer => ("", operand(0)?, 1),
+                INHERITANCE => ("", operand(1)?, 2),
                 _ => continue, // a function, a template's argument
             };
             let number = |index| operand(index).and_then(|id| self.wide_constant(id));
@@ -220,14 +236,17 @@ impl DebugInfo<'_> {
                 continue;
             }
             let (offset, bytes) = (offset / 8, bits / 8);
+            if !member_name.is_empty() {
+                self.name(ty, format!("{name}::{member_name}"));
+            }
             let (text, own) = self.member_type(ty, bytes, depth);
             if offset.is_multiple_of(own) {
                 align = align.max(own); // else the struct is packed
             }
-            let name = match name.as_str() {
+            let name = match member_name {
                 "" if base => last_word(&text),
                 "" => "_".into(),
-                _ => name,
+                _ => member_name.to_string(),
             };
             members.push(match text.strip_prefix("bytes[") {
                 Some(_) => Member::bytes(&name, bytes, offset),
@@ -310,7 +329,7 @@ impl DebugInfo<'_> {
     }
 
     /// Returns whether a class has no members, and so takes no space as a base.
-    fn is_empty(&self, ty: u32, depth: usize) -> bool {
+    pub(super) fn is_empty(&self, ty: u32, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else {
             return false;
         };

@@ -56,6 +56,8 @@ pub struct KernelName {
 pub struct Lambda {
     /// The types of its parameters.
     pub parameters: Vec<String>,
+    /// For a lambda around the kernel with `auto` parameters: their types, and other template arguments.
+    pub template_arguments: Vec<String>,
     /// Its number, from 0, among the lambdas with the same parameters in its function.
     pub index: usize,
 }
@@ -112,8 +114,24 @@ const UNNAMED_NAMESPACE: &str = "_GLOBAL__N_1";
 /// Reads a kernel's symbol. Returns `None` where it has parts that this module does not know.
 #[must_use]
 pub fn parse(symbol: &str) -> Option<KernelName> {
+    let is_marked = symbol.starts_with("_Z") || symbol.starts_with(KERNEL_PREFIX);
+    // Identifiers of C++ may have the mark too. Then the part before it is not a name.
+    if is_marked
+        && let Some((plain, source)) = symbol.rsplit_once(SOURCE_MARK)
+        && source
+            .chars()
+            .all(|c| c == '_' || c.is_ascii_alphanumeric())
+        && let Some(mut name) = without_mark(plain)
+    {
+        name.source = Some(source.into());
+        return Some(name);
+    }
+    without_mark(symbol)
+}
+
+fn without_mark(symbol: &str) -> Option<KernelName> {
     let mut name = if let Some(rest) = symbol.strip_prefix("_ZTS") {
-        with_source(rest).or_else(|| of_class(rest))?
+        of_class(rest)?
     } else if let Some(rest) = symbol.strip_prefix("_Z") {
         let mut parser = Parser::new(rest);
         let mut name = parser.name(0)?;
@@ -140,16 +158,6 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
     name.is_plain().then_some(name)
 }
 
-/// Reads the name of a class, and the source behind it.
-fn with_source(rest: &str) -> Option<KernelName> {
-    // Identifiers of C++ may have the mark too. Then the part before it is not a name.
-    let (class, source) = rest.rsplit_once(SOURCE_MARK)?;
-    let is_plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    let mut name = of_class(class).filter(|_| source.chars().all(is_plain))?;
-    name.source = Some(source.into());
-    Some(name)
-}
-
 /// Reads the name of a class, behind `_ZTS`: `6AddOne`, `N2ns6AddOneE`, `Z4hostvE3MyK`, `Z4hostvEUlvE_`.
 fn of_class(rest: &str) -> Option<KernelName> {
     let mut parser = Parser::new(rest);
@@ -157,9 +165,11 @@ fn of_class(rest: &str) -> Option<KernelName> {
     let name = name.or_else(|| {
         // The function around an unnamed lambda comes first, so its name is readable whatever follows.
         let function = rest.trim_start_matches('Z');
-        let mut parser = Parser::new(function);
         let is_lambda = function.len() < rest.len() && rest.contains("Ul");
-        let mut name = is_lambda.then(|| parser.name(0))??;
+        let mut name = is_lambda.then(|| {
+            let whole = Parser::new(function).name(0);
+            whole.or_else(|| Parser::new(function).identifiers())
+        })??;
         name.lambdas.push(Lambda::default());
         Some(name)
     })?;

@@ -51,6 +51,21 @@ impl Parser<'_> {
         Some(name)
     }
 
+    /// The identifiers that a name begins with.
+    pub(super) fn identifiers(&mut self) -> Option<KernelName> {
+        if self.eat("N") {
+            self.eat("K");
+        }
+        let mut name = KernelName::default();
+        while name.path.len() < MAX_DEPTH
+            && let Some(text) = self.source_name()
+        {
+            name.path.push(text.into());
+        }
+        name.base = name.path.pop()?;
+        Some(name)
+    }
+
     /// `<nested-name>`, after its `N`.
     fn nested(&mut self, depth: usize) -> Option<KernelName> {
         let (mut name, mut has_result) = (KernelName::default(), false);
@@ -161,8 +176,11 @@ impl Parser<'_> {
         if !self.eat("E") {
             return None;
         }
-        let index = self.sequence()?;
-        Some(Lambda { parameters, index })
+        Some(Lambda {
+            parameters,
+            index: self.sequence()?,
+            ..Lambda::default()
+        })
     }
 
     /// What stands in a function, after the `Z`.
@@ -177,7 +195,10 @@ impl Parser<'_> {
         let mut parts: Vec<String> = name.path.clone();
         parts.push(name.base.clone());
         parts.retain(|part| !part.starts_with(LAMBDA) && !part.is_empty());
-        if !name.lambdas.is_empty() && parts.iter().all(|part| part == "operator()") {
+        if let Some(innermost) = name.lambdas.last_mut()
+            && parts.iter().all(|part| part == "operator()")
+        {
+            innermost.template_arguments = name.template_arguments;
             function.lambdas.append(&mut name.lambdas);
             return Some(function);
         }

@@ -2,7 +2,7 @@
 //! The parser of mangled types.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::MAX_DEPTH;
@@ -92,33 +92,45 @@ impl<'s> Parser<'s> {
         }
         let mut arguments = Vec::new();
         while !self.eat("E") {
-            if self.eat("L") {
-                arguments.push(self.literal(depth + 1)?);
-            } else if self.eat("XT") {
-                // A number that a template of a function has as a parameter.
-                arguments.push(self.template_parameter()?);
-                if !self.eat("E") {
-                    return None;
-                }
-            } else if self.rest.starts_with('J') && depth < MAX_DEPTH {
-                // A pack: its types stand where it stands.
-                self.rest = &self.rest[1..];
-                while !self.eat("E") {
-                    arguments.push(if self.eat("L") {
-                        self.literal(depth + 1)?
-                    } else {
-                        self.ty(depth + 1)?
-                    });
-                }
-            } else {
-                arguments.push(self.ty(depth + 1)?);
-            }
+            self.argument(&mut arguments, depth)?;
         }
         Some(arguments)
     }
 
-    /// A literal argument: `Li4E` is `4`, `Lb1E` is `true`.
+    /// `<template-arg>`: a type, a value, or a pack of them, which stand where it stands.
+    fn argument(&mut self, arguments: &mut Vec<String>, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        if self.eat("J") {
+            while !self.eat("E") {
+                self.argument(arguments, depth + 1)?;
+            }
+            return Some(());
+        }
+        // The type of an `auto` stands before the value.
+        if self.eat("Tn") {
+            self.ty(depth + 1)?;
+        }
+        let (text, is_expression) = if self.eat("L") {
+            (self.literal(depth + 1)?, false)
+        } else if self.eat("XadL") {
+            (format!("&{}", self.literal(depth + 1)?), true)
+        } else if self.eat("XT") {
+            // A number that a template of a function has as a parameter.
+            (self.template_parameter()?, true)
+        } else {
+            (self.ty(depth + 1)?, false)
+        };
+        arguments.push(text);
+        (!is_expression || self.eat("E")).then_some(())
+    }
+
+    /// A literal argument: `Li4E` is `4`, `Lb1E` is `true`, `L_Z3addiiE` is `add`.
     fn literal(&mut self, depth: usize) -> Option<String> {
+        if self.eat("_Z") {
+            return self.function_or_variable(depth);
+        }
         let ty = self.ty(depth)?;
         let (value, rest) = self.rest.split_once('E')?;
         self.rest = rest;
@@ -126,6 +138,16 @@ impl<'s> Parser<'s> {
             Some(digits) => ("-", digits),
             None => ("", value),
         };
+        if let "float" | "double" = ty.as_str() {
+            return match digits.len() {
+                8 => Some(f32::from_bits(u32::from_str_radix(digits, 16).ok()?).to_string()),
+                16 => Some(f64::from_bits(u64::from_str_radix(digits, 16).ok()?).to_string()),
+                _ => None,
+            };
+        }
+        if ty == "std::nullptr_t" {
+            return Some("nullptr".into());
+        }
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
@@ -134,6 +156,20 @@ impl<'s> Parser<'s> {
             ("bool", "1") => "true".into(),
             _ => format!("{sign}{digits}"),
         })
+    }
+
+    /// The function or variable that a template has as an argument, after its `_Z`, by its name.
+    fn function_or_variable(&mut self, depth: usize) -> Option<String> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        // Its own template arguments and lambdas are not those around it.
+        let arguments = core::mem::take(&mut self.template_arguments);
+        let in_lambda = core::mem::replace(&mut self.in_lambda, false);
+        let name = self.function_name(depth + 1)?;
+        (self.template_arguments, self.in_lambda) = (arguments, in_lambda);
+        let text = self.spend(name.spelled())?;
+        self.eat("E").then_some(text)
     }
 
     pub(super) fn ty(&mut self, depth: usize) -> Option<String> {

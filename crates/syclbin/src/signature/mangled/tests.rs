@@ -335,11 +335,61 @@ fn source_is_no_part_of_a_name() {
     let add = (String::from("ns::Add"), 0, heat);
     assert_eq!(with_source("_ZTSN2ns3AddE$heat"), add);
     assert_eq!(with_source("_ZTS3Add").2, None);
-    // Names of C++ with the mark, and a free function.
+    // Names of C++ with the mark.
     assert_eq!(parse("_ZTS5A$b_c"), None);
     assert_eq!(parse("a$b"), None);
+    let function = parse("_ZN18__sycl_kernel_fill4iotaEfPfi$heat").unwrap();
+    assert_eq!(function.qualified(), "fill::iota");
+    assert_eq!(function.source.as_deref(), Some("heat"));
+    assert_eq!(parse("__sycl_kernel_f$a").unwrap().base, "f");
     assert_eq!(
         parse("_ZTSZ4mainEUlvE_$heat"),
         parse(&crate::rename::with_source("_ZTSZ4mainEUlvE_", "heat"))
     );
+}
+
+#[test]
+fn functions_and_values_are_template_arguments() {
+    for (symbol, name, lambda) in [
+        (
+            "_ZTSZZL6binaryIXadL_ZL6op_mulffEEN4sycl3_V16detail9half_impl4halfEEvRNS1_5queueEPKT0_S9_PS7_mENKUlRNS1_7handlerEE_clESC_EUlNS1_2idILi1EEEE_",
+            "binary<&op_mul, sycl::half>",
+            "",
+        ),
+        (
+            "_ZTSZN6ScalesIN2q45BlockEXadL_ZNS0_3getERKS1_EEE5storeERN4sycl3_V15queueEPS2_PfmEUlNS6_2idILi1EEEE_",
+            "Scales<q4::Block, &q4::get>::store",
+            "",
+        ),
+        (
+            "_ZTSZ5storeITnDaXadL_ZN6Tensor5countEEEEvRN4sycl3_V15queueEPKS0_PlEUlvE_",
+            "store<&Tensor::count>",
+            "",
+        ),
+        (
+            "_ZTSZ1fIL_Z3addiiELf3fc00000ELd4000000000000000ELDnEEvvEUlvE_",
+            "f<add, 1.5, 2, nullptr>",
+            "",
+        ),
+        ("_ZTSZ1fIJXadL_Z3addiiEELi1EEEvvEUlvE_", "f<&add, 1>", ""),
+        (
+            "_ZTSZZ7genericRN4sycl3_V15queueEPiENKUlT_S2_E_clISt17integral_constantIiLi32EEEEDaS4_S2_EUlNS0_2idILi1EEEE_",
+            "generic",
+            "std::integral_constant<int, 32>",
+        ),
+        // An argument that is not readable leaves the names before it.
+        ("_ZTSZN1a1bIXsrNS_1cE1dEEEvvEUlvE_", "a::b", ""),
+    ] {
+        let found = parse(symbol).unwrap_or_else(|| panic!("{symbol}"));
+        let arguments = found
+            .lambdas
+            .iter()
+            .flat_map(|lambda| &lambda.template_arguments);
+        let arguments: Vec<&str> = arguments.map(String::as_str).collect();
+        assert_eq!(
+            (&*found.qualified(), &*arguments.join("; ")),
+            (name, lambda),
+            "{symbol}"
+        );
+    }
 }

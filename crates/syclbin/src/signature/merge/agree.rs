@@ -4,8 +4,8 @@
 use alloc::format;
 
 use super::Sources;
-use crate::signature::described::Names;
 use crate::signature::memory_map::MemoryMap;
+use crate::signature::names::Names;
 use crate::signature::spirv::TypeId;
 use crate::signature::types::Element;
 use crate::signature::{Unsupported, unsupported};
@@ -24,7 +24,7 @@ impl Sources<'_> {
         text: &str,
         names: &Names,
     ) -> Result<(), Unsupported> {
-        let Some(code) = &self.code else {
+        let Some(code) = &self.meanings else {
             return Ok(());
         };
         let layouts = &names.layouts;

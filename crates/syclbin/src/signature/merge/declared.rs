@@ -9,10 +9,10 @@ use super::slot::{Passed, Slot};
 use super::{OF_ACCESSOR, Sources, access, by_value_type, innermost, integer};
 use crate::signature::cpp::{self, Spelled};
 use crate::signature::declaration::DeclaredParameter;
-use crate::signature::described::Names;
+use crate::signature::names::Names;
 use crate::signature::spirv::ParameterType;
 use crate::signature::types::{Access, Element, Enum, Layouts, Pointee, Type};
-use crate::signature::{Parameter, Unsupported, entry, unsupported};
+use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
 
 impl Sources<'_> {
     pub(super) fn declared(
@@ -61,12 +61,18 @@ impl Sources<'_> {
             let slots: Vec<Slot<'_>> = slots.by_ref().take(width(spelled)).collect();
             let name = Some(declared.name.clone()).filter(|name| !name.is_empty());
             let name = name.or_else(|| slots.first().and_then(|slot| slot.name()));
-            let (ty, sign_known) =
-                self.one(&declared.ty, spelled, &slots, names)
-                    .map_err(|reason| {
-                        let name = label(name.as_deref(), index);
-                        reason.within(format_args!("parameter {name}: "))
-                    })?;
+            let is_removed = slots
+                .iter()
+                .all(|slot| slot.argument() == Argument::Removed);
+            let (ty, sign_known) = match self.one(&declared.ty, spelled, &slots, names) {
+                Ok((Type::Struct(id), _)) if names.is_empty(id) => (Type::Unused, true),
+                Ok(found) => found,
+                Err(_) if is_removed => (Type::Unused, true),
+                Err(reason) => {
+                    let name = label(name.as_deref(), index);
+                    return Err(reason.within(format_args!("parameter {name}: ")));
+                }
+            };
             let of_ptx: Vec<_> = slots.iter().map(|slot| slot.ptx()).collect();
             if let Err(other) = entry::agree(&ty, &of_ptx, &names.layouts) {
                 let (name, ty) = (label(name.as_deref(), index), &declared.ty);
@@ -110,14 +116,14 @@ impl Sources<'_> {
                 // The pointee is not compared, because a pointer is typed by its use. `float *` may arrive as
                 // a pointer to bytes, and opaque pointers may lose it altogether.
                 Type::Pointer {
-                    pointee: self.described.pointee(to, names)?,
+                    pointee: self.definitions.pointee(to, names)?,
                     access: access(*constant || no_write),
                 }
             }
             Spelled::LocalMemory(of) => {
-                let element = self.described.pointee(of, names)?;
+                let element = self.definitions.pointee(of, names)?;
                 let unbounded = matches!(**of, Spelled::Unbounded(_));
-                let mut size = match (&**of, self.described.element_of(of, names)) {
+                let mut size = match (&**of, self.definitions.element_of(of, names)) {
                     (Spelled::Unbounded(_), _) | (_, Err(_)) => None,
                     (_, Ok(element)) => names.layouts.size(&element),
                 };
@@ -159,7 +165,7 @@ impl Sources<'_> {
                 }
                 self.agree_on_ranges(&slots[1..], *dimensions, text)?;
                 Type::LocalAccessor {
-                    element: self.described.pointee(of, names)?,
+                    element: self.definitions.pointee(of, names)?,
                     dimensions: Some(*dimensions),
                 }
             }
@@ -175,7 +181,7 @@ impl Sources<'_> {
                 };
                 self.agree_on_ranges(&slots[1..], *dimensions, text)?;
                 Type::Accessor {
-                    element: self.described.pointee(of, names)?,
+                    element: self.definitions.pointee(of, names)?,
                     dimensions: *dimensions,
                     access: access(*mode == Access::Read || no_write),
                 }
@@ -204,7 +210,7 @@ impl Sources<'_> {
                 }
                 Some(_) => return other(),
             },
-            Spelled::Named(name) => match self.described.named(name, names) {
+            Spelled::Named(name) => match self.definitions.named(name, names) {
                 Some(found) => self.by_value(text, found?, passed, names)?,
                 None => {
                     let layouts = &mut names.layouts;
@@ -214,6 +220,7 @@ impl Sources<'_> {
                     };
                 }
             },
+            Spelled::Empty => Type::Unused,
             // The file does not describe it: an array of a functor, or a lambda that a lambda captures.
             Spelled::Bytes(_) if matches!(passed, Some(ParameterType::ByValue { .. })) => {
                 let passed = passed.unwrap_or(ParameterType::Other);
@@ -221,7 +228,7 @@ impl Sources<'_> {
                 return Ok((unwrapped(ty, &names.layouts), known));
             }
             spelled => {
-                let element = self.described.element_of(spelled, names);
+                let element = self.definitions.element_of(spelled, names);
                 let element =
                     element.map_err(|reason| reason.within(format_args!("`{text}`: ")))?;
                 self.by_value(text, element, passed, names)?

@@ -9,27 +9,46 @@ mod undeclared;
 use alloc::format;
 use alloc::vec::Vec;
 
+use super::code::Code;
 use super::code_types::Meanings;
 use super::cpp::{self, Spelled, access};
+use super::debug_info::Described;
 use super::declaration::DeclaredParameter;
-use super::described::{Described, Names};
+use super::described::Definitions;
+use super::names::Names;
 use super::spirv::TypeId;
 use super::types::{Element, Scalar, Type};
-use super::{Parameter, Unsupported, entry, unsupported};
+use super::{Parameter, Unsupported, entry, mangled, unsupported};
 use crate::model::AbstractModule;
-use crate::property::set;
 pub(super) use slot::{Passed, own_name};
 
 /// Arguments that an accessor becomes: its pointer, two ranges, an id.
 const OF_ACCESSOR: usize = 4;
 
-/// The sources that one module has.
+/// What tells of the kernels and variables of a module.
 pub(super) struct Sources<'m> {
-    pub(super) described: Described<'m>,
-    pub(super) code: Option<Meanings<'m>>,
+    pub(super) module: &'m AbstractModule<'m>,
+    pub(super) code: &'m Code,
+    pub(super) described: &'m Described,
+    pub(super) definitions: Definitions<'m>,
+    pub(super) meanings: Option<Meanings<'m>>,
 }
 
-impl Sources<'_> {
+impl<'m> Sources<'m> {
+    pub(super) fn new(
+        module: &'m AbstractModule<'m>,
+        code: &'m Code,
+        described: &'m Described,
+    ) -> Self {
+        Self {
+            module,
+            code,
+            described,
+            definitions: Definitions::new(&described.definitions),
+            meanings: code.spirv().map(Meanings::new),
+        }
+    }
+
     /// The parameters of a kernel. `removed` says which arguments the compiler removed.
     pub(super) fn parameters(
         &mut self,
@@ -51,20 +70,20 @@ impl Sources<'_> {
         }
     }
 
-    /// Returns the recorded type of a variable of `size` bytes, and its spelling; `None` if no type is
-    /// recorded.
-    pub(super) fn recorded<'t>(
+    /// Returns the type that debug information has of a variable of `size` bytes, and its spelling.
+    pub(super) fn described_variable(
         &mut self,
-        module: &'t AbstractModule<'_>,
         name: &str,
         size: u64,
         names: &mut Names,
-    ) -> Option<Result<(Element, &'t str), Unsupported>> {
-        let text = module.metadata.get(set::VARIABLES, name)?;
-        let text = text.as_str().unwrap_or_default();
+    ) -> Option<Result<(Element, &'m str), Unsupported>> {
+        let text = self
+            .described
+            .variables
+            .get(mangled::without_source(name))?;
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
         let Some(spelled) = cpp::parse(text) else {
-            return Some(unsupported("its recorded type is damaged"));
+            return Some(unsupported("its type cannot be read"));
         };
         // The code may describe a type that no definition describes.
         let mut of = &spelled;
@@ -72,11 +91,11 @@ impl Sources<'_> {
             of = inner;
         }
         if let Spelled::Named(name) = of
-            && self.described.named(name, names).is_none()
+            && self.definitions.named(name, names).is_none()
         {
             return None;
         }
-        let element = match self.described.element_of(&spelled, names) {
+        let element = match self.definitions.element_of(&spelled, names) {
             Ok(element) => element,
             Err(reason) => return Some(Err(within(reason))),
         };
@@ -90,12 +109,12 @@ impl Sources<'_> {
     }
 
     fn size(&self, ty: TypeId) -> Option<u64> {
-        self.code.as_ref().and_then(|code| code.size(ty))
+        self.meanings.as_ref().and_then(|code| code.size(ty))
     }
 
     /// Bytes of `ty` if it is an array.
     fn array(&self, ty: TypeId) -> Option<u64> {
-        self.code.as_ref().and_then(|code| code.array(ty))
+        self.meanings.as_ref().and_then(|code| code.array(ty))
     }
 }
 

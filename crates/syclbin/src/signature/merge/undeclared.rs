@@ -36,9 +36,9 @@ impl Sources<'_> {
         while let Some(slot) = slots.get(at) {
             let fail = |reason: Unsupported| reason.within(format_args!("argument {at}: "));
             let Some(passed) = slot.ty() else {
-                return Err(fail(Unsupported::new(
-                    "the compiler removed it, and no declaration tells what it was",
-                )));
+                parameters.push(Parameter::removed());
+                at += 1;
+                continue;
             };
             let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
             let accessor = self.accessor(group, layouts).map_err(fail)?;
@@ -84,7 +84,7 @@ impl Sources<'_> {
             };
             dimensions = Some(own);
         }
-        let Some(code) = &mut self.code else {
+        let Some(code) = &mut self.meanings else {
             return Ok(None);
         };
         Ok(match (pointer.ty(), dimensions) {
@@ -114,7 +114,7 @@ impl Sources<'_> {
 
     /// The dimensions of a `sycl::range`, or of a `sycl::id`.
     fn range(&self, ty: TypeId, id: bool) -> Option<u8> {
-        let code = self.code.as_ref()?;
+        let code = self.meanings.as_ref()?;
         let name = if id {
             "sycl::_V1::id"
         } else {
@@ -136,7 +136,7 @@ impl Sources<'_> {
         layouts: &mut Layouts,
     ) -> Result<(Type, bool), Unsupported> {
         let unknown = || Unsupported::new("its type is not supported");
-        let code = self.code.as_mut().ok_or_else(unknown)?;
+        let code = self.meanings.as_mut().ok_or_else(unknown)?;
         match passed {
             ParameterType::Int { bits, signed } => {
                 let (scalar, known) = integer(bits, signed)?;

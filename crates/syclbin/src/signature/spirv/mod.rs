@@ -68,6 +68,8 @@ pub struct Module {
     exports: Vec<String>,
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
+    /// What the source annotates functions with.
+    pub(super) annotations: BTreeMap<u32, Vec<String>>,
     /// The functions that something calls.
     called: BTreeSet<u32>,
     /// The parameters that are proven to only be read, where [`Module::parse_with_reads`] looked for them.

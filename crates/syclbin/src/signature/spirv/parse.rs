@@ -15,6 +15,8 @@ use crate::spirv::words::{
 pub(crate) const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
 pub(crate) const DECORATION_BUILT_IN: u32 = 11;
+/// What `[[clang::annotate]]` becomes.
+const DECORATION_USER_SEMANTIC: u32 = 5635;
 pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 /// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
 pub(crate) const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
@@ -180,6 +182,10 @@ impl Module {
             }
             DECORATION_BUILT_IN => {
                 self.built_ins.insert(target);
+            }
+            DECORATION_USER_SEMANTIC => {
+                let annotations = self.annotations.entry(target).or_default();
+                annotations.push(string(operands).0);
             }
             DECORATION_CPACKED => {
                 self.packed.insert(target);

@@ -199,7 +199,7 @@ fn default_metadata_removes_known_keys_only() {
         (set::DEVICELIB_REQ_MASK, "future", 6.into()),
         (set::SPECIALIZATION_DEFAULTS, "future", 7.into()),
         (set::MALLOC_USED, "k", 8.into()),
-        (set::DECLARATIONS, "k", "void k()".into()),
+        (set::KERNELS, "k", "any".into()),
         (
             "SYCL/of tomorrow",
             "k",

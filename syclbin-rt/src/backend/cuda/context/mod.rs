@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A context: what memory, programs and queues of one device have in common.
 //!
-//! A kernel that faults ends the context for the whole process. From then on a lost context makes no calls: everything
-//! in it returns that error, and nothing of it is freed. Once no call and no host view can use it any more, the next
-//! queue resets the device and creates a new context.
+//! A kernel that faults ends the context for the whole process. A lost context makes no more calls: everything
+//! in it returns that error, and nothing of it is freed. The device is not reset, because other libraries in the
+//! process share its primary context.
 
 pub(super) mod clock;
 pub(super) mod mark;
@@ -47,40 +47,18 @@ impl Context {
     /// Returns the context that everything on `device` shares: the device's primary context, which other CUDA
     /// libraries of the process use too.
     ///
-    /// A lost context is replaced, when no object of it is left: the device is reset. Earlier, an owner of a
-    /// queue, memory or a module of it might be in a call, or have a view of memory that the reset removes.
-    ///
-    /// NVIDIA's reference does not describe such a recovery (it says to end the process), so a driver may
-    /// refuse. The reset also removes the objects of other libraries in the primary context, which were lost
-    /// before.
-    ///
     /// # Errors
     ///
-    /// The error that ended the old context, while any object of it is left; and when the driver refuses.
+    /// The error that ended the context, if it is lost; and when the driver refuses.
     pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>, Failure> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        let position = in_use
-            .iter()
-            .position(|(other, _)| std::ptr::eq(*other, device));
-        if let Some((_, context)) = position.and_then(|position| in_use.get(position))
-            && !context.is_lost()
-        {
-            return Ok(Arc::clone(context));
-        }
-        if let Some(position) = position {
-            if let Some((_, context)) = in_use.get(position)
-                && let Some(failure) = context.lost.get()
-                && Arc::strong_count(context) > 1
-            {
-                return Err(*failure);
-            }
-            // SAFETY: the device is one of the driver. Nothing of the context is left but the handle
-            // here, which nothing else gets while the list is locked: all that is made in it keeps it.
-            check("cuDevicePrimaryCtxReset", unsafe {
-                (device.functions.cuDevicePrimaryCtxReset_v2.pass())(device.device)
-            })?;
-            in_use.swap_remove(position);
+        let mut known = in_use.iter();
+        if let Some((_, context)) = known.find(|(other, _)| std::ptr::eq(*other, device)) {
+            return match context.lost.get() {
+                Some(failure) => Err(*failure),
+                None => Ok(Arc::clone(context)),
+            };
         }
         let context = Arc::new(Self::new(device)?);
         in_use.push((device, Arc::clone(&context)));

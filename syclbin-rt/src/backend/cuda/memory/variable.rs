@@ -45,7 +45,7 @@ impl Queue {
         name: &CStr,
         bytes: &[u8],
     ) -> Result<(), Failure> {
-        let address = self.variable(program, name, bytes.len())?;
+        let address = self.variable(program, name, 0, bytes.len())?;
         if bytes.is_empty() {
             return self.finish();
         }
@@ -55,14 +55,15 @@ impl Queue {
         unsafe { self.copy_now(address, from, bytes.len()) }
     }
 
-    /// Copies the start of the variable `name` into `bytes`, after all earlier commands.
+    /// Copies the variable `name` from byte `offset` on into `bytes`, after all earlier commands.
     pub(crate) fn read_variable(
         &self,
         program: &Program,
         name: &CStr,
+        offset: usize,
         bytes: &mut [u8],
     ) -> Result<(), Failure> {
-        let address = self.variable(program, name, bytes.len())?;
+        let address = self.variable(program, name, offset, bytes.len())?;
         if bytes.is_empty() {
             return self.finish();
         }
@@ -71,17 +72,31 @@ impl Queue {
         unsafe { self.copy_now(to, address, bytes.len()) }
     }
 
-    /// Returns the address of the variable, if it has `size` bytes at least.
-    fn variable(&self, program: &Program, name: &CStr, size: usize) -> Result<u64, Failure> {
-        let call = FIND;
+    /// Returns the size of the variable `name` in the code.
+    pub(crate) fn variable_size(&self, program: &Program, name: &CStr) -> Result<usize, Failure> {
+        self.find(program, name).map(|(_, size)| size)
+    }
+
+    /// Returns the address of byte `offset` of the variable, if `size` bytes begin there.
+    fn variable(
+        &self,
+        program: &Program,
+        name: &CStr,
+        offset: usize,
+        size: usize,
+    ) -> Result<u64, Failure> {
+        let (address, has) = self.find(program, name)?;
+        match offset.checked_add(size) {
+            Some(end) if end <= has => Ok(address + offset as u64),
+            _ => Err(Failure::cuda(FIND, INVALID_VALUE)),
+        }
+    }
+
+    /// Returns the address and the size of the variable.
+    fn find(&self, program: &Program, name: &CStr) -> Result<(u64, usize), Failure> {
         if !Arc::ptr_eq(self.context(), program.context()) {
-            return Err(Failure::foreign(call));
+            return Err(Failure::foreign(FIND));
         }
-        let (address, has) = program.variable(name)?;
-        if size > has {
-            let code = INVALID_VALUE;
-            return Err(Failure::cuda(call, code));
-        }
-        Ok(address)
+        program.variable(name)
     }
 }

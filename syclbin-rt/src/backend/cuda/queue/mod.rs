@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A queue of commands, and how they wait for each other.
 
-pub(super) mod command_buffer;
 pub(super) mod end;
 pub(super) mod event;
+pub(super) mod graph;
 mod native;
 pub(super) mod told;
 pub(super) mod wait_list;
@@ -164,14 +164,6 @@ impl Queue {
     #[inline]
     pub(crate) fn flushed(&self) -> Result<(), Failure> {
         Ok(())
-    }
-
-    /// Returns whether recorded commands are faster when they are enqueued one by one. They are not where the
-    /// driver has all functions that a graph needs.
-    pub(crate) fn is_faster_one_by_one(&self) -> bool {
-        let functions = self.context().device().functions;
-        functions.cuGraphInstantiateWithFlags.is_none()
-            || functions.cuGraphAddKernelNode_v2.is_none()
     }
 
     /// Refuses memory of another context.

@@ -29,7 +29,6 @@ macro_rules! for_each_function {
                 cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
                 cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
                 cuDevicePrimaryCtxRelease_v2(CUdevice);
-                cuDevicePrimaryCtxReset_v2(CUdevice);
                 cuCtxGetCurrent(*mut CUcontext);
                 cuCtxSetCurrent(CUcontext);
                 cuCtxEnablePeerAccess(CUcontext, c_uint);

@@ -131,7 +131,7 @@ fn variables_are_read_and_written_by_name() -> Tested {
     };
     let (queue, program) = (&bench.queue, &bench.program);
     let mut value = [0; 4];
-    queue.read_variable(program, c"__syclbin_constant_by", &mut value)?;
+    queue.read_variable(program, c"__syclbin_constant_by", 0, &mut value)?;
     assert_eq!(value, 3u32.to_le_bytes());
     queue.write_variable(program, c"__syclbin_constant_by", &1u32.to_le_bytes())?;
     let out = Numbers::new(queue)?;
@@ -141,7 +141,7 @@ fn variables_are_read_and_written_by_name() -> Tested {
 
     queue.point_variable(program, c"table", &out.0.memory)?;
     let mut address = [0; 8];
-    queue.read_variable(program, c"table", &mut address)?;
+    queue.read_variable(program, c"table", 0, &mut address)?;
     assert_eq!(u64::from_le_bytes(address), out.memory().pointer);
     let names = [
         queue.write_variable(program, c"nothing", &[1]),

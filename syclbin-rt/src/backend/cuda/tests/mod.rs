@@ -18,7 +18,7 @@ use crate::backend::reach::Reach;
 use crate::backend::slice::Region;
 use crate::backend::slot::Slot;
 use crate::common::{on_cuda, say_skipped};
-use crate::launch::range::{Grid, NdRange};
+use crate::launch::range::{AnyRange, Grid, NdRange};
 use crate::queue::options::QueueOptions;
 
 const PTX: &[u8] = include_bytes!("../tests.ptx");
@@ -161,7 +161,8 @@ fn name(failure: Failure) -> &'static str {
     failure.code().map_or("", Code::name)
 }
 
-fn grid(range: NdRange) -> Grid {
+fn grid<const D: usize>(range: NdRange<D>) -> Grid {
+    let range = AnyRange::from(range);
     range.grid(range.local_extent())
 }
 

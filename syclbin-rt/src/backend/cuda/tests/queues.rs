@@ -78,7 +78,7 @@ fn recorded_commands_replay_in_order() -> Tested {
         return Ok(());
     };
     let queue = &bench.queue;
-    let Some(mut buffer) = CommandBuffer::new(queue)? else {
+    let Some(mut buffer) = Graph::new(queue)? else {
         say_skipped("the driver has no such graphs");
         return Ok(());
     };

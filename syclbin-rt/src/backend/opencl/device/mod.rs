@@ -20,7 +20,7 @@ use crate::backend::failure::{Code, Failure};
 use crate::backend::native::DeviceHandle;
 use crate::backend::opencl::device::library::Library;
 use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
-use crate::backend::opencl::driver::extensions::{CommandBufferAbilities, Extensions, USM};
+use crate::backend::opencl::driver::extensions::{Extensions, USM};
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
 use crate::backend::opencl::quirks::rusticl;
@@ -298,16 +298,11 @@ pub(super) fn facts(
         architecture: architecture(kind, hardware),
         extensions,
     };
-    let command_buffers = facts
-        .has("cl_khr_command_buffer")
-        // SAFETY: `id` is a device of this library.
-        .then(|| unsafe { CommandBufferAbilities::of(functions, id) })
-        .flatten();
     // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
     // OpenCL 1.2 may have nothing where the loader forwards the call.
     let extensions = if version_at_least(&facts.version, (1, 2)) {
         // SAFETY: `platform` is one of this library.
-        unsafe { Extensions::load(functions, platform, has_usm, command_buffers) }
+        unsafe { Extensions::load(functions, platform, has_usm) }
     } else {
         Extensions::default()
     };

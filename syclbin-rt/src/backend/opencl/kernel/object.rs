@@ -200,6 +200,8 @@ impl Arguments for PassedObject<'_> {
                 };
                 (size_of_val(&handle), (&raw const handle).cast())
             }
+            // Devices without addresses take a null pointer too.
+            Argument::Pointer(0) => (size_of_val(&NULL), (&raw const NULL).cast()),
             Argument::Pointer(address) => {
                 let address = usize::try_from(address).map_err(|_| Failure::unsuitable(call))?;
                 return set_address(std::ptr::without_provenance(address));

@@ -9,6 +9,7 @@ use opencl3::types::CL_TRUE;
 
 use crate::backend::dispatch::memory::Memory;
 use crate::backend::failure::Failure;
+use crate::backend::opencl::check;
 use crate::backend::opencl::driver::extensions::{EnqueueGlobalVariable, Globals};
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
@@ -55,46 +56,71 @@ impl Queue {
         bytes: &[u8],
     ) -> Result<(), Failure> {
         if let Some(hidden) = program.hidden.get() {
-            let offset = hidden.place(&name.to_string_lossy(), bytes.len())?;
-            return self.write(&hidden.arena, offset, bytes);
+            let start = hidden.place(&name.to_string_lossy(), 0, bytes.len())?;
+            return self.write(&hidden.arena, start, bytes);
         }
         let call = "clEnqueueWriteGlobalVariableINTEL";
         let write = self.globals(call, program)?.enqueue_write;
         let from = bytes.as_ptr().cast();
         // SAFETY: the function reads as many bytes as there are.
-        unsafe { self.copy_variable(call, write, program, name, from, bytes.len()) }
+        unsafe { self.copy_variable(call, write, program, name, 0, from, bytes.len()) }
     }
 
-    /// Copies the start of the variable `name` into `bytes`, after all earlier commands.
+    /// Copies the variable `name` from byte `offset` on into `bytes`, after all earlier commands.
     pub(crate) fn read_variable(
         &self,
         program: &Program,
         name: &CStr,
+        offset: usize,
         bytes: &mut [u8],
     ) -> Result<(), Failure> {
         if let Some(hidden) = program.hidden.get() {
-            let offset = hidden.place(&name.to_string_lossy(), bytes.len())?;
-            return self.read(&hidden.arena, offset, bytes);
+            let start = hidden.place(&name.to_string_lossy(), offset, bytes.len())?;
+            return self.read(&hidden.arena, start, bytes);
         }
         let call = "clEnqueueReadGlobalVariableINTEL";
         let read = self.globals(call, program)?.enqueue_read;
         let to = bytes.as_mut_ptr().cast();
         // SAFETY: the function writes as many bytes as there are.
-        unsafe { self.copy_variable(call, read, program, name, to, bytes.len()) }
+        unsafe { self.copy_variable(call, read, program, name, offset, to, bytes.len()) }
     }
 
-    /// Copies `len` bytes between the start of the variable `name` and `host`.
+    /// Returns the size of the variable `name` in the code.
+    pub(crate) fn variable_size(&self, program: &Program, name: &CStr) -> Result<usize, Failure> {
+        if let Some(hidden) = program.hidden.get() {
+            return hidden.size(&name.to_string_lossy());
+        }
+        let call = "clGetDeviceGlobalVariablePointerINTEL";
+        let get = self.globals(call, program)?.get_pointer;
+        let (mut size, mut address) = (0, std::ptr::null_mut());
+        // SAFETY: the program was built for the context's only device, the name is NUL-terminated, and the call
+        // writes a size and an address.
+        check(call, unsafe {
+            (get.pass())(
+                self.context().device().id,
+                program.handle,
+                name.as_ptr(),
+                &raw mut size,
+                &raw mut address,
+            )
+        })?;
+        Ok(size)
+    }
+
+    /// Copies `len` bytes between the variable `name`, from byte `offset` on, and `host`.
     ///
     /// # Safety
     ///
     /// `function` is what [`Queue::globals`] gave for `program`, and `host` good for what it does to
     /// `len` bytes until this returns.
+    #[allow(clippy::too_many_arguments, reason = "the driver's function has more")]
     unsafe fn copy_variable<P>(
         &self,
         call: &'static str,
         function: Gated<EnqueueGlobalVariable<P>>,
         program: &Program,
         name: &CStr,
+        offset: usize,
         host: P,
         len: usize,
     ) -> Result<(), Failure> {
@@ -113,7 +139,7 @@ impl Queue {
                 name.as_ptr(),
                 CL_TRUE,
                 len,
-                0,
+                offset,
                 host,
                 0,
                 std::ptr::null(),

@@ -17,7 +17,7 @@ use crate::backend::opencl::memory::{Handle, Memory};
 use crate::backend::opencl::program::Program;
 use crate::backend::opencl::queue::Queue;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::launch::range::NdRange;
+use crate::launch::range::AnyRange;
 
 /// The hidden arguments of a program's kernels.
 pub(in crate::backend::opencl) struct Hidden {
@@ -34,18 +34,29 @@ impl Hidden {
         self.layout.arguments()
     }
 
-    /// Returns the place of `bytes` bytes of a variable in the arena.
+    /// Returns the place in the arena of `bytes` bytes of a variable, from its byte `offset` on.
     pub(in crate::backend::opencl) fn place(
         &self,
         name: &str,
+        offset: usize,
         bytes: usize,
     ) -> Result<usize, Failure> {
-        let slot = self.layout.slots.get(name).copied();
-        let Slot { offset, bytes: has } = slot.ok_or(NO_VARIABLE)?;
-        if bytes as u64 > has {
+        let slot = self.slot(name)?;
+        let end = offset.checked_add(bytes).ok_or(NO_VARIABLE)?;
+        if end as u64 > slot.bytes {
             return Err(NO_VARIABLE);
         }
-        usize::try_from(offset).map_err(|_| NO_VARIABLE)
+        let start = slot.offset.checked_add(offset as u64);
+        usize::try_from(start.ok_or(NO_VARIABLE)?).map_err(|_| NO_VARIABLE)
+    }
+
+    /// Returns the size of a variable.
+    pub(in crate::backend::opencl) fn size(&self, name: &str) -> Result<usize, Failure> {
+        usize::try_from(self.slot(name)?.bytes).map_err(|_| NO_VARIABLE)
+    }
+
+    fn slot(&self, name: &str) -> Result<Slot, Failure> {
+        self.layout.slots.get(name).copied().ok_or(NO_VARIABLE)
     }
 
     /// Makes `memory` the value of a variable, for kernels that are created later.
@@ -90,7 +101,7 @@ impl Queue {
             let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
             // The code has a kernel of this name only if it was made with this layout.
             let kernel = KernelObject::new(program, &name)?;
-            let one = NdRange::new(1).grid(None);
+            let one = AnyRange::from(1).grid(None);
             // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
             // arena, which has the size that the code was made for.
             let event = unsafe { kernel.enqueue(self, &one, &WaitList::empty()) }?;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A command queue, and how its commands wait for each other.
 
-pub(super) mod command_buffer;
 pub(super) mod end;
 pub(super) mod event;
 pub(super) mod handle;
@@ -26,7 +25,7 @@ use crate::backend::opencl::queue::event::Event;
 use crate::backend::opencl::queue::handle::Handle;
 use crate::backend::opencl::queue::pace::Pace;
 use crate::backend::opencl::queue::wait_list::WaitList;
-use crate::backend::opencl::quirks::pocl::{self, Failing};
+use crate::backend::opencl::quirks::pocl::Failing;
 use crate::backend::opencl::quirks::rusticl;
 use crate::backend::opencl::{check, check_handle};
 use crate::device::facts::{DeviceKind, Facts};
@@ -45,7 +44,6 @@ pub(crate) struct Queue {
     owned: Arc<Handle>,
     options: QueueOptions,
     starts_by_itself: bool,
-    faster_one_by_one: bool,
     failing: Failing,
     pace: Pace,
 }
@@ -135,7 +133,6 @@ impl Queue {
             owned,
             options,
             starts_by_itself,
-            faster_one_by_one: intels_cpu || pocl::is_pocl(facts),
             failing: Failing::of(facts),
             pace: Pace::new(intels_cpu),
             context,
@@ -252,19 +249,6 @@ impl Queue {
     /// Returns whether commands do not notice that an event of their wait list failed before.
     pub(crate) fn forgets_failures(&self) -> bool {
         self.failing.is_forgotten
-    }
-
-    /// Returns whether recorded commands are faster when they are enqueued one by one than in a command buffer.
-    ///
-    /// Measured with 100 launches on Intel's CPU driver (2026.2), by calls of C. In a buffer that may be
-    /// enqueued again before it has finished, each launch takes 2.2 µs to enqueue and 2.6 µs to finish. In a
-    /// buffer that may not, it takes 1.1 to 1.4 and 1.4 to 1.7 µs. By itself, with a separate kernel object, it
-    /// takes 0.8 and 1.25 µs. The profile of a buffer also does not contain the times of its commands.
-    ///
-    /// With PoCL (6.0 and 7.1) a launch in a buffer takes 1.14 to 1.33 times as long to enqueue, and 1.25 to 1.33
-    /// times as long to finish.
-    pub(crate) fn is_faster_one_by_one(&self) -> bool {
-        self.faster_one_by_one
     }
 
     /// Refuses memory of another context, which may be a handle of another driver altogether.

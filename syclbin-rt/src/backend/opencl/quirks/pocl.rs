@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PoCL (6.0 and 7.1): commands that fail, and command buffers.
+//! PoCL (6.0 and 7.1): commands that fail.
 //!
 //! Up to version 6 it calls no callback when a command fails, so a task that awaits the command would sleep for
 //! ever. A thread here looks at such commands.
 //!
 //! A command that waits for an event that has already failed never ends (6.0), or runs (7.1). So such commands
 //! are refused before the driver sees them. One gap remains: an event that fails in the same moment.
-//!
-//! It enqueues each command of a command buffer by itself, and one command more. `benches/README.md` has the times.
 
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;

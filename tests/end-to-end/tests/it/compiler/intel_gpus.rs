@@ -197,7 +197,7 @@ fn test_kernels_compile_for_intel_gpus() {
         write_object(folder, "o.syclbin", &std::fs::read(file).unwrap());
         tally.link(&path, folder, &["o.syclbin"]);
     }
-    for name in ["inlined", "parameters"] {
+    for name in ["builtins", "parameters"] {
         let source = format!("{WORKSPACE}/tests/end-to-end/tests/kernels/{name}.cpp");
         let compiled = compile(folder, &path, Path::new(&source));
         write_object(folder, "o.syclbin", &compiled);

@@ -248,6 +248,7 @@ fn linked_modules_may_share_inline_functions() {
     let builder = Module::builder(&queue).link(&step);
     // SAFETY: as above.
     let module = unsafe { builder.load(&own) }.unwrap();
+    module.build().unwrap();
     let choice = module.images().next().unwrap().to_string();
     assert!(choice.contains("of linked file 1"), "{choice}");
     assert_eq!(filled(&queue, &module), [5, 8, 11, 14]);

@@ -3,14 +3,16 @@
 //! sources.
 
 #[cfg(unix)] // a script counts how often the compiler runs
+mod builtins;
 mod cache;
 mod clang;
 #[cfg(unix)] // signals
 mod crashes;
 mod driver;
-mod inlined;
+
 mod intel_gpus;
 mod linking;
+mod many_kernels;
 mod new_projects;
 mod nvidia;
 mod objects;

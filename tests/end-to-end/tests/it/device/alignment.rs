@@ -6,18 +6,26 @@ use syclbin_rt::{Aspect, DeviceArray, ErrorKind, LaunchProblem, Queue};
 use crate::common::{queue, say_skipped};
 
 syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
     pub(crate) mod aligned = "aligned";
-    safe fn aligned_void where from.len() >= 16 * range.items(), to.len() >= 16 * range.items();
-    safe fn aligned_wide where wide.len() >= range.items(), lines.len() >= range.items();
-    safe fn aligned_pages where pages.len() >= range.items();
+    // SAFETY: each work-item reads and writes its own element.
+    unsafe extern "SYCL" {
+        safe fn aligned_void where from.len() >= 16 * range.items(), to.len() >= 16 * range.items();
+        safe fn aligned_wide where wide.len() >= range.items(), lines.len() >= range.items();
+        safe fn aligned_pages where pages.len() >= range.items();
+    }
 }
 
 mod stated {
     syclbin_rt::include_syclbin! {
+        #[allow(unsafe_code, reason = "a contract")]
         pub(crate) mod aligned = "aligned";
         only { aligned_void }
-        safe fn aligned_void where from.len() >= 16 * range.items(), to.len() >= 16 * range.items(),
-            from.align() >= 16, to.align() >= 16;
+        // SAFETY: as above.
+        unsafe extern "SYCL" {
+            safe fn aligned_void where from.len() >= 16 * range.items(), to.len() >= 16 * range.items(),
+                from.align() >= 16, to.align() >= 16;
+        }
     }
 }
 

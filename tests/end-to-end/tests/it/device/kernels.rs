@@ -52,10 +52,10 @@ fn template_instances_have_their_own_types() {
 }
 
 #[test]
-fn embedded_file_is_aligned_with_recorded_declarations() {
+fn embedded_file_is_aligned_with_recorded_descriptions() {
     assert_eq!(vector_ops::SYCLBIN.as_ptr().align_offset(8), 0);
     let text = String::from_utf8_lossy(vector_ops::SYCLBIN);
-    assert!(text.contains("[SYCLBIN-RS/kernel declarations]"));
+    assert!(text.contains("[SYCLBIN-RS/kernels]"));
 }
 
 #[test]

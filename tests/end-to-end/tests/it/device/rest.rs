@@ -3,7 +3,7 @@
 //! that the compiler removed, overloads, instances of templates, functors and lambdas.
 #![allow(unsafe_code)] // a launch is unsafe
 
-use syclbin_rt::{Addressing, ErrorKind, Filtering, LocalMemory, NdRange, Sampler};
+use syclbin_rt::{Addressing, ErrorKind, Filtering, LocalMemory, NdRange, SafeLaunch, Sampler};
 
 use crate::common::{self, queue};
 
@@ -12,7 +12,12 @@ syclbin_rt::include_syclbin! {
     // Its name would be `host`.
     fn "_ZTSZZ4hostRN4sycl3_V15queueEPiiENKUlRNS0_7handlerEE1_clES5_EUlNS0_7nd_itemILi1EEEE_" as unnamed;
     fn over::times<unsigned short, -2> as minus_twice;
-    safe fn over::fill(int *, int) as fill where out.len() >= range.items();
+    // SAFETY: each work-item writes its own element.
+    unsafe extern "SYCL" {
+        safe fn over::fill(int *, int) as fill where out.len() >= range.items();
+        safe fn masked where mask: Option, seen: Option, out.len() >= range.items(),
+            mask.is_none() || mask.len() >= range.items(), seen.is_none() || seen.len() >= range.items();
+    }
 }
 
 /// The file on the device, unless there is none.
@@ -68,6 +73,55 @@ fn removed_parameters_are_accepted_but_not_passed() {
     // SAFETY: three work-items, three elements.
     unsafe { launch.launch(3) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [7; 3]);
+}
+
+#[test]
+fn none_is_a_null_pointer() {
+    load!(queue, kernels);
+    let mask = queue.upload(&[4, 5, 6]).unwrap();
+    let [mut out, mut seen] = [(); 2].map(|()| queue.zeroed::<i32>(3).unwrap());
+    let run = |launch: SafeLaunch<'_, 3, NdRange<1>>| launch.launch(3).unwrap();
+    run(kernels.masked(None, &mut out, None));
+    assert_eq!(queue.download(&out).unwrap(), [-1; 3]);
+    run(kernels.masked(Some(&mask), &mut out, Some(&mut seen)));
+    assert_eq!(queue.download(&out).unwrap(), [4, 5, 6]);
+    assert_eq!(queue.download(&seen).unwrap(), [1; 3]);
+    // A part of an array, and launches that keep their arguments.
+    let mut prepared = kernels
+        .masked(Some(&mask), &mut out, None)
+        .prepare(3)
+        .unwrap();
+    prepared
+        .change(kernels.masked(None, &mut out, None), 3)
+        .unwrap();
+    prepared.launch().unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [-1; 3]);
+    let mut recorder = queue.record();
+    let masked = kernels.masked(Some(&mask.slice(..).unwrap()), &mut seen, None);
+    masked.record(&mut recorder, 3).unwrap();
+    kernels
+        .masked(None, &mut out, Some(&mut seen))
+        .record(&mut recorder, 2)
+        .unwrap();
+    recorder.finish().unwrap().replay().unwrap();
+    assert_eq!(queue.download(&seen).unwrap(), [1, 1, 6]);
+    // An empty buffer is not null.
+    let empty = queue.zeroed::<i32>(0).unwrap();
+    let refused = kernels.masked(Some(&empty), &mut out, None).launch(3);
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "kernel masked: argument 0 (mask) breaks the contract \
+         `mask.is_none() || mask.len() >= range.items()`: mask.is_none() is false, mask.len() is 0, \
+         range.items() is 3"
+    );
+    assert!(
+        kernels
+            .masked(None, &mut out, None)
+            .attributes()
+            .unwrap()
+            .max_work_group_size
+            > 0
+    );
 }
 
 #[test]

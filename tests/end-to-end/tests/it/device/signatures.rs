@@ -18,7 +18,7 @@ fn read(bytes: &[u8]) -> Signatures {
 fn unrecorded(bytes: &[u8]) -> Signatures {
     let mut file = syclbin::read::parse(bytes).unwrap();
     for module in &mut file.modules {
-        for name in [set::DECLARATIONS, set::LAYOUTS, set::VARIABLES] {
+        for name in [set::KERNELS, set::VARIABLES] {
             module.metadata.remove_set(name);
         }
     }

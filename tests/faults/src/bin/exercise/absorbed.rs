@@ -25,7 +25,6 @@ pub(crate) fn left(call: &str, kind: &str) -> u64 {
         "clReleaseCommandQueue" => "Queue",
         "clReleaseMemObject" => "Memory",
         "clMemFreeINTEL" | "clMemBlockingFreeINTEL" => "UsmAllocation",
-        "clReleaseCommandBufferKHR" => "CommandBuffer",
         other => other.strip_prefix("clRelease").unwrap_or_default(),
     };
     u64::from(of_call == kind)
@@ -33,7 +32,7 @@ pub(crate) fn left(call: &str, kind: &str) -> u64 {
 
 /// Whether objects of a kind are kept where no thread can wait for what may use them.
 pub(crate) fn is_kept(kind: &str) -> bool {
-    matches!(kind, "UsmAllocation" | "Queue" | "CommandBuffer")
+    matches!(kind, "UsmAllocation" | "Queue")
 }
 
 /// The call, the steps (none: all of them), and the reason.

@@ -10,6 +10,7 @@
 //! - `exercise memory`: the device is out of memory;
 //! - `exercise drop`: nothing waits for the queue when memory with an address goes;
 //! - `exercise divide`: a device is divided, and each call of that fails once;
+//! - `exercise lazily`: modules are built when they are first used, which the calls show;
 //! - `exercise devices`: looks for devices, where the environment says what fails.
 //!
 //! It ends with 0 when all was as promised.
@@ -18,6 +19,7 @@
 mod absorbed;
 #[path = "../../../../../syclbin-rt/tests/common/answer.rs"]
 mod answer;
+mod lazily;
 mod ledger;
 mod steps;
 mod without_memory;
@@ -47,10 +49,14 @@ fn main() -> ExitCode {
         ["memory"] => memory(&control),
         ["drop"] => kept(&control),
         ["divide"] => divide(&control),
+        ["lazily"] => match device() {
+            Ok(device) => lazily::all(&control, &device),
+            Err(wrong) => wrong,
+        },
         ["devices"] => devices(&control),
         _ => {
             vec![
-                "usage: exercise calls | fail FUNCTION... | vanish [PLACE...] | memory | drop | divide | devices"
+                "usage: exercise calls | fail FUNCTION... | vanish [PLACE...] | memory | drop | divide | lazily | devices"
                     .to_owned(),
             ]
         }

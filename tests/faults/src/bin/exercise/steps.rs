@@ -58,17 +58,14 @@ pub(crate) fn load(queue: &Queue, name: &str) -> Result<Module> {
     load_bytes(queue, &test_files::read(name))
 }
 
-fn load_bytes(queue: &Queue, bytes: &[u8]) -> Result<Module> {
+pub(crate) fn load_bytes(queue: &Queue, bytes: &[u8]) -> Result<Module> {
     // SAFETY: the code is what a compiler or the driver made, or what the driver refuses.
     unsafe { Module::load(queue, bytes) }
 }
 
-/// The module, if all its kernels can be had: a part that does not load only matters to a step that asks
-/// for a kernel of it.
+/// The module, if all its kernels can be had.
 fn whole(module: Module) -> Result<Module> {
-    for name in module.kernel_names() {
-        module.kernel(name)?;
-    }
+    module.build()?;
     Ok(module)
 }
 
@@ -278,7 +275,7 @@ fn repeats(ledger: &Ledger<'_>, queue: &Queue) -> Option<()> {
             // SAFETY: one work-item for each element.
             unsafe { doubling(&kernel, &mut data).record(&mut recorder, 4)? };
         }
-        recorder.finish_in_one_call()
+        recorder.finish()
     })?;
     for times in [8, 64] {
         // SAFETY: one work-item for each element.
@@ -287,24 +284,14 @@ fn repeats(ledger: &Ledger<'_>, queue: &Queue) -> Option<()> {
         })?;
         once(ledger, "replay", || recording.replay())?;
         let now = ledger.step("see what repeats wrote", || queue.download(&data))?;
-        // Where a replay is several calls, one may fail between the others.
-        if recording.is_one_call() && now != [times; 4] {
-            ledger.fail::<()>(format!("{} after repeats that are to make {times}", now[0]));
+        // A replay is several calls, and one may fail between the others.
+        if now[0] > times || now != [now[0]; 4] {
+            ledger.fail::<()>(format!("{now:?} after repeats that make at most {times}"));
         }
     }
     drop((prepared, recording));
-    // A copy and a fill, which command buffers have calls of their own for.
-    ledger.step("replay copies", || {
-        let mut other = queue.zeroed::<i32>(4)?;
-        let mut recorder = queue.record();
-        recorder.fill(&mut data, 3)?;
-        recorder.copy(&data, &mut other)?;
-        recorder.finish_in_one_call()?.replay()?.wait()?;
-        assert_eq!(queue.download(&other)?, [3; 4]);
-        Ok(())
-    })?;
     // Begun again, it begins with the same numbers.
-    ledger.step("replay one by one", || {
+    ledger.step("replay copies", || {
         let mut other = queue.zeroed::<i32>(4)?;
         let mut recorder = queue.record();
         recorder.fill(&mut data, 3)?;
@@ -351,7 +338,9 @@ fn broken(queue: &Queue) -> Result<()> {
     file.modules[0].images[0].bytes.to_mut()[24..28].copy_from_slice(&60_000u32.to_le_bytes());
     file.modules.truncate(1);
     let file = syclbin::write::to_vec(&file, syclbin::Container::default()).expect("a good file");
-    let error: Error = load_bytes(queue, &file).expect_err("no such capability");
+    let error: Error = load_bytes(queue, &file)?
+        .build()
+        .expect_err("no such capability");
     let message = error.to_string();
     let refused = "clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)";
     if message.contains(refused) {

@@ -93,6 +93,7 @@ fn native_objects_load_and_imports_use_spirv() {
     if native(takes_native).is_none() {
         return;
     }
+    module.build().unwrap();
     let choice = module.images().next().unwrap().to_string();
     assert!(
         choice.contains("the driver takes this native code"),
@@ -101,6 +102,7 @@ fn native_objects_load_and_imports_use_spirv() {
     let builder = Module::builder(&queue).link(exporting_both::SYCLBIN);
     // SAFETY: as above.
     let module = unsafe { builder.load(importing_both::SYCLBIN) }.unwrap();
+    module.build().unwrap();
     let choice = module.images().next().unwrap().to_string();
     assert!(choice.contains("linked with module 0"), "{choice}");
 }

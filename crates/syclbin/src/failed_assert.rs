@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The record of a failed `assert`, which the header `syclbin_assert.hpp` of `syclbin-build` defines in device code.
+
+use alloc::string::String;
+
+/// The unique identifier of the variable that holds the record: a device global with `device_image_scope`.
+pub const VARIABLE: &str = "_ZN7syclbin13failed_assertE";
+
+/// The bytes of the record. They are all zero until an assert fails.
+pub const SIZE: usize = 1056;
+
+/// A failed `assert`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedAssert {
+    /// The condition, at most 255 bytes of it.
+    pub condition: String,
+    /// The source file, at most 255 bytes of its path.
+    pub file: String,
+    /// The line in that file.
+    pub line: u32,
+    /// The function, at most 511 bytes of its declaration.
+    pub function: String,
+    /// The global id of the work-item. The dimension that counts fastest is first.
+    pub work_item: [u64; 3],
+}
+
+impl FailedAssert {
+    /// Reads a record; `None` if no assert has failed.
+    #[must_use]
+    pub fn read(record: &[u8; SIZE]) -> Option<Self> {
+        let mut rest: &[u8] = record;
+        let mut take = |bytes| rest.split_off(..bytes).unwrap_or_default();
+        let number = |bytes: &[u8]| {
+            let bytes = bytes.iter().rev();
+            bytes.fold(0, |number, byte| number << 8 | u64::from(*byte))
+        };
+        if number(take(4)) == 0 {
+            return None;
+        }
+        let line = number(take(4)) as u32;
+        let work_item = [take(8), take(8), take(8)].map(number);
+        let [condition, file, function] = [take(256), take(256), take(512)].map(|text| {
+            let text = text.split(|byte| *byte == 0).next();
+            String::from_utf8_lossy(text.unwrap_or_default()).into_owned()
+        });
+        Some(Self {
+            condition,
+            file,
+            line,
+            function,
+            work_item,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_is_read_field_by_field() {
+        let mut record = [0; SIZE];
+        assert_eq!(FailedAssert::read(&record), None);
+        record[..8].copy_from_slice(&[1, 0, 0, 0, 0x2c, 1, 0, 0]);
+        record[8] = 7;
+        record[25] = 1;
+        record[32..37].copy_from_slice(b"x > 0");
+        record[288..291].copy_from_slice(b"a.c");
+        record[544..].fill(b'f');
+        let read = FailedAssert::read(&record).unwrap();
+        assert_eq!((read.line, read.work_item), (300, [7, 0, 256]));
+        assert_eq!((&*read.condition, &*read.file), ("x > 0", "a.c"));
+        assert_eq!(read.function, "f".repeat(512));
+    }
+}

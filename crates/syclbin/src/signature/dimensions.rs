@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How many dimensions a kernel has: 1 to 3, and 0 for a single task.
+
+use super::cpp::{self, Spelled};
+
+/// Returns the dimensions of a call operator with parameters of these types. `None` if they do not tell.
+pub(super) fn of_parameters<'t>(types: impl Iterator<Item = &'t str>) -> Option<u8> {
+    let mut found = 0;
+    for ty in types {
+        let ty = ty.trim_end_matches([' ', '*', '&']);
+        let ty = ty.strip_prefix("const ").unwrap_or(ty);
+        let of_range = ["id<", "item<", "nd_item<", "group<"]
+            .iter()
+            .find_map(|name| {
+                let arguments = ty.strip_prefix("sycl::")?.strip_prefix(name)?;
+                number(arguments)
+            });
+        found = match (of_range, cpp::parse(ty)) {
+            _ if ty == "sycl::kernel_handler" => continue,
+            (Some(dimensions), _) => dimensions,
+            // What an `id<1>` or `item<1>` becomes.
+            (None, Some(Spelled::Scalar(of))) if !of.is_float() => 1,
+            _ => return None,
+        };
+    }
+    Some(found)
+}
+
+/// Returns the dimensions that the property of a function has: `nd_range_kernel<2>`.
+pub(super) fn of_property(text: &str) -> Option<u8> {
+    match text.strip_prefix("syclbin: ")? {
+        "single_task_kernel" => Some(0),
+        text => number(text.strip_prefix("nd_range_kernel<")?),
+    }
+}
+
+/// Returns the dimensions of the work-item or work-group that has a function with this linkage name.
+pub(super) fn of_member(linkage: &str) -> Option<u8> {
+    let class = linkage.strip_prefix("_ZNK4sycl3_V1")?;
+    let classes = ["7nd_itemILi", "5groupILi"];
+    let arguments = classes.iter().find_map(|name| class.strip_prefix(name))?;
+    number(&arguments.get(..2)?.replace('E', ">"))
+}
+
+/// Reads the first argument of a template.
+fn number(arguments: &str) -> Option<u8> {
+    let end = arguments.find([',', '>'])?;
+    let number = arguments[..end].trim().parse().ok();
+    number.filter(|number| (1..=3).contains(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn call_operators_tell_dimensions() {
+        for (types, expected) in [
+            (&[][..], Some(0)),
+            (&["sycl::kernel_handler"], Some(0)),
+            (&["sycl::id<1>"], Some(1)),
+            (&["sycl::item<3, true>"], Some(3)),
+            (&["sycl::nd_item<2>", "sycl::kernel_handler"], Some(2)),
+            (&["const sycl::group<2> *"], Some(2)),
+            (&["unsigned long"], Some(1)),
+            (&["auto"], None),
+            (&["sycl::id<4>"], None),
+            (&["Index"], None),
+            (&["double"], None),
+        ] {
+            assert_eq!(of_parameters(types.iter().copied()), expected, "{types:?}");
+        }
+    }
+
+    #[test]
+    fn properties_of_functions_tell_dimensions() {
+        for (text, expected) in [
+            ("syclbin: nd_range_kernel<3>", Some(3)),
+            ("syclbin: single_task_kernel", Some(0)),
+            ("syclbin: nd_range_kernel<D>", None),
+            ("nd_range_kernel<1>", None),
+            ("syclbin: work_group_size<1>", None),
+        ] {
+            assert_eq!(of_property(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn members_of_work_items_tell_dimensions() {
+        for (linkage, expected) in [
+            ("_ZNK4sycl3_V17nd_itemILi2EE13get_global_idEi", Some(2)),
+            ("_ZNK4sycl3_V15groupILi3EE12get_group_idEi", Some(3)),
+            ("_ZNK4sycl3_V17nd_itemILi4EE13get_global_idEi", None),
+            ("_ZNK4sycl3_V19sub_group12get_local_idEv", None),
+            ("_ZNK4sycl3_V17nd_itemILi", None),
+        ] {
+            assert_eq!(of_member(linkage), expected, "{linkage}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Recorded descriptions: what a build found out about each kernel and variable, which readers take as it is.
+//!
+//! A value of the sets [`KERNELS`](crate::property::set::KERNELS) and
+//! [`VARIABLES`](crate::property::set::VARIABLES) is complete in itself, so sets can be merged key by key. It consists
+//! of [`VERSION`], the structs it needs (each after those it holds), and the description. The
+//! [form](form) of a damaged value gives a reason, and never more memory than the value takes.
+
+mod form;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::code::Code;
+use super::debug_info::Described;
+use super::merge::Sources;
+use super::names::Names;
+use super::types::{Element, Layout, Layouts, Pointee, StructId, Type};
+use super::variables::{Known, Variables};
+use super::{KernelSignature, Parameter, Unsupported};
+use crate::error::Error;
+use crate::metadata::without_run_prefix;
+use crate::model::AbstractModule;
+use crate::property::{PropertySet, Value, set};
+use form::{Coded, Reader, Writer};
+
+/// The version of the form.
+const VERSION: u8 = 1;
+
+/// Records in `module` what it has and what `described` says about that: a description of each kernel and variable.
+///
+/// # Errors
+///
+/// When an image that is filed as SPIR-V cannot be read as such.
+pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<(), Error> {
+    let code = Code::of(module)?;
+    let mut sources = Sources::new(module, &code, described);
+    let mut names = Names::default();
+    let mut variables = Variables::default();
+    let mut kernels = Vec::new();
+    for symbol in module.kernel_names() {
+        let kernel = sources.kernel(symbol, &mut names);
+        kernels.push((symbol.to_string(), of_kernel(&kernel, &names.layouts)));
+    }
+    variables.add(module, Some(&mut sources), &mut names);
+    let (constants, globals) = variables.finish(&BTreeMap::new());
+    let constants = constants
+        .into_iter()
+        .map(|it| (it.symbol, it.ty, it.sign_known));
+    let globals = globals.into_iter().map(|it| (it.id, it.ty, it.sign_known));
+    let variables = constants.chain(globals).map(|(name, ty, sign_known)| {
+        let ty = ty.map(|ty| (ty, sign_known));
+        (name, of_variable(&ty, &names.layouts))
+    });
+    let variables: Vec<_> = variables.collect();
+    for (set, values) in [(set::KERNELS, kernels), (set::VARIABLES, variables)] {
+        for (key, value) in values {
+            module.metadata.insert(set, key, value);
+        }
+    }
+    Ok(())
+}
+
+/// Records in `module` why its kernel `symbol` cannot be launched.
+pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
+    let mut names = Names::default();
+    let described = kernel(module, symbol, &mut names);
+    let mut kernel = described.unwrap_or_else(|| KernelSignature::new(symbol, Ok(Vec::new())));
+    kernel.parameters = Err(Unsupported::new(reason));
+    let value = of_kernel(&kernel, &names.layouts);
+    module
+        .metadata
+        .insert(set::KERNELS, symbol.to_string(), value);
+}
+
+/// Returns whether `module` has a description of each of its kernels and variables.
+pub(super) fn is_complete(module: &AbstractModule<'_>) -> bool {
+    let has = |set, name| module.metadata.get(set, name).is_some();
+    let sets = [set::SPECIALIZATION_CONSTANTS, set::DEVICE_GLOBALS].into_iter();
+    let mut variables = sets
+        .filter_map(|set| module.metadata.set(set))
+        .flat_map(PropertySet::keys);
+    module
+        .kernel_names()
+        .all(|symbol| has(set::KERNELS, symbol))
+        && variables.all(|key| has(set::VARIABLES, without_run_prefix(key)))
+}
+
+/// Returns the description that `module` has of the kernel `symbol`.
+pub(super) fn kernel(
+    module: &AbstractModule<'_>,
+    symbol: &str,
+    names: &mut Names,
+) -> Option<KernelSignature> {
+    let value = module.metadata.get(set::KERNELS, symbol)?;
+    let mut kernel = KernelSignature::new(symbol, Ok(Vec::new()));
+    let read = read(value, |reader| {
+        kernel.declaration = Coded::read(reader)?;
+        kernel.location = Coded::read(reader)?;
+        kernel.required_local_size = Coded::read(reader)?;
+        kernel.dimensions = Coded::read(reader)?;
+        kernel.parameters = Coded::read(reader)?;
+        let parameters = kernel.parameters.iter().flatten();
+        let sound = kernel.dimensions.is_none_or(|count| count <= 3) && { parameters }
+            .all(|parameter| parameter.is_sound(&reader.layouts));
+        sound.then_some(())
+    });
+    Some(match read {
+        Ok(((), layouts)) => {
+            let ids = names.import(layouts);
+            for parameter in kernel.parameters.iter_mut().flatten() {
+                if let Some(id) = parameter.ty.structure_mut() {
+                    *id = ids[id.0];
+                }
+            }
+            kernel
+        }
+        Err(reason) => KernelSignature::new(symbol, Err(reason)),
+    })
+}
+
+/// Returns the description that `module` has of the variable `name`.
+pub(super) fn variable(
+    module: &AbstractModule<'_>,
+    name: &str,
+    names: &mut Names,
+) -> Option<Result<Known, Unsupported>> {
+    let value = module.metadata.get(set::VARIABLES, name)?;
+    let read = read(value, |reader| {
+        let ty = Result::<Known, Unsupported>::read(reader)?;
+        let sound = ty
+            .as_ref()
+            .map_or(true, |(ty, _)| ty.is_sound(&reader.layouts));
+        sound.then_some(ty)
+    });
+    Some(read.and_then(|(ty, layouts)| {
+        let ids = names.import(layouts);
+        let (mut ty, sign_known) = ty?;
+        if let Some(id) = ty.structure_mut() {
+            *id = ids[id.0];
+        }
+        Ok((ty, sign_known))
+    }))
+}
+
+/// Returns the structs of all descriptions in `module`.
+pub(super) fn structs(module: &AbstractModule<'_>) -> impl Iterator<Item = Layout> {
+    let sets = [set::KERNELS, set::VARIABLES].into_iter();
+    let values = sets
+        .filter_map(|set| module.metadata.set(set))
+        .flat_map(PropertySet::iter);
+    // A damaged value becomes a reason where its kernel is read.
+    let structs = values.filter_map(|(_, value)| begin(value).ok());
+    structs.flat_map(|reader| reader.layouts.into_list())
+}
+
+fn of_kernel(kernel: &KernelSignature, layouts: &Layouts) -> Value {
+    let parameters = kernel.parameters.iter().flatten();
+    let structures = parameters.filter_map(|parameter| parameter.ty.structure());
+    let mut writer = begun(structures, layouts);
+    kernel.declaration.write(&mut writer);
+    kernel.location.write(&mut writer);
+    kernel.required_local_size.write(&mut writer);
+    kernel.dimensions.write(&mut writer);
+    kernel.parameters.write(&mut writer);
+    writer.bytes.into()
+}
+
+fn of_variable(ty: &Result<Known, Unsupported>, layouts: &Layouts) -> Value {
+    let structure = ty.as_ref().ok().and_then(|(ty, _)| ty.structure());
+    let mut writer = begun(structure.into_iter(), layouts);
+    ty.write(&mut writer);
+    writer.bytes.into()
+}
+
+/// Begins a value that needs the structs `needed`.
+fn begun(needed: impl Iterator<Item = StructId>, layouts: &Layouts) -> Writer {
+    let mut all = BTreeSet::new();
+    let mut left: Vec<StructId> = needed.collect();
+    while let Some(id) = left.pop() {
+        if all.insert(id) {
+            let fields = layouts
+                .get(id)
+                .into_iter()
+                .flat_map(|layout| &layout.fields);
+            left.extend(fields.filter_map(|field| field.ty.structure()));
+        }
+    }
+    let mut writer = Writer {
+        bytes: [VERSION].into(),
+        structs: all.iter().copied().zip(0..).collect(),
+    };
+    let structs: Vec<&Layout> = all.iter().filter_map(|id| layouts.get(*id)).collect();
+    (structs.len() as u64).write(&mut writer);
+    for layout in structs {
+        layout.write(&mut writer);
+    }
+    writer
+}
+
+fn damaged() -> Unsupported {
+    Unsupported::new("its recorded description is damaged; build the file again")
+}
+
+/// Reads a value up to the end of its structs.
+fn begin(value: &Value) -> Result<Reader<'_>, Unsupported> {
+    let bytes = value.as_bytes().unwrap_or_default();
+    let (version, bytes) = bytes.split_first().ok_or_else(damaged)?;
+    if *version != VERSION {
+        return Err(Unsupported::new(
+            "its description was recorded by another release; build the file again",
+        ));
+    }
+    let mut reader = Reader::new(bytes);
+    reader.structs().ok_or_else(damaged)?;
+    Ok(reader)
+}
+
+/// Reads a value: its structs, and with `rest` all that follows.
+fn read<T>(
+    value: &Value,
+    rest: impl FnOnce(&mut Reader<'_>) -> Option<T>,
+) -> Result<(T, Layouts), Unsupported> {
+    let mut reader = begin(value)?;
+    let found = rest(&mut reader).filter(|_| reader.is_at_end());
+    Ok((found.ok_or_else(damaged)?, reader.layouts))
+}
+
+impl Parameter {
+    fn is_sound(&self, layouts: &Layouts) -> bool {
+        let (sound, arguments) = match &self.ty {
+            Type::Scalar(_) | Type::Sampler | Type::KernelHandler | Type::Unused => (true, 1),
+            Type::Enum(of) => (!of.of.is_float(), 1),
+            Type::Vector { of, count } => {
+                let (of, count) = (*of, *count);
+                (Element::Vector { of, count }.is_sound(layouts), 1)
+            }
+            Type::Array { of, count } => {
+                let size = layouts.size(of).and_then(|size| size.checked_mul(*count));
+                (of.is_sound(layouts) && size.is_some(), 1)
+            }
+            Type::Struct(id) => (layouts.get(*id).is_some(), 1),
+            Type::Pointer { pointee, .. } => (pointee.is_sound(layouts), 1),
+            Type::LocalMemory { element, .. } => (element.is_sound(layouts), 1),
+            Type::LocalAccessor {
+                element,
+                dimensions,
+            } => {
+                let sound = dimensions.is_none_or(|count| (1..=3).contains(&count));
+                (sound && element.is_sound(layouts), 4)
+            }
+            Type::Accessor {
+                element,
+                dimensions,
+                ..
+            } => {
+                let sound = (1..=3).contains(dimensions);
+                (sound && element.is_sound(layouts), 4)
+            }
+            Type::Image { dimensions, .. } => ((1..=3).contains(dimensions), 1),
+        };
+        let aligned = self.align.is_none_or(u64::is_power_of_two);
+        sound && aligned && self.arguments.len() == arguments
+    }
+}
+
+impl Pointee {
+    fn is_sound(&self, layouts: &Layouts) -> bool {
+        match self {
+            Self::Element(element) => element.is_sound(layouts),
+            Self::Void | Self::Unknown(_) => true,
+        }
+    }
+}
+
+impl Element {
+    fn is_sound(&self, layouts: &Layouts) -> bool {
+        let sound = match self {
+            Self::Scalar(_) | Self::Bytes(_) => true,
+            Self::Enum(of) => !of.of.is_float(),
+            Self::Vector { count, .. } => matches!(count, 1 | 2 | 3 | 4 | 8 | 16),
+            Self::Array { of, .. } => of.is_sound(layouts),
+            Self::Struct(id) => layouts.get(*id).is_some(),
+            // What is behind a pointer in memory has at most a name, if it is a struct.
+            Self::Pointer(to) => match &**to {
+                Pointee::Element(to) => to.structure().is_none() && to.is_sound(layouts),
+                Pointee::Void | Pointee::Unknown(_) => true,
+            },
+        };
+        sound && layouts.size(self).is_some()
+    }
+}
+
+impl Layout {
+    /// Returns whether its members lie in it, one after the other. `layouts` are the structs it may hold.
+    fn is_sound(&self, layouts: &Layouts) -> bool {
+        let mut end = 0;
+        self.align.is_power_of_two()
+            && self.fields.iter().all(|field| {
+                let is_behind = field.offset >= end && field.ty.is_sound(layouts);
+                let size = layouts.size(&field.ty);
+                end = size
+                    .and_then(|size| field.offset.checked_add(size))
+                    .unwrap_or(u64::MAX);
+                is_behind && end <= self.size
+            })
+    }
+}

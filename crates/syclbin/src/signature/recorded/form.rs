@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How descriptions are bytes. Numbers are LEB128, texts and lists have their length in front, and a variant of an
+//! enumeration is its number and what it has.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::signature::declaration::{Declaration, DeclaredParameter};
+use crate::signature::types::{
+    Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type,
+};
+use crate::signature::{Argument, Parameter, Unsupported};
+
+/// Types nest; what goes deeper is damaged.
+const MAX_DEPTH: usize = 64;
+
+pub(super) struct Writer {
+    pub(super) bytes: Vec<u8>,
+    /// The numbers that structs have in this value.
+    pub(super) structs: BTreeMap<StructId, u64>,
+}
+
+pub(super) struct Reader<'v> {
+    bytes: &'v [u8],
+    depth: usize,
+    /// The structs of the value.
+    pub(super) layouts: Layouts,
+}
+
+impl<'v> Reader<'v> {
+    pub(super) fn new(bytes: &'v [u8]) -> Self {
+        Self {
+            bytes,
+            depth: MAX_DEPTH,
+            layouts: Layouts::default(),
+        }
+    }
+
+    pub(super) const fn is_at_end(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Reads the structs.
+    pub(super) fn structs(&mut self) -> Option<()> {
+        for number in 0..self.count()? {
+            let layout = Layout::read(self).filter(|layout| layout.is_sound(&self.layouts))?;
+            // Equal structs would be one.
+            (self.layouts.insert(layout).0 == number).then_some(())?;
+        }
+        Some(())
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(*first)
+    }
+
+    /// Reads how many bytes or items follow. Each takes at least a byte.
+    fn count(&mut self) -> Option<usize> {
+        let count = usize::try_from(u64::read(self)?).ok()?;
+        (count <= self.bytes.len()).then_some(count)
+    }
+}
+
+/// What has a form.
+pub(super) trait Coded: Sized {
+    fn write(&self, to: &mut Writer);
+    fn read(from: &mut Reader<'_>) -> Option<Self>;
+}
+
+impl Coded for u64 {
+    fn write(&self, to: &mut Writer) {
+        let mut left = *self;
+        while left > 0x7f {
+            to.bytes.push(left.to_le_bytes()[0] | 0x80);
+            left >>= 7;
+        }
+        to.bytes.push(left.to_le_bytes()[0]);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        let mut number = 0;
+        for shift in (0..Self::BITS).step_by(7) {
+            let byte = from.byte()?;
+            let bits = Self::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                return None;
+            }
+            number |= bits << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Coded for $number {
+            fn write(&self, to: &mut Writer) {
+                u64::from(*self).write(to);
+            }
+
+            fn read(from: &mut Reader<'_>) -> Option<Self> {
+                u64::read(from)?.try_into().ok()
+            }
+        }
+    )*};
+}
+numbers!(u8, u32);
+
+impl Coded for bool {
+    fn write(&self, to: &mut Writer) {
+        to.bytes.push((*self).into());
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        match from.byte()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl Coded for String {
+    fn write(&self, to: &mut Writer) {
+        (self.len() as u64).write(to);
+        to.bytes.extend(self.as_bytes());
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        let count = from.count()?;
+        let (text, rest) = from.bytes.split_at_checked(count)?;
+        from.bytes = rest;
+        core::str::from_utf8(text).ok().map(ToOwned::to_owned)
+    }
+}
+
+impl<T: Coded> Coded for Vec<T> {
+    fn write(&self, to: &mut Writer) {
+        (self.len() as u64).write(to);
+        for item in self {
+            item.write(to);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        let mut items = Self::new();
+        for _ in 0..from.count()? {
+            items.push(T::read(from)?);
+        }
+        Some(items)
+    }
+}
+
+impl<T: Coded> Coded for Box<T> {
+    fn write(&self, to: &mut Writer) {
+        (**self).write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        from.depth = from.depth.checked_sub(1)?;
+        let inner = T::read(from)?;
+        from.depth += 1;
+        Some(Self::new(inner))
+    }
+}
+
+impl<T: Coded, U: Coded> Coded for (T, U) {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+        self.1.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some((T::read(from)?, U::read(from)?))
+    }
+}
+
+impl Coded for StructId {
+    fn write(&self, to: &mut Writer) {
+        to.structs.get(self).copied().unwrap_or(u64::MAX).write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self(u64::read(from)?.try_into().ok()?))
+    }
+}
+
+/// Structs are their fields in order.
+macro_rules! structs {
+    ($($name:ident { $($field:ident),* })*) => {$(
+        impl Coded for $name {
+            fn write(&self, to: &mut Writer) {
+                $(self.$field.write(to);)*
+            }
+
+            fn read(from: &mut Reader<'_>) -> Option<Self> {
+                Some(Self { $($field: Coded::read(from)?),* })
+            }
+        }
+    )*};
+}
+
+structs! {
+    Declaration { name, parameters }
+    DeclaredParameter { ty, name }
+    Enum { name, of }
+    Field { name, offset, ty, sign_known }
+    Layout { name, size, align, fields, described }
+    Parameter { name, ty, sign_known, align, arguments }
+    Unsupported { reason, no_kernel }
+}
+
+/// Enumerations are the number of the variant, and then what it has. A number keeps its meaning for ever.
+macro_rules! enums {
+    ($($name:ident $(<$($of:ident),*>)? {
+        $($number:literal = $variant:ident $(($value:ident))? $({ $($field:ident),* })?,)*
+    })*) => {$(
+        impl$(<$($of: Coded),*>)? Coded for $name$(<$($of),*>)? {
+            fn write(&self, to: &mut Writer) {
+                match self {$(
+                    Self::$variant $(($value))? $({ $($field),* })? => {
+                        to.bytes.push($number);
+                        $($value.write(to);)?
+                        $($($field.write(to);)*)?
+                    }
+                )*}
+            }
+
+            fn read(from: &mut Reader<'_>) -> Option<Self> {
+                Some(match from.byte()? {
+                    $($number => {
+                        $(let $value = Coded::read(from)?;)?
+                        $($(let $field = Coded::read(from)?;)*)?
+                        Self::$variant $(($value))? $({ $($field),* })?
+                    })*
+                    _ => return None,
+                })
+            }
+        }
+    )*};
+}
+
+enums! {
+    Option<T> {
+        0 = None,
+        1 = Some(value),
+    }
+    Result<T, E> {
+        0 = Err(reason),
+        1 = Ok(value),
+    }
+    Access {
+        0 = Read,
+        1 = ReadWrite,
+    }
+    Argument {
+        0 = Passed,
+        1 = Removed,
+    }
+    Scalar {
+        0 = Bool,
+        1 = I8,
+        2 = U8,
+        3 = I16,
+        4 = U16,
+        5 = I32,
+        6 = U32,
+        7 = I64,
+        8 = U64,
+        9 = F16,
+        10 = BF16,
+        11 = F32,
+        12 = F64,
+    }
+    Pointee {
+        0 = Element(element),
+        1 = Void,
+        2 = Unknown(name),
+    }
+    Element {
+        0 = Scalar(scalar),
+        1 = Enum(of),
+        2 = Vector { of, count },
+        3 = Array { of, count },
+        4 = Struct(id),
+        5 = Pointer(to),
+        6 = Bytes(size),
+    }
+    Type {
+        0 = Scalar(scalar),
+        1 = Enum(of),
+        2 = Vector { of, count },
+        3 = Array { of, count },
+        4 = Struct(id),
+        5 = Pointer { pointee, access },
+        6 = LocalMemory { element, size },
+        7 = LocalAccessor { element, dimensions },
+        8 = Accessor { element, dimensions, access },
+        9 = Image { element, dimensions, access },
+        10 = Sampler,
+        11 = KernelHandler,
+        12 = Unused,
+    }
+}

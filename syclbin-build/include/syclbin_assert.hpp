@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Builds include this before each source. A failed `assert` is recorded in a variable, and the program that launched the
+// kernel reads it when it waits. Code without asserts gets nothing of this.
+#pragma GCC system_header
+#if defined(__SYCL_DEVICE_ONLY__) && !defined(SYCLBIN_NATIVE_ASSERT) && !defined(SYCLBIN_ASSERT_HPP)
+#define SYCLBIN_ASSERT_HPP
+
+#if defined(__SPIR__) || defined(__SPIRV__)
+extern __attribute__((sycl_device)) unsigned
+__spirv_AtomicCompareExchange(__attribute__((opencl_global)) unsigned *, int, int, int, unsigned, unsigned) noexcept;
+extern __attribute__((sycl_device)) __SIZE_TYPE__ __spirv_BuiltInGlobalInvocationId(int) noexcept;
+#endif
+
+namespace syclbin {
+// A device global in the code itself, as with device_image_scope. The runtime knows its name and its layout.
+struct [[__sycl_detail__::global_variable_allowed, __sycl_detail__::device_global,
+         __sycl_detail__::add_ir_attributes_global_variable("sycl-device-global-size", "sycl-device-image-scope", 1056,
+                                                            nullptr)]] FailedAssert {
+  unsigned failed;
+  unsigned line;
+  unsigned long long item[3];
+  char condition[256];
+  char file[256];
+  char function[512];
+};
+static_assert(sizeof(FailedAssert) == 1056);
+inline FailedAssert failed_assert;
+
+namespace assert_detail {
+#define SYCLBIN_DEVICE __attribute__((sycl_device)) inline
+// Whether this is the first failure.
+SYCLBIN_DEVICE bool is_first() noexcept {
+#if defined(__SPIR__) || defined(__SPIRV__)
+  auto *failed = (__attribute__((opencl_global)) unsigned *)&failed_assert.failed;
+  return __spirv_AtomicCompareExchange(failed, 1 /* device */, 0x200, 0x200, 1u, 0u) == 0;
+#else
+  unsigned expected = 0;
+  return __atomic_compare_exchange_n(&failed_assert.failed, &expected, 1u, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
+// The global id of the work-item, the dimension that counts fastest first.
+SYCLBIN_DEVICE void get_item(unsigned long long (&item)[3]) noexcept {
+#if defined(__SPIR__) || defined(__SPIRV__)
+  item[0] = __spirv_BuiltInGlobalInvocationId(0);
+  item[1] = __spirv_BuiltInGlobalInvocationId(1);
+  item[2] = __spirv_BuiltInGlobalInvocationId(2);
+#elif defined(__NVPTX__)
+#define SYCLBIN_ITEM(D)                                                                                      \
+  1ull * __nvvm_read_ptx_sreg_ctaid_##D() * __nvvm_read_ptx_sreg_ntid_##D() + __nvvm_read_ptx_sreg_tid_##D()
+  item[0] = SYCLBIN_ITEM(x);
+  item[1] = SYCLBIN_ITEM(y);
+  item[2] = SYCLBIN_ITEM(z);
+#undef SYCLBIN_ITEM
+#endif
+}
+
+template <int Size> SYCLBIN_DEVICE void copy(char (&to)[Size], const char *from) noexcept {
+  int at = 0;
+  for (; from && at < Size - 1 && from[at]; ++at) to[at] = from[at];
+  to[at] = 0;
+}
+} // namespace assert_detail
+
+// The work-item goes on: it may not leave others of its group waiting at a barrier.
+__attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *condition, const char *file, unsigned line,
+                                                            const char *function) noexcept {
+  if (!assert_detail::is_first()) return;
+  failed_assert.line = line;
+  assert_detail::get_item(failed_assert.item);
+  assert_detail::copy(failed_assert.condition, condition);
+  assert_detail::copy(failed_assert.file, file);
+  assert_detail::copy(failed_assert.function, function);
+}
+} // namespace syclbin
+
+extern "C" {
+SYCLBIN_DEVICE void __assert_fail(const char *condition, const char *file, unsigned line,
+                                  const char *function) noexcept {
+  ::syclbin::record_assert(condition, file, line, function);
+}
+SYCLBIN_DEVICE void __devicelib_assert_fail(const char *condition, const char *file, int line, const char *function,
+                                            __SIZE_TYPE__, __SIZE_TYPE__, __SIZE_TYPE__, __SIZE_TYPE__, __SIZE_TYPE__,
+                                            __SIZE_TYPE__) noexcept {
+  ::syclbin::record_assert(condition, file, line, function);
+}
+}
+#undef SYCLBIN_DEVICE
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernels and structs of one name reject no file: the kernels are numbered or left out, and the others stay.
+
+use syclbin_rt::include_syclbin;
+
+include_syclbin! { mod kernels = "one_name_twice.syclbin"; }
+include_syclbin! { mod layouts = "two_layouts.syclbin"; }
+
+fn main() {
+    let _ = |module: kernels::Module, data: &mut syclbin_rt::DeviceSlice<i32>| {
+        let _ = module.scale_int_0(data, 2);
+        let _ = module.scale_int_1(data);
+        let _ = module.other(3);
+    };
+    let _ = |module: layouts::Module| {
+        let _ = module.other(3);
+    };
+}

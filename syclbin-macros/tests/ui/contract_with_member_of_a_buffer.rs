@@ -1,6 +1,0 @@
-syclbin_rt::include_syclbin! {
-    mod kernels = "declared.syclbin";
-    safe fn step where particles.mass >= 1;
-}
-
-fn main() {}

@@ -1,5 +1,0 @@
-syclbin_rt::include_syclbin! {
-    mod kernels = "one_name_twice.syclbin";
-}
-
-fn main() {}

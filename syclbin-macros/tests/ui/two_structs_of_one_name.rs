@@ -1,5 +1,0 @@
-syclbin_rt::include_syclbin! {
-    mod kernels = "two_layouts.syclbin";
-}
-
-fn main() {}

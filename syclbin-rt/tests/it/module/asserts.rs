@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Asserts in kernels: one that fails is an error at the next wait, once, and the kernel goes on.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
+
+use syclbin_rt::{
+    AnyRange, Arg, Buffer, Error, ErrorKind, Event, Launch, Module, Queue, QueueOptions, Result,
+};
+
+use crate::common;
+
+fn module(queue: &Queue) -> Result<Module> {
+    common::load(queue, &common::testfile("made/asserts.syclbin"))
+}
+
+/// Launches `kernel` with a work-item for each of `data`.
+fn launch(module: &Module, kernel: &str, data: &mut Buffer<i32>) -> Result<Event> {
+    let range: AnyRange = match kernel {
+        "_ZTSZ4mainE9Framework" => [2, data.len() / 2].into(),
+        _ => data.len().into(),
+    };
+    let kernel = module.kernel(kernel);
+    // SAFETY: a work-item for each element.
+    unsafe { Launch::new(&kernel, &["data"], [Arg::write(data)]).launch(range) }
+}
+
+/// Returns the condition, the file, the line, the function and the work-item of a failed assert.
+fn failed(error: &Error) -> (&str, &str, u32, &str, [u64; 3]) {
+    let ErrorKind::Assert {
+        condition,
+        file,
+        line,
+        function,
+        work_item,
+        ..
+    } = error.kind()
+    else {
+        panic!("{error}");
+    };
+    (condition, file, *line, function, *work_item)
+}
+
+#[test]
+fn asserts_that_hold_are_not_noticed() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    let mut data = queue.upload(&[2, 4, -6, 0])?;
+    launch(&module, "halve", &mut data)?.wait()?;
+    queue.wait()?;
+    assert_eq!(queue.download(&data)?, [1, 2, -3, 0]);
+    Ok(())
+}
+
+#[test]
+fn every_wait_reports_a_failed_assert_once() -> Result<()> {
+    type Wait = fn(&Queue, &Event, &Buffer<i32>) -> Result<()>;
+    const WAITS: [Wait; 3] = [
+        |queue, _, _| queue.wait(),
+        |_, event, _| event.wait(),
+        |queue, _, data| queue.download(data).map(drop),
+    ];
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    for wait in WAITS {
+        let mut data = queue.upload(&[2, 4, 5, 8])?;
+        let event = launch(&module, "halve", &mut data)?;
+        let error = wait(&queue, &event, &data).expect_err("5 is odd");
+        let (condition, file, line, function, work_item) = failed(&error);
+        assert_eq!((condition, file), ("data[i] % 2 == 0", "asserting.cpp"));
+        assert_eq!((line, function), (9, "void halve(int *)"));
+        assert_eq!(work_item, [2, 0, 0]);
+        let text = error.to_string();
+        let start = "asserting.cpp:9: assert `data[i] % 2 == 0` failed in `void halve(int *)`, work-item [2, 0, 0] ";
+        assert!(text.starts_with(start), "{text}");
+        wait(&queue, &event, &data)?;
+        assert_eq!(queue.download(&data)?, [1, 2, 2, 4]);
+    }
+    Ok(())
+}
+
+/// Nothing hangs: the work-item reaches the barrier of its group.
+#[test]
+fn frameworks_call_the_function_of_asserts_themselves() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    let mut data = queue.upload(&[1, 2, 3, 4, 5, 6, 100, 8])?;
+    launch(&module, "_ZTSZ4mainE9Framework", &mut data)?;
+    let error = queue.wait().expect_err("100 is too large");
+    let (condition, file, line, function, work_item) = failed(&error);
+    assert_eq!((condition, file), ("value < T(100)", "framework.h"));
+    assert_eq!((line, function, work_item), (77, "checked", [2, 1, 0]));
+    assert_eq!(queue.download(&data)?, [2, 3, 4, 5, 6, 7, 101, 9]);
+    Ok(())
+}
+
+#[test]
+fn asserts_of_several_modules_are_reported_in_turn() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let module = module(&queue)?;
+    let mut data = queue.upload(&[1, -1])?;
+    launch(&module, "positive", &mut data)?;
+    launch(&module, "plain", &mut data)?;
+    launch(&module, "halve", &mut queue.upload(&[7])?)?;
+    let errors = [(); 2].map(|()| queue.wait().expect_err("two have failed"));
+    let conditions = errors.each_ref().map(|error| failed(error).0);
+    assert_eq!(
+        conditions,
+        ["value > 0 && \"positive\"", "data[i] % 2 == 0"]
+    );
+    queue.wait()
+}
+
+#[test]
+fn a_failed_assert_outlives_its_module() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let mut data = queue.upload(&[3])?;
+    launch(&module(&queue)?, "halve", &mut data)?;
+    assert_eq!(failed(&queue.wait().expect_err("3 is odd")).2, 9);
+    queue.wait()
+}
+
+#[test]
+fn queues_report_their_own_asserts() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let other = queue.device().queue_with(QueueOptions::new())?;
+    let (module, of_other) = (module(&queue)?, module(&other)?);
+    launch(&of_other, "halve", &mut other.upload(&[3])?)?;
+    launch(&module, "halve", &mut queue.upload(&[2])?)?;
+    queue.wait()?;
+    assert_eq!(failed(&other.wait().expect_err("3 is odd")).2, 9);
+    Ok(())
+}
+
+#[test]
+fn saved_modules_report_asserts() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let saved = module(&queue)?.to_syclbin()?;
+    let module = common::load(&queue, &saved)?;
+    let mut data = queue.upload(&[2, 3])?;
+    launch(&module, "halve", &mut data)?;
+    assert_eq!(failed(&queue.wait().expect_err("3 is odd")).4, [1, 0, 0]);
+    Ok(())
+}
+
+#[test]
+fn the_record_is_no_variable_of_the_module() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let error = module(&queue)?.global::<[u8; 1056]>("_ZN7syclbin13failed_assertE");
+    let error = error.expect_err("it is hidden");
+    let ErrorKind::NoGlobal { available, .. } = error.kind() else {
+        panic!("{error}");
+    };
+    assert!(available.is_empty(), "{available:?}");
+    Ok(())
+}

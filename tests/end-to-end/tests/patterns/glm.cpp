@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  float *d = sycl::malloc_device<float>(64, q);
+  typedef double arr[4];
+  arr *e = sycl::malloc_device<arr>(64, q);
+  q.parallel_for<class one>(sycl::nd_range<1>(64, 8), [=](sycl::nd_item<1> it) {
+    auto &m = *sycl::ext::oneapi::group_local_memory_for_overwrite<float[8]>(it.get_group());
+    m[it.get_local_id(0)] = d[it.get_global_id(0)]; it.barrier(); d[it.get_global_id(0)] = m[7 - it.get_local_id(0)];
+  });
+  q.parallel_for<class two>(sycl::nd_range<1>(64, 8), [=](sycl::nd_item<1> it) {
+    auto &m = *sycl::ext::oneapi::group_local_memory_for_overwrite<float[8]>(it.get_group());
+    auto &n = *sycl::ext::oneapi::group_local_memory_for_overwrite<double[8]>(it.get_group());
+    m[it.get_local_id(0)] = d[it.get_global_id(0)]; n[it.get_local_id(0)] = 2; it.barrier(); d[it.get_global_id(0)] = m[7 - it.get_local_id(0)] * n[7 - it.get_local_id(0)];
+  });
+  q.parallel_for<class arrays>(sycl::nd_range<1>(64, 8), [=](sycl::nd_item<1> it) {
+    e[it.get_global_id(0)][1] = 3;
+  });
+}

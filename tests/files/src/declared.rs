@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modules that are described by C++ text, as if debug information had that: declarations such as
+//! `void fill::iota(float start, float *out, int count)`, structs with the offsets of their members, and the types of
+//! variables.
+//!
+//! `struct Particle { float mass; /* 0 */ double position[3]; /* 8 */ } /* size 32, align 8 */` is a struct, and
+//! `enum ns::Mode : unsigned char;` an enumeration.
+
+use syclbin::__private::debug_info::Described;
+use syclbin::__private::{Definition, Member, record};
+use syclbin::AbstractModule;
+use syclbin::signature::{Declaration, DeclaredParameter};
+
+/// C++ text that describes kernels and variables.
+#[derive(Clone, Debug, Default)]
+pub struct Declared(pub Described);
+
+impl Declared {
+    /// Describes the kernel `symbol` by its declaration.
+    #[must_use]
+    pub fn kernel(mut self, symbol: &str, declaration: &str) -> Self {
+        let declaration = parse(declaration);
+        self.0.declarations.insert(symbol.to_owned(), declaration);
+        self
+    }
+
+    /// Describes structs and enumerations.
+    #[must_use]
+    pub fn types(mut self, definitions: &[&str]) -> Self {
+        for text in definitions {
+            let definition = parse_definition(text).unwrap_or_else(|| panic!("{text}"));
+            let name = definition.name().to_owned();
+            self.0.definitions.insert(name, definition);
+        }
+        self
+    }
+
+    /// Describes a variable by its type.
+    #[must_use]
+    pub fn variable(mut self, name: &str, ty: &str) -> Self {
+        self.0.variables.insert(name.to_owned(), ty.to_owned());
+        self
+    }
+
+    /// Records the description in `module`, as `syclbin-build` does.
+    pub fn record(&self, module: &mut AbstractModule<'_>) {
+        record(module, &self.0).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// Reads a declaration.
+pub fn parse(text: &str) -> Declaration {
+    parse_declaration(text).unwrap_or_else(|| panic!("`{text}` is no declaration"))
+}
+
+fn parse_declaration(text: &str) -> Option<Declaration> {
+    let rest = text.strip_prefix("void ")?.strip_suffix(')')?;
+    // From the end: a template argument in the name may have parentheses of its own.
+    let mut depth = 0usize;
+    let open = rest.char_indices().rev().find_map(|(index, c)| match c {
+        ')' => {
+            depth += 1;
+            None
+        }
+        '(' if depth == 0 => Some(index),
+        '(' => {
+            depth -= 1;
+            None
+        }
+        _ => None,
+    })?;
+    let (name, parameters) = (&rest[..open], &rest[open + 1..]);
+    let parameters = match parameters.trim() {
+        "" => Vec::new(),
+        list => split_list(list).into_iter().map(parameter).collect(),
+    };
+    Some(Declaration {
+        name: name.to_owned(),
+        parameters,
+    })
+}
+
+fn parameter(text: &str) -> DeclaredParameter {
+    let text = text.trim();
+    let word = |c: char| c == '_' || c.is_alphanumeric();
+    let start = text.trim_end_matches(word).len();
+    let (ty, name) = text.split_at(start);
+    // `unsigned int` has no name: its last word is one of the type.
+    let (ty, name) = if ty.trim().is_empty() || ty.ends_with("::") || TYPE_WORDS.contains(&name) {
+        (text, "")
+    } else {
+        (ty.trim_end(), name)
+    };
+    DeclaredParameter {
+        ty: ty.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+const TYPE_WORDS: [&str; 12] = [
+    "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "const",
+    "void", "__bf16",
+];
+
+/// Returns the parts between the commas that are outside of all brackets.
+fn split_list(list: &str) -> Vec<&str> {
+    let mut depth = 0usize;
+    let parts = list.split(move |c: char| {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    parts.collect()
+}
+
+fn parse_definition(text: &str) -> Option<Definition> {
+    if let Some(rest) = text.strip_prefix("enum ") {
+        let (name, of) = rest.strip_suffix(';')?.rsplit_once(" : ")?;
+        return Some(Definition::Enum {
+            name: name.to_owned(),
+            of: of.to_owned(),
+        });
+    }
+    let (name, rest) = text.strip_prefix("struct ")?.split_once(" {")?;
+    let (mut rest, sizes) = rest.strip_suffix(" */")?.rsplit_once(" } /* size ")?;
+    let (size, align) = sizes.split_once(", align ")?;
+    let mut members = Vec::new();
+    while !rest.is_empty() {
+        let (text, after) = rest.strip_prefix(' ')?.split_once("; /* ")?;
+        let (offset, after) = after.split_once(" */")?;
+        members.push(member(text, offset.parse().ok()?)?);
+        rest = after;
+    }
+    Some(Definition::Struct {
+        name: name.to_owned(),
+        size: size.parse().ok()?,
+        align: align.parse().ok()?,
+        members,
+    })
+}
+
+fn member(text: &str, offset: u64) -> Option<Member> {
+    // `double position[3]`: the counts stand behind the name.
+    let declared = text.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '[' | ']'));
+    let declared = match text[declared.len()..].find('[') {
+        Some(bracket) => &text[..declared.len() + bracket],
+        None => text,
+    };
+    let word = |c: char| c == '_' || c.is_alphanumeric();
+    let (ty, name) = declared.split_at(declared.trim_end_matches(word).len());
+    let ty = ty.strip_suffix(' ').unwrap_or(ty);
+    (!ty.is_empty() && !name.is_empty()).then(|| Member {
+        ty: [ty, &text[declared.len()..]].concat(),
+        name: name.to_owned(),
+        offset,
+    })
+}
