@@ -149,7 +149,7 @@ fn debug_information_is_removed() {
 }
 
 #[test]
-fn switch_is_kept_whatever_the_width_of_its_cases() {
+fn switch_with_cases_of_any_width_is_kept() {
     let switch = (op::SWITCH, [40, 30, 7, 0, 30].into());
     let left = trimmed(&[], [switch.clone()].into());
     assert_eq!(of(&left, op::SWITCH), [switch.1]);
@@ -210,7 +210,7 @@ fn only_reads(body: &[(u16, &[u32])], functions: Code) -> bool {
 }
 
 #[test]
-fn pointers_are_read_through_whatever_is_computed_from_them() {
+fn pointers_computed_from_others_are_followed() {
     let load = |pointer| -> (u16, Vec<u32>) { (op::LOAD, [1, 60, pointer, 2, 4].into()) };
     let chains: [&[(u16, &[u32])]; 5] = [
         &[(op::COPY_OBJECT, &[3, 51, 50])],
