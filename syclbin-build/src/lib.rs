@@ -112,9 +112,11 @@
 //!
 //! Sources may be whole programs, each with a `main`. If two sources have kernels of one name, or lambdas in
 //! functions of one name, the names of their stubs begin with the source. For `heat.cpp` and `nbody.cpp` these
-//! are `heat.main` and `nbody.main`. Sources of one name get their directory too: `first_heat.main`. Two free
-//! functions of one name that are kernels are an error, as they are in C++. So are kernels of one name that are
-//! compiled to native code.
+//! are `heat.main` and `nbody.main`. Sources of one name get their directory too: `first_heat.main`. Native code
+//! cannot be renamed, so such kernels are left out if the file has native code.
+//!
+//! A kernel that cannot have a stub is left out. The build prints a warning with the number of such kernels, and
+//! `cargo syclbin list` names them with the reasons.
 //!
 //! # Targets
 //!

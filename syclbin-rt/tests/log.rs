@@ -10,7 +10,8 @@ mod common;
 use std::sync::{Mutex, PoisonError};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use syclbin_rt::{Arg, Launch, Result};
+use syclbin::metadata::ModuleMetadata;
+use syclbin_rt::{Arg, Aspect, Launch, Result};
 
 /// Keeps all it is told.
 struct Kept(Mutex<Vec<(Level, String)>>);
@@ -84,8 +85,13 @@ fn only_choices_and_compiles_are_logged() -> Result<()> {
     drop(module);
 
     // An error searches no drivers.
-    let unresolved = common::testfile("import_side.object.syclbin");
-    let error = common::load(&queue, &unresolved).unwrap_err();
+    let mut unfit = syclbin::read::parse(&file).expect("a good file");
+    for module in &mut unfit.modules {
+        let mut metadata = ModuleMetadata::read(&module.metadata).expect("good properties");
+        metadata.requirements.aspects = vec![Aspect(4000)];
+        metadata.write(&mut module.metadata);
+    }
+    let error = common::load(&queue, &common::written(&unfit)).unwrap_err();
     assert!(error.to_string().contains("Device::best_for"), "{error}");
     for (_, message) in told() {
         assert!(!message.contains("looked for devices"), "{message}");

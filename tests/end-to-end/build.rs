@@ -48,6 +48,8 @@ fn main() {
     for (name, targets) in [
         ("glm", None),
         ("names", None),
+        ("spaces", None),
+        ("tensor", None),
         ("described", None),
         ("samp", Some("spir64")),
         ("samp_named", Some("spir64")),

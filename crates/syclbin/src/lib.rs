@@ -122,6 +122,7 @@ pub mod __private {
             ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
             Uses, is_target, unresolved_imports,
         };
+        pub use crate::spirv::grammar::{Grammar, Ids, Unknown};
         pub use crate::spirv::trim;
 
         /// Rewriting for drivers that take less.
@@ -141,7 +142,7 @@ pub mod __private {
 
         /// Instructions and their words.
         pub mod words {
-            pub use crate::signature::spirv::words::{
+            pub use crate::spirv::words::{
                 DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES,
                 DECORATION_SPEC_ID, HEADER_WORDS, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT,
                 instructions, op, string, words,

@@ -11,11 +11,11 @@ use alloc::vec::Vec;
 
 use crate::error::Error;
 use crate::model::{AbstractModule, ImageKind, IrType};
-use crate::portable::{literal, put};
 use crate::property::{PropertySets, Value};
 use crate::signature::mangled::SOURCE_MARK;
-use crate::signature::spirv::words::{
-    self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, instructions, op, string,
+use crate::spirv::words::{
+    self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, instructions, literal, op, put,
+    string,
 };
 
 /// What names of DPC++ in PTX have behind the name of their kernel.

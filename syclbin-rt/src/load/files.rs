@@ -25,7 +25,7 @@ pub(crate) struct Files<'a> {
 struct File<'a> {
     /// The file without its modules.
     head: Syclbin<'a>,
-    units: Vec<Result<Unit<'a>, MalformedModule<'a>>>,
+    units: Vec<Result<Unit<'a>, Box<MalformedModule<'a>>>>,
 }
 
 /// The position of an image.
@@ -60,7 +60,7 @@ impl<'a> Files<'a> {
     }
 
     /// Returns the modules of the loaded file.
-    pub(crate) fn loaded(&self) -> &[Result<Unit<'a>, MalformedModule<'a>>] {
+    pub(crate) fn loaded(&self) -> &[Result<Unit<'a>, Box<MalformedModule<'a>>>] {
         self.files.first().map_or(&[], |file| &file.units)
     }
 
@@ -71,7 +71,7 @@ impl<'a> Files<'a> {
 
     /// Returns the files as they were read.
     pub(crate) fn whole(&self) -> Vec<Syclbin<'a>> {
-        let module = |unit: &Result<Unit<'a>, MalformedModule<'a>>| -> AbstractModule<'a> {
+        let module = |unit: &Result<Unit<'a>, Box<MalformedModule<'a>>>| -> AbstractModule<'a> {
             match unit {
                 Ok(unit) => unit.module.clone(),
                 Err(malformed) => malformed.module.clone(),

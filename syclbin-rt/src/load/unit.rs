@@ -33,7 +33,7 @@ impl<'a> Unit<'a> {
     /// # Errors
     ///
     /// When a value is malformed.
-    pub(crate) fn new(module: AbstractModule<'a>) -> Result<Self, MalformedModule<'a>> {
+    pub(crate) fn new(module: AbstractModule<'a>) -> Result<Self, Box<MalformedModule<'a>>> {
         match ModuleMetadata::read(&module.metadata) {
             Ok(metadata) => Ok(Self {
                 metadata,
@@ -41,7 +41,7 @@ impl<'a> Unit<'a> {
                 codes: OnceLock::new(),
                 described: OnceLock::new(),
             }),
-            Err(reason) => Err(MalformedModule { module, reason }),
+            Err(reason) => Err(Box::new(MalformedModule { module, reason })),
         }
     }
 

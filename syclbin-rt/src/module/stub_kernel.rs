@@ -31,7 +31,6 @@ impl StubKernel {
     }
 
     /// Returns the kernel, or the reason why it does not run. The first call builds it.
-    #[must_use]
     #[inline]
     pub fn get(&self) -> &Result<Kernel> {
         match self.0.kernel.get() {

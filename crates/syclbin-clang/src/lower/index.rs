@@ -52,10 +52,10 @@ impl<'m> Index<'m> {
             debug_sets: BTreeSet::new(),
         };
         for (place, instruction) in module.instructions.iter().enumerate() {
-            if let Some(id) = instruction.result() {
+            if let Some(id) = module.result(instruction) {
                 index.definitions.entry(id).or_insert(place);
             }
-            for id in instruction.uses() {
+            for id in module.uses(instruction) {
                 index.uses.entry(id).or_default().push(place);
             }
             match (instruction.opcode, instruction.operands.as_slice()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A SPIR-V module as a list of instructions that can be changed. Unknown instructions are copied word by word.
 
+use syclbin::__private::spirv::Grammar;
 use syclbin::__private::spirv::words::{self, HEADER_WORDS};
 pub(super) use syclbin::__private::spirv::words::{
     DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
@@ -12,8 +13,6 @@ pub(super) const STORAGE_FUNCTION: u32 = 7;
 /// Memory operands.
 pub(super) const MEMORY_VOLATILE: u32 = 1;
 pub(super) const MEMORY_ALIGNED: u32 = 2;
-/// These memory operands have no ids: volatile, aligned, nontemporal.
-const MEMORY_OF_LITERALS: u32 = 7;
 
 /// The index of the id bound in the header.
 const BOUND: usize = 3;
@@ -22,6 +21,7 @@ const BOUND: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Module {
     header: [u32; HEADER_WORDS],
+    grammar: Grammar,
     pub(super) instructions: Vec<Instruction>,
 }
 
@@ -44,6 +44,7 @@ impl Module {
         });
         Some(Self {
             header: *words.first_chunk()?,
+            grammar: Grammar::default(),
             instructions: instructions.collect::<Option<_>>()?,
         })
     }
@@ -70,7 +71,34 @@ impl Module {
         header[BOUND] = bound;
         Self {
             header,
+            grammar: self.grammar.clone(),
             instructions,
+        }
+    }
+
+    /// Returns the id that an instruction defines.
+    pub(super) fn result(&self, instruction: &Instruction) -> Option<u32> {
+        let ids = self.grammar.ids(instruction.opcode, &instruction.operands);
+        instruction.operand(ids.ok()?.result?)
+    }
+
+    /// Returns the ids that an instruction needs. Names, decorations and the interface list of an entry point do not
+    /// count: they are removed with their subject. In an unknown instruction every word may be an id.
+    pub(super) fn uses(&self, instruction: &Instruction) -> Vec<u32> {
+        let operands = &instruction.operands;
+        let ids = match instruction.opcode {
+            op::NAME | op::MEMBER_NAME | op::DECORATE | op::MEMBER_DECORATE => return Vec::new(),
+            op::ENTRY_POINT => return instruction.operand(1).into_iter().collect(),
+            opcode => self.grammar.ids(opcode, operands),
+        };
+        match ids {
+            Ok(ids) => ids
+                .ty
+                .into_iter()
+                .chain(ids.uses)
+                .map(|at| operands[at])
+                .collect(),
+            Err(_) => operands.clone(),
         }
     }
 }
@@ -87,38 +115,6 @@ impl Instruction {
         self.operands.get(index).copied()
     }
 
-    /// Returns the id that it defines. Only covers instructions that this pass follows: types, constants,
-    /// variables, functions, and instructions that make pointers.
-    pub(super) fn result(&self) -> Option<u32> {
-        match self.opcode {
-            op::TYPE_VOID
-            | op::TYPE_BOOL
-            | op::TYPE_INT
-            | op::TYPE_FLOAT
-            | op::TYPE_VECTOR
-            | op::TYPE_ARRAY
-            | op::TYPE_STRUCT
-            | op::TYPE_POINTER
-            | op::TYPE_FUNCTION => self.operand(0),
-            op::UNDEF
-            | op::CONSTANT_TRUE..=op::CONSTANT_COMPOSITE
-            | op::CONSTANT_NULL
-            | op::SPEC_CONSTANT_TRUE..=op::SPEC_CONSTANT_OP
-            | op::FUNCTION
-            | op::FUNCTION_PARAMETER
-            | op::FUNCTION_CALL
-            | op::VARIABLE
-            | op::LOAD
-            | op::COPY_OBJECT
-            | op::CONVERT_U_TO_PTR
-            | op::PTR_CAST_TO_GENERIC
-            | op::GENERIC_CAST_TO_PTR
-            | op::BITCAST => self.operand(1),
-            _ if self.is_chain() => self.operand(1),
-            _ => None,
-        }
-    }
-
     /// Returns whether it makes a pointer from another pointer and indices.
     pub(super) fn is_chain(&self) -> bool {
         matches!(
@@ -133,61 +129,6 @@ impl Instruction {
     /// Returns whether it is the same address with another type.
     pub(super) fn is_cast(&self) -> bool {
         is_cast(self.opcode)
-    }
-
-    /// Returns the ids that it needs. Names, decorations and the interface list of an entry point do not count:
-    /// they are removed with their subject. In an unknown instruction every word may be an id.
-    pub(super) fn uses(&self) -> Vec<u32> {
-        let w = self.operands.as_slice();
-        let from = |index: usize| w.get(index..).unwrap_or_default();
-        let each = |indices: &[usize]| indices.iter().filter_map(|i| self.operand(*i)).collect();
-        let with = |indices: &[usize], rest: usize| {
-            let mut ids: Vec<u32> = each(indices);
-            ids.extend(from(rest));
-            ids
-        };
-        let memory = |indices: &[usize], at: usize| match self.operand(at) {
-            Some(mask) if mask & !MEMORY_OF_LITERALS != 0 => with(indices, at),
-            _ => each(indices),
-        };
-        match self.opcode {
-            op::SOURCE_CONTINUED..=op::STRING
-            | op::EXTENSION
-            | op::EXT_INST_IMPORT
-            | op::MEMORY_MODEL
-            | op::CAPABILITY
-            | op::TYPE_VOID..=op::TYPE_FLOAT
-            | op::DECORATE
-            | op::MEMBER_DECORATE
-            | op::LABEL
-            | op::RETURN
-            | op::FUNCTION_END
-            | op::NO_LINE
-            | op::MODULE_PROCESSED => Vec::new(),
-            op::LINE | op::EXECUTION_MODE | op::LIFETIME_START | op::LIFETIME_STOP => each(&[0]),
-            op::ENTRY_POINT | op::TYPE_VECTOR => each(&[1]),
-            op::EXT_INST => with(&[0, 2], 4),
-            op::TYPE_ARRAY | op::TYPE_STRUCT | op::TYPE_FUNCTION => with(&[], 1),
-            op::TYPE_POINTER => each(&[2]),
-            op::UNDEF
-            | op::CONSTANT_TRUE..=op::CONSTANT
-            | op::CONSTANT_NULL
-            | op::SPEC_CONSTANT_TRUE..=op::SPEC_CONSTANT
-            | op::FUNCTION_PARAMETER => each(&[0]),
-            op::SPEC_CONSTANT_OP => with(&[0], 3),
-            op::FUNCTION | op::VARIABLE => with(&[0], 3),
-            op::LOAD => memory(&[0, 2], 3),
-            op::STORE => memory(&[0, 1], 2),
-            op::CONSTANT_COMPOSITE
-            | op::SPEC_CONSTANT_COMPOSITE
-            | op::FUNCTION_CALL
-            | op::PHI
-            | op::COPY_OBJECT
-            | op::CONVERT_U_TO_PTR..=op::GENERIC_CAST_TO_PTR
-            | op::BITCAST => with(&[0], 2),
-            _ if self.is_chain() => with(&[0], 2),
-            _ => w.to_vec(),
-        }
     }
 }
 

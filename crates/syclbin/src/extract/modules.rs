@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::input_slice::InputSlice;
 use crate::content::Content;
 use crate::error::{Error, ErrorKind};
-use crate::signature::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
+use crate::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
 
 const HEADER_SIZE: usize = HEADER_WORDS * 4;
 const PHYSICAL_32: u32 = 1;

@@ -9,9 +9,8 @@ use super::functions::Adapter;
 use super::input::{Annotation, Definition, Input};
 use super::symbols::{self, Key};
 use super::{LinkError, STORAGE_INPUT, memory_model, too_large};
-use crate::portable::put;
-use crate::signature::spirv::words::{DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_IMPORT, op, string};
 use crate::spirv::grammar::{Grammar, Ids, is_merged};
+use crate::spirv::words::{DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_IMPORT, op, put, string};
 
 /// The result may not have more words than this times those of the modules.
 const MOST_GROWTH: usize = 64;
@@ -352,7 +351,11 @@ impl<'i, 'w> Linker<'i, 'w> {
             // LLVM numbers structs of one name.
             let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
             let base = base.strip_suffix('.').unwrap_or(&name);
-            put(&mut meaning, op::NAME, &[&crate::portable::literal(base)]);
+            put(
+                &mut meaning,
+                op::NAME,
+                &[&crate::spirv::words::literal(base)],
+            );
         }
         Ok(meaning)
     }

@@ -7,8 +7,7 @@ use super::emit::Linker;
 use super::input::Definition;
 use super::symbols::Key;
 use super::{LinkError, too_large};
-use crate::portable::put;
-use crate::signature::spirv::words::{Instruction, op};
+use crate::spirv::words::{Instruction, op, put};
 
 /// How a call of an import differs from its definition. The compiler guesses what pointers point to, in each module
 /// from its own code, so pointers may differ in that.

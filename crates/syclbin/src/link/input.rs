@@ -9,11 +9,11 @@ use core::ops::Range;
 use super::{LinkError, Object, too_large};
 use crate::portable::{Version, is_debug_info};
 use crate::signature::spirv::parse::DECORATION_BUILT_IN;
-use crate::signature::spirv::words::{
+use crate::spirv::grammar::{Grammar, Ids, Unknown};
+use crate::spirv::words::{
     self, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, HEADER_WORDS, Instruction,
     LINKAGE_IMPORT, op, string,
 };
-use crate::spirv::grammar::{Grammar, Ids, Unknown};
 
 /// Groups of decorations may not make a module larger than this times its size.
 const MOST_EXPANSION: usize = 64;
@@ -119,13 +119,15 @@ impl<'w> Input<'w> {
             let ty = self.types.get(&selector);
             ty.is_some_and(|ty| self.wide.contains(ty))
         };
-        grammar.ids(&instruction, is_wide).map_err(|why| match why {
-            Unknown::Opcode => LinkError::Instruction {
-                module: self.name.clone(),
-                opcode: instruction.opcode,
-            },
-            Unknown::Operands => self.malformed(place, "an instruction has the wrong operands"),
-        })
+        grammar
+            .ids_with_cases(&instruction, is_wide)
+            .map_err(|why| match why {
+                Unknown::Opcode => LinkError::Instruction {
+                    module: self.name.clone(),
+                    opcode: instruction.opcode,
+                },
+                Unknown::Operands => self.malformed(place, "an instruction has the wrong operands"),
+            })
     }
 
     /// Returns whether an instruction only describes the source.

@@ -20,10 +20,11 @@ use alloc::vec::Vec;
 pub use error::LinkError;
 pub use modules::{Obstacle, Unlinked, link_modules, linked_metadata};
 
-use crate::portable::{Version, put};
+use crate::portable::Version;
 use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL};
-use crate::signature::spirv::words::{self, LINKAGE_IMPORT, op, string};
 use crate::spirv::grammar::Grammar;
+use crate::spirv::words::put;
+use crate::spirv::words::{self, LINKAGE_IMPORT, op, string};
 use emit::Linker;
 use input::{Definition, Input};
 
@@ -53,7 +54,7 @@ fn too_large(module: &str) -> LinkError {
 ///
 /// When a module is damaged, and when modules do not fit together; see [`LinkError`].
 pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, LinkError> {
-    let grammar = Grammar::new();
+    let grammar = Grammar::default();
     let objects: Vec<Object<'_>> = core::iter::once(program)
         .chain(libraries.iter().copied())
         .collect();

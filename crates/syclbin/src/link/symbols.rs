@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 
 use super::LinkError;
 use super::input::{Definition, Input};
-use crate::signature::spirv::words::{LINKAGE_EXPORT, LINKAGE_IMPORT};
+use crate::spirv::words::{LINKAGE_EXPORT, LINKAGE_IMPORT};
 
 /// An id of a module: the number of the module, and the id.
 pub(super) type Key = (usize, u32);

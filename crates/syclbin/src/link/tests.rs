@@ -5,11 +5,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::portable::literal;
-use crate::signature::spirv::words::{
-    DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, Instruction, LINKAGE_EXPORT, instructions,
+use crate::spirv::words::{
+    DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_EXPORT, instructions, literal,
 };
-use crate::spirv::grammar::{Grammar, Ids, Unknown, rows};
 
 const LINK_ONCE: u32 = 2;
 const GLOBAL: u32 = 5;
@@ -405,66 +403,4 @@ fn interface_gets_variables_of_libraries() {
         .find(|(opcode, _)| *opcode == op::ENTRY_POINT)
         .unwrap();
     assert_eq!(entry.1.last(), Some(&variable));
-}
-
-#[test]
-fn grammar_has_each_opcode_once() {
-    let mut seen = BTreeSet::new();
-    for (opcode, _) in rows() {
-        assert!(seen.insert(opcode), "{opcode}");
-    }
-    assert!(seen.len() > 500, "{}", seen.len());
-}
-
-#[test]
-fn ids_are_told_from_literals() {
-    let grammar = Grammar::new();
-    let ids = |opcode: u16, operands: &[u32], is_wide: bool| {
-        let instruction = Instruction {
-            at: 0,
-            opcode,
-            operands,
-        };
-        let Ids { ty, result, uses } = grammar.ids(&instruction, |_| is_wide)?;
-        Ok((ty, result, uses))
-    };
-    const SWITCH: u16 = 251;
-    let known = |uses: &[usize]| Ok((None, None, uses.to_vec()));
-    assert_eq!(
-        ids(SWITCH, &[1, 2, 7, 3, 8, 4, 9, 5], false),
-        known(&[0, 1, 3, 5, 7])
-    );
-    assert_eq!(
-        ids(SWITCH, &[1, 2, 7, 0, 3, 8, 0, 4], true),
-        known(&[0, 1, 4, 7])
-    );
-    assert_eq!(ids(SWITCH, &[1, 2, 7], false), Err(Unknown::Operands));
-    // Aligned, and with the scopes of aliases.
-    let scoped = [1, 2, 3, 0x3_0002, 4, 5, 6];
-    let value = |uses: &[usize]| Ok((Some(0), Some(1), uses.to_vec()));
-    assert_eq!(ids(op::LOAD, &scoped, false), value(&[2, 5, 6]));
-    assert_eq!(ids(op::STORE, &[1, 2, 2], false), Err(Unknown::Operands));
-    // `vloadn` has the number of elements, and `mad` has no literals.
-    assert_eq!(
-        ids(op::EXT_INST, &[1, 2, 3, 171, 4, 5, 4], false),
-        value(&[2, 4, 5])
-    );
-    assert_eq!(
-        ids(op::EXT_INST, &[1, 2, 3, 42, 4, 5, 6], false),
-        value(&[2, 4, 5, 6])
-    );
-    let cast = u32::from(op::BITCAST);
-    assert_eq!(
-        ids(op::SPEC_CONSTANT_OP, &[1, 2, cast, 4], false),
-        value(&[3])
-    );
-    assert_eq!(
-        ids(op::SPEC_CONSTANT_OP, &[1, 2, 81, 4, 0], false),
-        value(&[3])
-    );
-    assert_eq!(
-        ids(op::ENTRY_POINT, &[6, 1, 0x6b, 9], false),
-        known(&[1, 3])
-    );
-    assert_eq!(ids(60_000, &[], false), Err(Unknown::Opcode));
 }

@@ -6,7 +6,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::signature::spirv::words::{Instruction, instructions, op, string};
+use crate::spirv::words::{Instruction, instructions, op, string};
 
 /// Returns whether a module has debug information. Imports come before the memory model.
 pub(super) fn is_in(words: &[u32]) -> bool {

@@ -5,8 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::version::{V1_1, V1_4, Version};
-use super::{literal, put};
-use crate::signature::spirv::words::{Instruction, op, string};
+use crate::spirv::words::{Instruction, literal, op, put, string};
 
 /// Decorations that an extension has, and every version since 1.4.
 const NO_WRAP: [u32; 2] = [4469, 4470];

@@ -22,7 +22,7 @@ pub(crate) use debug_info::is_debug_info;
 
 use crate::error::Error;
 use crate::signature::spirv::Module;
-use crate::signature::spirv::words::{self, HEADER_WORDS, Instruction, op};
+use crate::spirv::words::{self, HEADER_WORDS, Instruction, op};
 
 /// What a driver takes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,20 +129,4 @@ pub fn rewrite_all<'c>(
 
 fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {
     words::instructions(words).collect()
-}
-
-/// Adds an instruction. Its operands are few: they come from one instruction of a module or are made here.
-pub(crate) fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
-    let count = 1 + operands.iter().map(|part| part.len()).sum::<usize>();
-    let count = u32::try_from(count).unwrap_or(u32::MAX);
-    out.push(count << 16 | u32::from(opcode));
-    out.extend(operands.iter().copied().flatten());
-}
-
-/// Returns a literal string: four bytes a word, closed by a zero byte.
-pub(crate) fn literal(text: &str) -> Vec<u32> {
-    let mut bytes = text.as_bytes().to_vec();
-    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
-    let (words, _) = bytes.as_chunks();
-    words.iter().copied().map(u32::from_le_bytes).collect()
 }

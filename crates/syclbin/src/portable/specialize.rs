@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind};
-use crate::signature::spirv::words::{self, DECORATION_SPEC_ID, Instruction, op};
+use crate::spirv::words::{self, DECORATION_SPEC_ID, Instruction, op};
 
 /// Makes `values` the defaults of the constants with these `SpecId`s.
 ///

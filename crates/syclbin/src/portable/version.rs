@@ -11,7 +11,7 @@ use core::fmt;
 use super::Reader;
 use super::lower::memory_operands;
 use crate::error::Error;
-use crate::signature::spirv::words::{Instruction, op, string};
+use crate::spirv::words::{Instruction, op, string};
 
 /// A version of SPIR-V.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -123,33 +123,38 @@ impl KernelSignature {
         kernel::is_rounded_range(&self.symbol)
     }
 
-    /// Returns the kernel in C++, where it is known: the declaration of a function or class. For a lambda these are
-    /// two lines: the function around it with file and line, and what it captures and takes.
+    /// Returns the kernel in C++, where it is known: its declaration, or what a lambda captures and takes. The line before
+    /// it names the function around a lambda or class, the types of `auto` in it, the file and the line.
     #[must_use]
     pub fn cpp(&self) -> Option<String> {
         let declaration = self.declaration.as_ref()?;
-        let name = self.name.as_ref();
-        let Some((name, lambda)) = name.and_then(|name| Some((name, name.lambdas.last()?))) else {
+        let Some(name) = &self.name else {
             return Some(declaration.to_string());
         };
-        let types = name.parameters.as_deref().unwrap_or_default().join(", ");
-        let around = &name.lambdas[..name.lambdas.len() - 1];
-        let arguments = around
-            .iter()
-            .map(|lambda| lambda.template_arguments.join(", "));
-        let arguments = arguments.filter(|arguments| !arguments.is_empty());
-        let arguments: String = arguments
-            .map(|arguments| format!(", auto: {arguments}"))
-            .collect();
-        let captures = declaration.parameters.iter().map(ToString::to_string);
-        let captures = captures.collect::<Vec<_>>().join(", ");
-        let place = self.location.iter().map(|location| format!(", {location}"));
-        let place = place.collect::<String>();
-        let function = format!("// in {}({types}){arguments}{place}", name.qualified());
-        Some(format!(
-            "{function}\n[{captures}]({})",
-            lambda.parameters.join(", ")
-        ))
+        let (function, own) = match name.lambdas.last() {
+            Some(lambda) => {
+                let captures = declaration.parameters.iter().map(ToString::to_string);
+                let captures = captures.collect::<Vec<_>>().join(", ");
+                let takes = lambda.parameters.join(", ");
+                (Some(name), format!("[{captures}]({takes})"))
+            }
+            None => (name.function.as_deref(), declaration.to_string()),
+        };
+        let mut around = Vec::new();
+        if let Some(function) = function {
+            let types = function.parameters.as_deref().unwrap_or_default();
+            around.push(format!("in {}({})", function.qualified(), types.join(", ")));
+            let generic = function
+                .lambdas
+                .iter()
+                .filter(|of| !of.template_arguments.is_empty());
+            around.extend(generic.map(|of| format!("auto: {}", of.template_arguments.join(", "))));
+        }
+        around.extend(self.location.clone());
+        Some(match &around[..] {
+            [] => own,
+            around => format!("// {}\n{own}", around.join(", ")),
+        })
     }
 
     /// Creates the signature of a kernel of which only the symbol and the parameters are known.

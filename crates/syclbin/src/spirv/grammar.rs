@@ -5,10 +5,10 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::signature::spirv::words::{Instruction, op};
+use crate::spirv::words::{Instruction, op};
 
 /// The operands of all instructions that kernels may have: a pattern, and the opcodes with it. An opcode without
-/// a pattern cannot be linked. The letters of a pattern mean:
+/// a pattern is unknown. The letters of a pattern mean:
 ///
 /// | letter | operands |
 /// |---|---|
@@ -95,52 +95,80 @@ pub(crate) fn rows() -> impl Iterator<Item = (u16, &'static str)> {
 const MEMORY_LITERALS: u32 = 0x2;
 const MEMORY_IDS: [u32; 4] = [0x8, 0x10, 0x1_0000, 0x2_0000];
 
-/// The patterns by opcode.
-pub(crate) struct Grammar(BTreeMap<u16, &'static str>);
+/// The table of operands: which words of an instruction are ids.
+#[derive(Clone, Debug)]
+pub struct Grammar(BTreeMap<u16, &'static str>);
 
 /// The ids of an instruction: places among its operands.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ids {
-    pub(crate) ty: Option<usize>,
-    pub(crate) result: Option<usize>,
+pub struct Ids {
+    /// The type of the result.
+    pub ty: Option<usize>,
+    /// The result.
+    pub result: Option<usize>,
     /// All others.
-    pub(crate) uses: Vec<usize>,
+    pub uses: Vec<usize>,
 }
 
 /// Why the ids of an instruction are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unknown {
+pub enum Unknown {
+    /// The table does not have the instruction.
     Opcode,
+    /// The operands are too few or too many.
     Operands,
 }
 
-impl Grammar {
-    pub(crate) fn new() -> Self {
+impl Default for Grammar {
+    fn default() -> Self {
         Self(rows().collect())
     }
+}
 
-    /// Returns the ids of an instruction. `has_wide_cases` says of a selector whether the cases of its switch
-    /// have two words.
-    pub(crate) fn ids(
+impl Grammar {
+    /// Returns the ids of an instruction, without the labels of a switch's cases.
+    ///
+    /// # Errors
+    ///
+    /// When the table does not have the instruction, and when its operands do not fit.
+    pub fn ids(&self, opcode: u16, operands: &[u32]) -> Result<Ids, Unknown> {
+        self.read(opcode, operands, None)
+    }
+
+    /// Returns the ids of an instruction. `has_wide_cases` tells of a selector whether the cases of its switch have
+    /// two words.
+    pub(crate) fn ids_with_cases(
         &self,
         instruction: &Instruction<'_>,
         has_wide_cases: impl Fn(u32) -> bool,
     ) -> Result<Ids, Unknown> {
-        let pattern = self.0.get(&instruction.opcode).ok_or(Unknown::Opcode)?;
+        let selector = instruction.operands.first().copied().unwrap_or_default();
+        let is_wide = instruction.opcode == op::SWITCH && has_wide_cases(selector);
+        self.read(instruction.opcode, instruction.operands, Some(is_wide))
+    }
+
+    /// Reads the ids. `wide_cases` is `None` if those of cases do not matter.
+    fn read(
+        &self,
+        opcode: u16,
+        operands: &[u32],
+        wide_cases: Option<bool>,
+    ) -> Result<Ids, Unknown> {
+        let pattern = self.0.get(&opcode).ok_or(Unknown::Opcode)?;
         let mut reader = Reader {
-            operands: instruction.operands,
+            operands,
             next: 0,
             ids: Ids::default(),
         };
         for letter in pattern.chars() {
-            let is_missing = reader.next >= instruction.operands.len();
+            let is_missing = reader.next >= operands.len();
             match letter {
                 'T' => reader.ids.ty = Some(reader.take()?),
                 'R' => reader.ids.result = Some(reader.take()?),
                 // Trailing operands are optional.
                 _ if is_missing => break,
                 'o' => {
-                    let opcode = instruction.operands.get(2).copied();
+                    let opcode = operands.get(2).copied();
                     let opcode = opcode.and_then(|opcode| u16::try_from(opcode).ok());
                     let pattern = opcode.and_then(|opcode| self.0.get(&opcode));
                     let rest = pattern.and_then(|pattern| pattern.strip_prefix("TR"));
@@ -149,15 +177,15 @@ impl Grammar {
                         reader.letter(letter)?;
                     }
                 }
-                'w' => {
-                    let selector = instruction.operands.first().copied().unwrap_or_default();
-                    let stride = if has_wide_cases(selector) { 3 } else { 2 };
-                    reader.pairs(stride, stride - 1)?;
-                }
+                'w' => match wide_cases {
+                    Some(true) => reader.pairs(3, 2)?,
+                    Some(false) => reader.pairs(2, 1)?,
+                    None => reader.next = operands.len(),
+                },
                 letter => reader.letter(letter)?,
             }
         }
-        if reader.next < instruction.operands.len() {
+        if reader.next < operands.len() {
             return Err(Unknown::Operands);
         }
         Ok(reader.ids)

@@ -7,5 +7,6 @@ pub(crate) mod reads;
 #[cfg(test)]
 mod tests;
 mod trim;
+pub(crate) mod words;
 
 pub use trim::trim;

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::grammar::Grammar;
 use crate::portable::is_debug_info;
-use crate::signature::spirv::words::{Instruction, instructions, op, string};
+use crate::spirv::words::{Instruction, instructions, op, string};
 
 /// Instructions that do not write through the pointers among their operands, and whose results are not pointers that
 /// are computed from those: loads and comparisons.
@@ -21,7 +21,7 @@ const READING_FUNCTIONS: [u32; 5] = [171, 173, 174, 179, 185];
 /// writing through all of them.
 pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
     let mut flow = Flow {
-        grammar: Grammar::new(),
+        grammar: Grammar::default(),
         origins: BTreeMap::new(),
         written: Vec::new(),
         parameters: BTreeMap::new(),
@@ -98,7 +98,7 @@ impl<'w> Flow<'w> {
             (op::SELECT, [_, result, _, values @ ..]) => self.computed(*result, values),
             // Labels are not pointers.
             (op::PHI, [_, result, values @ ..]) => self.computed(*result, values),
-            (_, operands) => match self.grammar.ids(instruction, |_| false) {
+            (opcode, operands) => match self.grammar.ids(opcode, operands) {
                 Ok(ids) => self.written.extend(ids.uses.iter().map(|at| operands[*at])),
                 Err(_) => self.written.extend(operands),
             },

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::grammar::{Grammar, Ids, Unknown, rows};
 use super::reads::read_only_parameters;
 use super::trim;
-use crate::portable::{literal, put};
-use crate::signature::spirv::words::{instructions, op, words};
+use crate::spirv::words::{Instruction, instructions, literal, op, put, words};
 
 type Code = Vec<(u16, Vec<u32>)>;
 
@@ -303,4 +304,66 @@ fn malformed_code_writes_through_everything() {
     let mut bytes = module(&function_of(10, 50, &[(op::RETURN, &[])]));
     bytes.extend(u32::to_le_bytes(9 << 16));
     assert!(read_only_parameters(&words(&bytes).unwrap()).is_empty());
+}
+
+#[test]
+fn grammar_has_each_opcode_once() {
+    let mut seen = BTreeSet::new();
+    for (opcode, _) in rows() {
+        assert!(seen.insert(opcode), "{opcode}");
+    }
+    assert!(seen.len() > 500, "{}", seen.len());
+}
+
+#[test]
+fn ids_are_told_from_literals() {
+    let grammar = Grammar::default();
+    let ids = |opcode: u16, operands: &[u32], is_wide: bool| {
+        let instruction = Instruction {
+            at: 0,
+            opcode,
+            operands,
+        };
+        let Ids { ty, result, uses } = grammar.ids_with_cases(&instruction, |_| is_wide)?;
+        Ok((ty, result, uses))
+    };
+    let known = |uses: &[usize]| Ok((None, None, uses.to_vec()));
+    assert_eq!(
+        ids(op::SWITCH, &[1, 2, 7, 3, 8, 4, 9, 5], false),
+        known(&[0, 1, 3, 5, 7])
+    );
+    assert_eq!(
+        ids(op::SWITCH, &[1, 2, 7, 0, 3, 8, 0, 4], true),
+        known(&[0, 1, 4, 7])
+    );
+    assert_eq!(ids(op::SWITCH, &[1, 2, 7], false), Err(Unknown::Operands));
+    // Aligned, and with the scopes of aliases.
+    let scoped = [1, 2, 3, 0x3_0002, 4, 5, 6];
+    let value = |uses: &[usize]| Ok((Some(0), Some(1), uses.to_vec()));
+    assert_eq!(ids(op::LOAD, &scoped, false), value(&[2, 5, 6]));
+    assert_eq!(ids(op::STORE, &[1, 2, 2], false), Err(Unknown::Operands));
+    // `vloadn` has the number of elements, and `mad` has no literals.
+    assert_eq!(
+        ids(op::EXT_INST, &[1, 2, 3, 171, 4, 5, 4], false),
+        value(&[2, 4, 5])
+    );
+    assert_eq!(
+        ids(op::EXT_INST, &[1, 2, 3, 42, 4, 5, 6], false),
+        value(&[2, 4, 5, 6])
+    );
+    let cast = u32::from(op::BITCAST);
+    assert_eq!(
+        ids(op::SPEC_CONSTANT_OP, &[1, 2, cast, 4], false),
+        value(&[3])
+    );
+    assert_eq!(
+        ids(op::SPEC_CONSTANT_OP, &[1, 2, 81, 4, 0], false),
+        value(&[3])
+    );
+    assert_eq!(
+        ids(op::ENTRY_POINT, &[6, 1, 0x6b, 9], false),
+        known(&[1, 3])
+    );
+    assert_eq!(grammar.ids(op::SWITCH, &[1, 2, 7]).unwrap().uses, [0, 1]);
+    assert_eq!(ids(60_000, &[], false), Err(Unknown::Opcode));
 }

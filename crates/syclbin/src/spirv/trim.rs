@@ -9,8 +9,8 @@ use core::ops::Range;
 
 use super::grammar::{Grammar, Ids, Unknown};
 use crate::error::{Error, ErrorKind};
-use crate::portable::{is_debug_info, put};
-use crate::signature::spirv::words::{self, HEADER_WORDS, Instruction, error, op, string};
+use crate::portable::is_debug_info;
+use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
 
 /// Functions with this decoration can be called by code of other modules that has their addresses.
 const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
@@ -107,7 +107,7 @@ struct Module<'w> {
 impl<'w> Module<'w> {
     fn new(words: &'w [u32]) -> Result<Self, Error> {
         let mut module = Self {
-            grammar: Grammar::new(),
+            grammar: Grammar::default(),
             words,
             declarations: Vec::new(),
             functions: Vec::new(),
@@ -166,9 +166,8 @@ impl<'w> Module<'w> {
     }
 
     fn ids(&self, instruction: &Instruction<'_>) -> Result<Ids, Error> {
-        // The cases of a switch are labels of its function.
-        let is_wide = |_| false;
-        self.grammar.ids(instruction, is_wide).map_err(|unknown| {
+        let ids = self.grammar.ids(instruction.opcode, instruction.operands);
+        ids.map_err(|unknown| {
             let problem = match unknown {
                 Unknown::Opcode => "the ids of an instruction are unknown",
                 Unknown::Operands => "an instruction has the wrong operands",
@@ -247,10 +246,6 @@ impl<'w> Module<'w> {
 
     /// Adds all ids of an instruction.
     fn needs(&self, instruction: &Instruction<'_>, next: &mut Vec<u32>) -> Result<(), Error> {
-        if instruction.opcode == op::SWITCH {
-            next.extend(instruction.operands.first());
-            return Ok(());
-        }
         let ids = self.ids(instruction)?;
         let places = ids.ty.into_iter().chain(ids.result).chain(ids.uses);
         next.extend(places.map(|at| instruction.operands[at]));

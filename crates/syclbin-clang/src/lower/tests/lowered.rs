@@ -4,9 +4,7 @@
 use syclbin::__private::spirv;
 use syclbin::metadata::SpecConstantDescriptor;
 
-use super::builder::{
-    BOOL, BYTE, Builder, GENERIC, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local,
-};
+use super::builder::{BOOL, BYTE, Builder, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local};
 use super::{count, is_lowered, part, reference};
 use crate::lower::lower;
 use crate::lower::words::{
@@ -69,13 +67,7 @@ fn lowering_removes_what_only_the_calls_used() {
     let defined: Vec<u32> = module
         .instructions
         .iter()
-        .flat_map(|i| match i.opcode {
-            op::LABEL => i.operand(0),
-            op::NAME | op::DECORATE => None,
-            _ if i.result().is_some() => i.result(),
-            _ => i.operand(1),
-        })
-        .chain([1]) // the set of extended instructions
+        .filter_map(|instruction| module.result(instruction))
         .collect();
     for instruction in &module.instructions {
         if let (op::NAME | op::DECORATE, Some(id)) = (instruction.opcode, instruction.operand(0)) {
@@ -227,12 +219,6 @@ fn calls_with_other_effects_stay() {
 }
 
 #[test]
-fn a_pointer_type_uses_only_its_pointee() {
-    let pointer = Instruction::new(op::TYPE_POINTER, [TO_BYTE, GENERIC, BYTE]);
-    assert_eq!(pointer.uses(), [BYTE]);
-}
-
-#[test]
 fn code_without_constants_is_left_unchanged() {
     let lowered = lower(&reference()).unwrap().unwrap();
     assert!(lower(&lowered.code).unwrap().is_none());
@@ -255,6 +241,8 @@ fn decorations_stand_before_types_and_constants_before_functions() {
         _ => None,
     });
     let constants = all.iter().filter(|i| i.opcode == op::SPEC_CONSTANT);
-    let expected = constants.filter_map(Instruction::result).zip(0..);
+    let expected = constants
+        .filter_map(|constant| module.result(constant))
+        .zip(0..);
     assert!(decorated.eq(expected));
 }

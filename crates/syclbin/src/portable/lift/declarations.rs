@@ -4,8 +4,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::super::{Unfit, put};
-use crate::signature::spirv::words::{Instruction, op};
+use super::super::Unfit;
+use crate::spirv::words::{Instruction, op, put};
 
 const CAPABILITY_INT64: u32 = 11;
 const CAPABILITY_INT8: u32 = 39;

@@ -4,9 +4,9 @@
 use alloc::collections::BTreeMap;
 
 use super::Layout;
-use super::operands::pointers;
 use super::scan::Scan;
-use crate::signature::spirv::words::{Instruction, op};
+use crate::spirv::grammar::Grammar;
+use crate::spirv::words::{Instruction, op};
 
 /// Loads of the pointers to variables with buffers of their own. Such a load is the argument itself, so most
 /// kernels do not have to set the pointers. If all work-items wrote them, processors would contend for the memory.
@@ -19,7 +19,12 @@ pub(super) struct DirectLoads {
 }
 
 impl DirectLoads {
-    pub(super) fn of(function: &[Instruction<'_>], scan: &Scan<'_>, layout: &Layout) -> Self {
+    pub(super) fn of(
+        function: &[Instruction<'_>],
+        scan: &Scan<'_>,
+        layout: &Layout,
+        grammar: &Grammar,
+    ) -> Self {
         let mut direct = Self::default();
         for (id, variable) in &scan.variables {
             let host = variable.host.as_ref();
@@ -29,8 +34,10 @@ impl DirectLoads {
         }
         for instruction in function {
             let operands = instruction.operands;
-            let range = pointers(instruction).unwrap_or_default();
-            let mut used = operands[range].iter();
+            let ids = grammar
+                .ids(instruction.opcode, operands)
+                .unwrap_or_default();
+            let mut used = ids.uses.iter().map(|at| &operands[*at]);
             match (instruction.opcode, operands) {
                 (op::BITCAST, [_, result, of]) => {
                     if let Some(buffer) = direct.buffers.get(of).copied() {

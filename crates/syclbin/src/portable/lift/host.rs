@@ -2,7 +2,7 @@
 //! Instructions that only tell a host how to find variables. Some drivers refuse them.
 
 use crate::signature::spirv::parse::DECORATIONS_HOST_ACCESS;
-use crate::signature::spirv::words::{Instruction, op, string};
+use crate::spirv::words::{Instruction, op, string};
 
 /// Capabilities of Intel's extensions for variables. They change nothing for kernels.
 const CAPABILITIES: [u32; 3] = [6146, 6187, 6189];

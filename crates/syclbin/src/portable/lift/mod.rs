@@ -13,7 +13,6 @@ mod declarations;
 mod direct;
 mod host;
 mod module;
-mod operands;
 mod scan;
 mod setup;
 
@@ -24,7 +23,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Unfit;
-use crate::signature::spirv::words;
+use crate::spirv::words;
 use scan::Scan;
 
 /// The first characters of all kernels that are added here.

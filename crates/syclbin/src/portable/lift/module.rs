@@ -5,15 +5,15 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::{Unfit, put};
+use super::super::Unfit;
 use super::declarations::Declarations;
 use super::direct::DirectLoads;
 use super::host::only_tells_the_host;
-use super::operands::{COMPOSITE_CONSTRUCT, pointers};
 use super::scan::{Scan, functions};
 use super::{Layout, Slot};
 use crate::signature::spirv::STORAGE_CROSS_WORKGROUP;
-use crate::signature::spirv::words::{HEADER_WORDS, Instruction, op, string};
+use crate::spirv::grammar::Grammar;
+use crate::spirv::words::{HEADER_WORDS, Instruction, op, put, string};
 
 /// Memory operands: a multiple of 8 bytes.
 const ALIGNED_TO_8: [u32; 2] = [2, 8];
@@ -33,6 +33,7 @@ pub(super) fn lifted(
     let mut module = Lifting {
         scan,
         layout,
+        grammar: Grammar::default(),
         declarations,
         pointer,
         taking: functions_taking(scan, exported),
@@ -63,6 +64,7 @@ fn functions_taking(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u3
 pub(super) struct Lifting<'m, 'w> {
     pub(super) scan: &'m Scan<'w>,
     pub(super) layout: &'m Layout,
+    grammar: Grammar,
     pub(super) declarations: Declarations,
     /// The type of hidden arguments: a pointer to bytes.
     pub(super) pointer: u32,
@@ -97,7 +99,7 @@ impl Lifting<'_, '_> {
         }
         let mut frame = self.frame()?;
         let used = self.used(function)?;
-        let direct = DirectLoads::of(function, self.scan, self.layout);
+        let direct = DirectLoads::of(function, self.scan, self.layout, &self.grammar);
         let (mut has_arguments, mut in_entry, mut is_set_up) = (false, false, false);
         for instruction in function {
             let (opcode, operands) = (instruction.opcode, instruction.operands);
@@ -169,19 +171,16 @@ impl Lifting<'_, '_> {
         let is_lifted = |id: &&u32| self.scan.is_lifted(**id);
         let mut used = BTreeSet::new();
         for instruction in function {
-            match pointers(instruction) {
-                Some(range) => {
-                    used.extend(
-                        instruction.operands[range]
-                            .iter()
-                            .filter(is_lifted)
-                            .copied(),
-                    );
+            let operands = instruction.operands;
+            match self.grammar.ids(instruction.opcode, operands) {
+                Ok(ids) => {
+                    let ids = ids.uses.iter().map(|at| &operands[*at]);
+                    used.extend(ids.filter(is_lifted).copied());
                 }
-                None if instruction.operands.iter().any(|id| is_lifted(&id)) => {
+                Err(_) if operands.iter().any(|id| is_lifted(&id)) => {
                     return Err(Unfit::Variable("an unknown instruction may use a variable"));
                 }
-                None => {}
+                Err(_) => {}
             }
         }
         for dependent in self.scan.dependents.iter().rev() {
@@ -247,17 +246,13 @@ impl Lifting<'_, '_> {
             let (opcode, parts) = match (dependent.opcode, parts) {
                 (op::SPEC_CONSTANT_OP, [opcode, parts @ ..]) => {
                     let opcode = u16::try_from(*opcode).ok().filter(|opcode| {
-                        let expression = Instruction {
-                            at: dependent.at,
-                            opcode: *opcode,
-                            operands: &dependent.operands[1..],
-                        };
-                        pointers(&expression) == Some(2..expression.operands.len())
+                        let ids = self.grammar.ids(*opcode, &dependent.operands[1..]);
+                        ids.is_ok_and(|ids| ids.uses.len() == parts.len())
                     });
                     let unknown = "a constant computes with the address of a variable";
                     (opcode.ok_or(Unfit::Variable(unknown))?, parts)
                 }
-                _ => (COMPOSITE_CONSTRUCT, parts),
+                _ => (op::COMPOSITE_CONSTRUCT, parts),
             };
             let local = self.declarations.new_id()?;
             let parts: Vec<u32> = parts.iter().map(|part| frame.map(*part)).collect();
@@ -270,9 +265,9 @@ impl Lifting<'_, '_> {
     /// Writes an instruction of a function that takes the hidden arguments.
     fn instruction(&mut self, instruction: &Instruction<'_>, frame: &Frame) {
         let mut operands = instruction.operands.to_vec();
-        let range = pointers(instruction).unwrap_or_default();
-        for operand in operands.get_mut(range).unwrap_or_default() {
-            *operand = frame.map(*operand);
+        let ids = self.grammar.ids(instruction.opcode, &operands);
+        for at in ids.map(|ids| ids.uses).unwrap_or_default() {
+            operands[at] = frame.map(operands[at]);
         }
         if instruction.opcode == op::FUNCTION_CALL
             && operands

@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 
 use super::super::{Unfit, Version, collect};
 use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, LINKAGE_LINK_ONCE};
-use crate::signature::spirv::words::{
+use crate::signature::spirv::{Module, STORAGE_CROSS_WORKGROUP};
+use crate::spirv::words::{
     DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
 };
-use crate::signature::spirv::{Module, STORAGE_CROSS_WORKGROUP};
 
 /// Capabilities of code whose calls cannot be found.
 const INDIRECT_CALLS: [u32; 2] = [19, 5603];

@@ -3,12 +3,12 @@
 
 use alloc::vec::Vec;
 
+use super::super::Unfit;
 use super::super::version::V1_4;
-use super::super::{Unfit, literal, put};
 use super::module::{Frame, Lifting};
 use super::scan::Variable;
 use crate::signature::spirv::parse::EXECUTION_MODEL_KERNEL;
-use crate::signature::spirv::words::op;
+use crate::spirv::words::{literal, op, put};
 
 const STORAGE_UNIFORM_CONSTANT: u32 = 0;
 

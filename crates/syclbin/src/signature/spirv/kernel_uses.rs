@@ -5,9 +5,11 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::ATTRIBUTE_BY_VAL;
 use super::parse::DECORATION_FUNC_PARAM_ATTR;
-use super::words::{self, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, op};
-use super::{ATTRIBUTE_BY_VAL, words::instructions};
+use crate::spirv::words::{
+    self, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, instructions, op,
+};
 
 /// The scope of a work-group.
 const WORKGROUP: u32 = 2;

@@ -11,13 +11,13 @@ pub(crate) mod parse;
 mod tests;
 pub(crate) mod types;
 mod uses;
-pub(crate) mod words;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::types::Scalar;
+pub use crate::spirv::words::MAGIC_BYTES;
 pub use imports::{ASSERT_FAIL, Import, is_target, unresolved_imports};
 pub use kernel_uses::KernelUses;
 pub(super) use parameter::parameter_name;
@@ -25,7 +25,6 @@ pub use parameter::{Parameter, ParameterType};
 pub use types::TypeId;
 use types::{Record, TypeTable};
 pub use uses::Uses;
-pub use words::MAGIC_BYTES;
 
 /// `FuncParamAttr` values.
 const ATTRIBUTE_ZEXT: u32 = 0;

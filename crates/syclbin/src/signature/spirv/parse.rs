@@ -4,13 +4,13 @@
 use alloc::vec::Vec;
 
 use super::types::{Record, TypeId};
-use super::words::{
-    DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
-    Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
-};
 use super::{ATTRIBUTE_BY_VAL, Extended, Module};
 use crate::error::Error;
 use crate::spirv::reads::read_only_parameters;
+use crate::spirv::words::{
+    DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
+    Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
+};
 
 pub(crate) const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;

@@ -5,11 +5,13 @@ use alloc::vec;
 use super::parse::{
     DECORATION_BUILT_IN, DECORATION_FUNC_PARAM_ATTR, EXECUTION_MODEL_KERNEL, LINKAGE_LINK_ONCE,
 };
-use super::words::{DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, op};
 use super::*;
+use crate::spirv::words::{
+    DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, MAGIC, op,
+};
 
 fn module(instructions: &[(u16, &[u32])]) -> Vec<u8> {
-    let mut words = vec![words::MAGIC, 0x0001_0400, 0, 100, 0];
+    let mut words = vec![MAGIC, 0x0001_0400, 0, 100, 0];
     for (opcode, operands) in instructions {
         let count = u32::try_from(operands.len()).unwrap() + 1;
         words.push(count << 16 | u32::from(*opcode));

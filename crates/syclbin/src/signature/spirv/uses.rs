@@ -4,7 +4,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::STORAGE_CROSS_WORKGROUP;
-use super::words::instructions;
+use crate::spirv::words::instructions;
 
 const CAPABILITY: u16 = 17;
 const CONSTANT: u16 = 43;

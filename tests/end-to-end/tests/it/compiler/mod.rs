@@ -12,6 +12,7 @@ mod driver;
 
 mod intel_gpus;
 mod linking;
+mod many_kernels;
 mod new_projects;
 mod nvidia;
 mod objects;

@@ -33,24 +33,14 @@ fn overloads_are_distinguished_by_their_parameters() {
     load!(queue, kernels, data);
     let inner = &kernels.bench.inner;
     // SAFETY: here and below, the kernels stay inside of eight elements.
-    unsafe {
-        inner
-            .scale_int_ptr_int_unsigned_long(&mut data, 3)
-            .launch(8)
-    }
-    .unwrap();
+    unsafe { inner.scale_int_ptr(&mut data, 3).launch(8) }.unwrap();
     assert_eq!(
         queue.download(&data).unwrap(),
         [3, 6, 9, 12, 15, 18, 21, 24]
     );
     let mut floats = queue.upload(&[1.5f32, 2.5]).unwrap();
     // SAFETY: as above.
-    unsafe {
-        inner
-            .scale_float_ptr_float_unsigned_long(&mut floats, 2.0)
-            .launch(2)
-    }
-    .unwrap();
+    unsafe { inner.scale_float_ptr(&mut floats, 2.0).launch(2) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [3.0, 5.0]);
 }
 
@@ -131,11 +121,11 @@ fn functions_of_one_source_have_names() {
 fn classes_of_several_instances_have_names() {
     load!(queue, kernels, data);
     // SAFETY: as above.
-    unsafe { kernels.run_int_vector_add(&mut data).launch(8) }.unwrap();
+    unsafe { kernels.vector_add_int(&mut data).launch(8) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [2, 4, 6, 8, 10, 12, 14, 16]);
     let mut floats = queue.upload(&[0.25f32, 4.0]).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.run_float_vector_add(&mut floats).launch(2) }.unwrap();
+    unsafe { kernels.vector_add_float(&mut floats).launch(2) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [0.5, 8.0]);
     // SAFETY: as above.
     unsafe { kernels.only_once(&mut data).launch(()) }.unwrap();

@@ -14,6 +14,7 @@ mod functions;
 mod images;
 mod initial;
 mod kernels;
+mod names;
 mod patterns;
 mod programs;
 mod ranges;

@@ -108,7 +108,7 @@ fn many_modules(builds: &mut Builds<'_>, queue: &Queue) -> Result<()> {
             let threads =
                 (0..THREADS).map(|thread| scope.spawn(move || runs(queue, module, index(thread))));
             let threads: Vec<_> = threads.collect();
-            let mut results = threads.into_iter().map(|thread| thread.join());
+            let mut results = threads.into_iter().map(thread::ScopedJoinHandle::join);
             results.all(|result| matches!(result, Ok(Ok(true))))
         })
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The words of a SPIR-V module: opcodes, instructions and strings, whatever they mean. Numbers and names
+//! The words of a SPIR-V module: how to read and write opcodes, instructions and strings, whatever they mean. Numbers and names
 //! are those of the SPIR-V specification, section 3. For this crate and `syclbin-clang`.
 #![allow(missing_docs, reason = "the names are those of the specification")]
 
@@ -61,6 +61,7 @@ pub mod op {
     pub const MEMBER_DECORATE: u16 = 72;
     pub const GROUP_DECORATE: u16 = 74;
     pub const GROUP_MEMBER_DECORATE: u16 = 75;
+    pub const COMPOSITE_CONSTRUCT: u16 = 80;
     pub const COPY_OBJECT: u16 = 83;
     pub const CONVERT_U_TO_PTR: u16 = 120;
     pub const PTR_CAST_TO_GENERIC: u16 = 121;
@@ -92,7 +93,7 @@ pub const DECORATION_ALIGNMENT: u32 = 44;
 pub const LINKAGE_EXPORT: u32 = 0;
 pub const LINKAGE_IMPORT: u32 = 1;
 
-pub(super) const MAGIC: u32 = 0x0723_0203;
+pub(crate) const MAGIC: u32 = 0x0723_0203;
 /// The first bytes of a module.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 pub const HEADER_WORDS: usize = 5;
@@ -172,4 +173,20 @@ pub fn string(words: &[u32]) -> (String, &[u32]) {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Adds an instruction. Its operands are few: they come from one instruction of a module or are made here.
+pub(crate) fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
+    let count = 1 + operands.iter().map(|part| part.len()).sum::<usize>();
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    out.push(count << 16 | u32::from(opcode));
+    out.extend(operands.iter().copied().flatten());
+}
+
+/// Returns a literal string: four bytes a word, closed by a zero byte.
+pub(crate) fn literal(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    let (words, _) = bytes.as_chunks();
+    words.iter().copied().map(u32::from_le_bytes).collect()
 }
