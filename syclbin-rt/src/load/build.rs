@@ -2,14 +2,15 @@
 //! Building: the driver gets the images of a module that its device takes, until it has built one of them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use syclbin::__private::failed_assert;
 use syclbin::__private::spirv;
 use syclbin::__private::spirv::portable::has_debug_info;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::Image;
-use syclbin::metadata::{IdRange, without_run_prefix};
+use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 
 use crate::backend::dispatch::program::Program;
 use crate::backend::failure::BuildError;
@@ -80,10 +81,17 @@ struct Compiled {
     unfit: BTreeMap<String, String>,
     hidden: Option<Layout>,
     members: Vec<ImageIndex>,
+    unreached: BTreeSet<String>,
 }
 
-/// The code of a program's images, and the hidden arguments of its kernels.
-type Codes<'l> = (Vec<Cow<'l, [u8]>>, Option<Layout>);
+/// The code of a program's images.
+struct Codes<'l> {
+    codes: Vec<Cow<'l, [u8]>>,
+    /// The hidden arguments of its kernels.
+    hidden: Option<Layout>,
+    /// The device globals that are not in it, because its only kernel does not reach them.
+    unreached: BTreeSet<String>,
+}
 
 impl Builder {
     pub(crate) fn new(
@@ -152,8 +160,8 @@ impl Builder {
         verdicts.collect()
     }
 
-    /// Returns whether the driver can build each kernel of a module alone: nothing is shared between them, and no
-    /// debugger needs the rest.
+    /// Returns whether the driver can build each kernel of a module alone: it shares no memory of the program with others,
+    /// and no debugger needs the rest. Each program has its own record of failed asserts.
     pub(crate) fn divides(&self, module: usize) -> bool {
         let Some(unit) = self.unit(module) else {
             return false;
@@ -164,8 +172,11 @@ impl Builder {
             Ok(_) => Some(false),
             Err(_) => None,
         };
+        let is_shareable = |(name, global): (&str, &DeviceGlobal)| {
+            !global.image_scope || without_run_prefix(name) == failed_assert::VARIABLE
+        };
         self.files.facts().ptx.is_none()
-            && unit.metadata.device_globals.is_empty()
+            && unit.metadata.device_globals.iter().all(is_shareable)
             && unit.module.kernel_names().nth(1).is_some()
             && candidates.find_map(is_alone) == Some(true)
     }
@@ -250,6 +261,7 @@ impl Builder {
             unfit,
             hidden,
             members,
+            unreached,
         } = compiled;
         if let Some(layout) = &hidden {
             let added = self
@@ -258,7 +270,7 @@ impl Builder {
                 .add_hidden_arguments(&program, layout.clone());
             added.map_err(BuildError::from)?;
         }
-        self.connect_variables(&program, &members)?;
+        self.connect_variables(&program, &members, &unreached)?;
         let ranges = self.units(&members).map(|unit| unit.metadata.misc.id_range);
         let linked = members.iter().skip(1);
         let chosen = Chosen {
@@ -278,11 +290,17 @@ impl Builder {
     }
 
     /// Connects the device globals of a program. If one cannot be connected, then none is.
-    fn connect_variables(&self, program: &Program, members: &[ImageIndex]) -> Result<(), Refusal> {
+    fn connect_variables(
+        &self,
+        program: &Program,
+        members: &[ImageIndex],
+        unreached: &BTreeSet<String>,
+    ) -> Result<(), Refusal> {
         let mut variables = (self.variables.lock()).unwrap_or_else(PoisonError::into_inner);
         let mut connected = variables.clone();
         for unit in self.units(members) {
-            global::connect(&self.queue, program, &unit.metadata, &mut connected)?;
+            let metadata = &unit.metadata;
+            global::connect(&self.queue, program, metadata, unreached, &mut connected)?;
         }
         *variables = connected;
         Ok(())
@@ -312,20 +330,27 @@ impl Builder {
             origin: Origin::Built,
             unfit: BTreeMap::new(),
             members: vec![index],
+            unreached: BTreeSet::new(),
         })
     }
 
     /// Compiles code with the driver, or takes what it has compiled before.
     fn compile(&self, index: ImageIndex, part: &Part) -> Result<Compiled, Refusal> {
         let members = link::closure(&self.files, index)?;
-        let (codes, hidden) = self.codes(&members, part)?;
+        let Codes {
+            codes,
+            hidden,
+            unreached,
+        } = self.codes(&members, part)?;
         let unfit = image::unfit_kernels(&codes, self.files.facts());
         let sources = members.iter().zip(codes);
         let sources = sources.map(|(index, code)| self.source(*index, code, false));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
         // Each module has its own variables, as each bundle of SYCL does.
-        let has_globals = |unit: &Unit<'_>| !unit.metadata.device_globals.is_empty();
-        let sharing = if self.units(&members).any(has_globals) {
+        let has_globals = self
+            .globals(&members)
+            .any(|(id, _)| !unreached.contains(id));
+        let sharing = if has_globals {
             Sharing::None
         } else {
             Sharing::All
@@ -339,11 +364,21 @@ impl Builder {
             unfit,
             hidden,
             members,
+            unreached,
         })
     }
 
-    /// Returns the code of a program's images in the form that the driver takes, and the hidden arguments of
-    /// its kernels.
+    /// Returns the device globals of a program.
+    fn globals<'m>(
+        &'m self,
+        members: &'m [ImageIndex],
+    ) -> impl Iterator<Item = (&'m str, DeviceGlobal)> {
+        let units = self.units(members);
+        let globals = units.flat_map(|unit| unit.metadata.device_globals.iter());
+        globals.map(|(name, global)| (without_run_prefix(name), *global))
+    }
+
+    /// Returns the code of a program's images in the form that the driver takes.
     fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, Refusal> {
         let facts = self.files.facts();
         let codes = members.iter().map(|index| {
@@ -356,13 +391,21 @@ impl Builder {
         });
         let codes = codes.collect::<Result<Vec<Cow<'_, [u8]>>, Refusal>>()?;
         if facts.ptx.is_some() {
-            return Ok((codes, None));
+            return Ok(Codes {
+                codes,
+                hidden: None,
+                unreached: BTreeSet::new(),
+            });
         }
-        let globals = self
-            .units(members)
-            .flat_map(|unit| unit.metadata.device_globals.iter());
-        let globals = globals.map(|(name, global)| Global {
-            id: without_run_prefix(name),
+        let is_reached = |id: &str| match part {
+            Part::Kernel(_) => codes.iter().any(|code| spirv_names(code, id)),
+            Part::Native | Part::Code => true,
+        };
+        let ids = self.globals(members).map(|(id, _)| id);
+        let unreached = ids.filter(|id| !is_reached(id)).map(str::to_owned);
+        let unreached: BTreeSet<String> = unreached.collect();
+        let globals = self.globals(members).map(|(id, global)| Global {
+            id,
             holds_value: global.image_scope,
         });
         let globals: Vec<Global<'_>> = globals.collect();
@@ -372,14 +415,18 @@ impl Builder {
         } else {
             None
         };
-        let (codes, layout) = match lifted {
+        let (codes, hidden) = match lifted {
             Some(Lifted { modules, layout }) => {
                 (modules.into_iter().map(Cow::Owned).collect(), Some(layout))
             }
             None => (codes, None),
         };
         let codes = image::portable(codes, facts).map_err(Refusal::Unfit)?;
-        Ok((codes, layout))
+        Ok(Codes {
+            codes,
+            hidden,
+            unreached,
+        })
     }
 
     fn image(&self, index: ImageIndex) -> Result<(&Unit<'static>, &Image<'static>), Refusal> {
@@ -430,6 +477,15 @@ impl BuiltProgram {
     pub(crate) fn image(&self) -> usize {
         self.members.first().map_or(0, |index| index.image)
     }
+}
+
+/// Returns whether SPIR-V has the string `name`. Strings begin with a word, and end with a zero byte.
+fn spirv_names(code: &[u8], name: &str) -> bool {
+    let text = [name.as_bytes(), &[0]].concat();
+    let words = (0..code.len()).step_by(4);
+    words
+        .filter_map(|start| code.get(start..))
+        .any(|rest| rest.starts_with(&text))
 }
 
 /// Returns the code that a kernel reaches, or all of it if that is not known.

@@ -23,6 +23,8 @@ pub(crate) struct LoadedModule {
     /// Its index in the file.
     pub(crate) index: usize,
     builds: Mutex<BTreeMap<Part, Slot>>,
+    /// Whether each kernel is built alone; filled on demand.
+    divides: OnceLock<bool>,
     /// The kernels of a module whose file does not list them; filled on demand.
     unlisted: OnceLock<Vec<String>>,
 }
@@ -35,6 +37,7 @@ impl LoadedModule {
         Self {
             index,
             builds: Mutex::default(),
+            divides: OnceLock::new(),
             unlisted: OnceLock::new(),
         }
     }
@@ -63,7 +66,8 @@ impl LoadedModule {
 
     /// Returns the part that has the code of a kernel.
     fn part_of(&self, builder: &Builder, kernel: &str) -> Part {
-        if self.built(&Part::Code).is_none() && builder.divides(self.index) {
+        let divides = || *self.divides.get_or_init(|| builder.divides(self.index));
+        if self.built(&Part::Code).is_none() && divides() {
             Part::Kernel(kernel.to_owned())
         } else {
             Part::Code

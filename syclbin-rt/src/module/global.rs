@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals: variables of a module that survive between launches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::marker::PhantomData;
@@ -177,12 +177,18 @@ impl<T: Pod> Global<T> {
     }
 }
 
+/// Returns the unique identifiers of a module's device globals, without the record of failed asserts.
+pub(crate) fn names(metadata: &ModuleMetadata) -> impl Iterator<Item = &str> {
+    let names = metadata.device_globals.names().map(without_run_prefix);
+    names.filter(|id| *id != failed_assert::VARIABLE)
+}
+
 /// Returns whether a module defines the device global called `name`.
 pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
     let mut code_names = metadata.program.global_names.iter();
     let named = code_names.find(|(_, code_name)| *code_name == name);
-    let mut globals = metadata.device_globals.names().map(without_run_prefix);
-    globals.any(|id| id == name || named.is_some_and(|(named, _)| without_run_prefix(named) == id))
+    names(metadata)
+        .any(|id| id == name || named.is_some_and(|(named, _)| without_run_prefix(named) == id))
 }
 
 impl Variable {
@@ -197,7 +203,8 @@ impl Variable {
 }
 
 /// Makes the variables of a built program usable: finds memory for variables outside the program, and passes
-/// the address to the program. A variable that another program also has is shared with it.
+/// the address to the program. A variable that another program also has is shared with it. The program does not have
+/// the variables in `unreached`.
 ///
 /// # Errors
 ///
@@ -206,6 +213,7 @@ pub(crate) fn connect(
     queue: &Queue,
     program: &Program,
     metadata: &ModuleMetadata,
+    unreached: &BTreeSet<String>,
     variables: &mut Vec<Variable>,
 ) -> Result<(), ConnectError> {
     // A program that fails halfway has no variables, so only complete programs count.
@@ -220,6 +228,9 @@ pub(crate) fn connect(
         .collect();
     for (name, global) in metadata.device_globals.iter() {
         let id = without_run_prefix(name);
+        if unreached.contains(id) {
+            continue;
+        }
         let fail = |reason| ConnectError {
             global: id.to_owned(),
             reason,

@@ -17,6 +17,7 @@ pub(crate) mod stub_kernel;
 pub(crate) mod stubs;
 pub(crate) mod watched_file;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -49,8 +50,8 @@ use crate::queue::Queue;
 /// SPIR-V image. An image that was saved on the same device comes before other native images. If two modules have the
 /// same kernel, the native kernel runs. [`images`](Self::images) lists the images with the reasons.
 ///
-/// Of SPIR-V with several kernels, the driver gets only the code that the kernel reaches, unless the module has device
-/// globals or debug information, or imports symbols.
+/// Of SPIR-V with several kernels, the driver gets only the code that the kernel reaches. It gets all code of a module
+/// with debug information, with device globals in each program (`device_image_scope`), or with imports.
 ///
 /// A driver's refusal is an error for this kernel only, whenever it is used.
 ///
@@ -222,12 +223,13 @@ impl Module {
         let reasons = modules.iter().flat_map(|module| module.misfits(builder));
         self.all_built(reasons.collect())?;
         let units = builder.files.units();
-        let globals = units.flat_map(|unit| unit.metadata.device_globals.names());
-        let globals = globals.map(|name| without_run_prefix(name).to_owned());
+        let globals: BTreeSet<&str> = units
+            .flat_map(|unit| global::names(&unit.metadata))
+            .collect();
         Err(ErrorKind::NoGlobal {
             name: name.to_owned(),
             device: self.queue().device().to_string(),
-            available: globals.collect(),
+            available: globals.into_iter().map(str::to_owned).collect(),
         }
         .into())
     }
