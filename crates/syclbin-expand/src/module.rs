@@ -215,7 +215,7 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
             #build_kernels_doc
             pub fn build_kernels<'n>(
                 &self,
-                symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+                symbols: impl ::core::iter::IntoIterator<Item = &'n ::core::primitive::str>,
             ) -> ::syclbin_rt::Result<()> {
                 self.#field.build_kernels(symbols)
             }

@@ -156,7 +156,7 @@ pub mod kernels {
         /// When some of them do not exist or do not run on the device; the error has all reasons.
         pub fn build_kernels<'n>(
             &self,
-            symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n ::core::primitive::str>,
         ) -> ::syclbin_rt::Result<()> {
             self.module.build_kernels(symbols)
         }

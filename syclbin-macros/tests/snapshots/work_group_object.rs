@@ -47,7 +47,7 @@ pub mod kernels {
                     size: ::core::option::Option::Some(4),
                 },
             ],
-            dimensions: ::core::option::Option::None,
+            dimensions: ::core::option::Option::Some(1),
             work_group_size: &[64],
             aspects: &[],
         },
@@ -189,7 +189,7 @@ pub mod kernels {
         /// When some of them do not exist or do not run on the device; the error has all reasons.
         pub fn build_kernels<'n>(
             &self,
-            symbols: impl ::core::iter::IntoIterator<Item = &'n str>,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n ::core::primitive::str>,
         ) -> ::syclbin_rt::Result<()> {
             self.module.build_kernels(symbols)
         }
