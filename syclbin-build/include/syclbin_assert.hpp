@@ -85,5 +85,12 @@ SYCLBIN_DEVICE void __devicelib_assert_fail(const char *condition, const char *f
   ::syclbin::record_assert(condition, file, line, function);
 }
 }
+// With _GLIBCXX_ASSERTIONS, the containers of libstdc++ call this.
+namespace std {
+extern "C++" SYCLBIN_DEVICE void __glibcxx_assert_fail(const char *file, int line, const char *function,
+                                                       const char *condition) noexcept {
+  ::syclbin::record_assert(condition, file, line, function);
+}
+} // namespace std
 #undef SYCLBIN_DEVICE
 #endif

@@ -70,10 +70,10 @@ impl Build {
 
     /// Leaves asserts in kernels to the driver: defines `SYCLBIN_NATIVE_ASSERT`.
     ///
-    /// By default, an `assert` that fails is recorded, and the kernel goes on. The next `Queue::wait`, `Queue::read`,
-    /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert` with the condition, the file, the
-    /// line, the function and the work-item. This works on every device, and for code that calls `__assert_fail` itself.
-    /// Kernels without asserts are compiled as if there were none in the file. Define `NDEBUG` to leave asserts out.
+    /// By default, a failed `assert` is recorded, and the kernel goes on. The next `Queue::wait`, `Queue::read`,
+    /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert`. It names the condition, file,
+    /// line, function and work-item. This works on every device, and for code that calls `__assert_fail` itself.
+    /// Sources without asserts compile to the same code as before. Define `NDEBUG` to remove asserts.
     ///
     /// With `native_assert(true)`, **a failed assert ends the process**, before the kernel does anything else. The driver
     /// prints the condition, the file, the line and the ids of the work-item to standard error, and aborts the program that

@@ -28,25 +28,26 @@ impl FailedAssert {
     /// Reads a record; `None` if no assert has failed.
     #[must_use]
     pub fn read(record: &[u8; SIZE]) -> Option<Self> {
-        let mut rest: &[u8] = record;
-        let mut take = |bytes| rest.split_off(..bytes).unwrap_or_default();
-        let number = |bytes: &[u8]| {
-            let bytes = bytes.iter().rev();
-            bytes.fold(0, |number, byte| number << 8 | u64::from(*byte))
-        };
-        if number(take(4)) == 0 {
+        let (failed, rest) = record.split_first_chunk()?;
+        let (line, mut rest) = rest.split_first_chunk()?;
+        if u32::from_le_bytes(*failed) == 0 {
             return None;
         }
-        let line = number(take(4)) as u32;
-        let work_item = [take(8), take(8), take(8)].map(number);
-        let [condition, file, function] = [take(256), take(256), take(512)].map(|text| {
+        let mut work_item = [0; 3];
+        for id in &mut work_item {
+            let (bytes, others) = rest.split_first_chunk()?;
+            *id = u64::from_le_bytes(*bytes);
+            rest = others;
+        }
+        let [condition, file, function] = [256, 256, 512].map(|size| {
+            let text = rest.split_off(..size).unwrap_or_default();
             let text = text.split(|byte| *byte == 0).next();
             String::from_utf8_lossy(text.unwrap_or_default()).into_owned()
         });
         Some(Self {
             condition,
             file,
-            line,
+            line: u32::from_le_bytes(*line),
             function,
             work_item,
         })

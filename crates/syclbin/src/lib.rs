@@ -122,7 +122,7 @@ pub mod __private {
             ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
             Uses, is_target, unresolved_imports,
         };
-        pub use crate::spirv::grammar::{Grammar, Ids, Unknown};
+        pub use crate::spirv::grammar::{Ids, Unknown, ids};
         pub use crate::spirv::trim;
 
         /// Rewriting for drivers that take less.

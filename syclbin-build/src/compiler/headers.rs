@@ -29,13 +29,12 @@ pub const ALL: [(&str, &str); 8] = [
     header!("vector"),
 ];
 
-/// What a failed `assert` in a kernel does: a header that is included before each source.
+/// The header that records failed asserts. Compilers include it before each source.
 pub const ASSERT: &str = include_str!("../../include/syclbin_assert.hpp");
 
 /// Returns the arguments that include [`ASSERT`] before a source, for a compiler that does not do so by itself.
 pub(crate) fn assert_arguments() -> [OsString; 2] {
-    let path = folder().join("syclbin_assert.hpp");
-    ["-include".into(), path.into()]
+    ["-include".into(), "syclbin_assert.hpp".into()]
 }
 
 /// Returns the include directory, which is a part of this crate's source.

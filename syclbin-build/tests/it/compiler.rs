@@ -9,7 +9,7 @@ use crate::script::{self, COMPILE, Package, fake_clang_program};
 fn shape(arguments: &[String]) -> Vec<&str> {
     let mut shape: Vec<&str> = arguments.iter().map(String::as_str).collect();
     for index in 1..shape.len() {
-        if ["-o", "-MF", "-isystem"].contains(&shape[index - 1]) {
+        if ["-o", "-MF", "-isystem", "-include"].contains(&shape[index - 1]) {
             shape[index] = shape[index].rsplit('/').next().unwrap();
         }
     }
@@ -34,6 +34,7 @@ fn arguments_reach_the_compiler_in_order() {
     expected.extend(given);
     // Behind every directory of the user.
     expected.extend(["-isystem", "include"]);
+    expected.extend(["-include", "syclbin_assert.hpp"]);
     expected.extend(["-MD", "-MF", "code.d", "-o", "code.syclbin"]);
     expected.push("kernels/vector_ops.cpp");
     assert_eq!(shape(&package.recorded("vector_ops")), expected);
@@ -54,6 +55,8 @@ fn every_source_has_a_debug_compile() {
         "-DX",
         "-isystem",
         "include",
+        "-include",
+        "syclbin_assert.hpp",
         "-g",
         "-fstandalone-debug",
         "-DSYCLBIN_DESCRIBE",

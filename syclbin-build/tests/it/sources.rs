@@ -355,7 +355,7 @@ fn sources_with_the_same_kernels_distinguish_them() {
 }
 
 #[test]
-fn native_kernels_of_one_name_are_left_out_with_a_warning() {
+fn native_kernels_of_one_name_are_left_out() {
     let package = Package::new();
     for folder in ["kernels", "more"] {
         package.write(&format!("{folder}/functor.cpp"), "");
@@ -371,7 +371,9 @@ fn native_kernels_of_one_name_are_left_out_with_a_warning() {
     let bytes = fs::read(package.made("both")).unwrap();
     let file = syclbin::read::parse(&bytes).unwrap();
     let kernels = syclbin::signature::kernels(&file).unwrap().kernels;
-    let reasons = kernels.iter().filter_map(|kernel| kernel.left_out());
+    let reasons = kernels
+        .iter()
+        .filter_map(syclbin::signature::KernelSignature::left_out);
     let expected = "more/functor.cpp and kernels/functor.cpp have kernels of this name, and native code cannot";
     let reasons = reasons.filter(|reason| !reason.is_no_kernel());
     let reasons: Vec<String> = reasons.map(|reason| reason.to_string()).collect();

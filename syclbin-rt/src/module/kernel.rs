@@ -20,6 +20,7 @@ use crate::load::requirements;
 use crate::module::constants_buffer::ConstantsBuffer;
 use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::Queue;
+use crate::queue::asserts::Asserting;
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
 ///
@@ -37,6 +38,8 @@ struct Inner {
     required_local: Option<Vec<usize>>,
     queue: Queue,
     raw: backend::Kernel,
+    /// Set if kernels of its program have asserts.
+    asserting: Option<Arc<Asserting>>,
 }
 
 /// The data that each launch reads. It is contiguous because the driver evicts much of the processor's cache
@@ -141,6 +144,7 @@ impl Kernel {
             required_local,
             queue: queue.clone(),
             raw,
+            asserting: queue.asserts_of(program),
         })))
     }
 
@@ -226,6 +230,14 @@ impl Kernel {
     /// Returns how much work-group memory the kernel uses beside its arguments, in bytes.
     pub(crate) fn local_memory(&self) -> u64 {
         self.0.checked.local_memory
+    }
+
+    /// Has the next wait look for failed asserts of this kernel, which was launched.
+    #[inline]
+    pub(crate) fn note_launch(&self) {
+        if let Some(asserting) = &self.0.asserting {
+            asserting.note_launch();
+        }
     }
 
     /// Returns the driver's queue on which the kernel is launched.

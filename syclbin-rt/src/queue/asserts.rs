@@ -4,7 +4,7 @@
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
@@ -18,23 +18,55 @@ use crate::queue::Queue;
 pub(super) struct Asserts {
     /// Whether there are any, so that others cost nothing.
     exist: AtomicBool,
-    /// The programs, each with the name of the variable.
-    programs: Mutex<Vec<(Program, CString)>>,
+    programs: Mutex<Vec<Arc<Asserting>>>,
+}
+
+/// A program whose kernels have asserts.
+pub(crate) struct Asserting {
+    program: Program,
+    /// The variable with the record.
+    symbol: CString,
+    /// Whether a kernel was launched since the record was read.
+    launched: AtomicBool,
+}
+
+impl Asserting {
+    /// Has the next wait read the record. Call it after each launch.
+    pub(crate) fn note_launch(&self) {
+        self.launched.store(true, Ordering::Release);
+    }
 }
 
 impl Queue {
     /// Reports the asserts of a program, which records them in the variable `symbol`.
     pub(crate) fn watch_asserts(&self, program: &Program, symbol: CString) {
+        if self.asserts_of(program).is_some() {
+            return;
+        }
         let asserts = &self.0.asserts;
         let programs = asserts.programs.lock();
         let mut programs = programs.unwrap_or_else(PoisonError::into_inner);
-        if !programs.iter().any(|(known, _)| known.is(program)) {
-            programs.push((program.clone(), symbol));
-            asserts.exist.store(true, Ordering::Release);
-        }
+        programs.push(Arc::new(Asserting {
+            program: program.clone(),
+            symbol,
+            launched: AtomicBool::new(false),
+        }));
+        asserts.exist.store(true, Ordering::Release);
     }
 
-    /// Waits for the commands of programs with asserts. Returns the first failed assert as an error, once.
+    /// Returns what the launches of a program's kernels note, if these have asserts.
+    pub(crate) fn asserts_of(&self, program: &Program) -> Option<Arc<Asserting>> {
+        let asserts = &self.0.asserts;
+        if !asserts.exist.load(Ordering::Acquire) {
+            return None;
+        }
+        let programs = asserts.programs.lock();
+        let programs = programs.unwrap_or_else(PoisonError::into_inner);
+        let known = programs.iter().find(|known| known.program.is(program));
+        known.cloned()
+    }
+
+    /// Waits for the launched kernels that have asserts. Returns the first failed assert as an error, once.
     ///
     /// A program that nothing else uses any more is forgotten: its kernels have ended.
     pub(crate) fn check_asserts(&self) -> Result<()> {
@@ -45,13 +77,15 @@ impl Queue {
         let programs = asserts.programs.lock();
         let mut programs = programs.unwrap_or_else(PoisonError::into_inner);
         let mut first = Ok(None);
-        programs.retain(|(program, symbol)| {
+        programs.retain(|asserting| {
             // The others are for the next call.
             if !matches!(first, Ok(None)) {
                 return true;
             }
-            let is_used = program.is_shared();
-            first = self.take_failed_assert(program, symbol);
+            let is_used = asserting.program.is_shared();
+            if asserting.launched.swap(false, Ordering::AcqRel) {
+                first = self.take_failed_assert(asserting);
+            }
             is_used
         });
         let exist = !programs.is_empty();
@@ -76,11 +110,10 @@ impl Queue {
     }
 
     /// Reads the record of a program, after all earlier commands, and clears it for the next failure.
-    fn take_failed_assert(
-        &self,
-        program: &Program,
-        symbol: &CString,
-    ) -> Result<Option<FailedAssert>, Failure> {
+    fn take_failed_assert(&self, asserting: &Asserting) -> Result<Option<FailedAssert>, Failure> {
+        let Asserting {
+            program, symbol, ..
+        } = asserting;
         let mut record = [0; SIZE];
         self.raw().read_variable(program, symbol, 0, &mut record)?;
         let failed = FailedAssert::read(&record);

@@ -54,8 +54,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the slice is on another device, when an assert in an earlier kernel has failed
-    /// ([`ErrorKind::Assert`]), and when the driver reports that an earlier kernel failed.
+    /// When the slice is on another device, and when the driver reports that an earlier kernel failed.
+    /// [`ErrorKind::Assert`] when an assert in an earlier kernel has failed.
     pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
         self.same_device(slice)?;
         let mut data = host_memory(slice.len())?;
@@ -67,8 +67,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when the slice is on another device, when an assert in an earlier kernel has
-    /// failed ([`ErrorKind::Assert`]), and when the driver reports that an earlier kernel failed.
+    /// When the lengths differ, when the slice is on another device, and when the driver reports that an
+    /// earlier kernel failed. [`ErrorKind::Assert`] when an assert in an earlier kernel has failed.
     pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
         let region = slice.region();

@@ -61,6 +61,7 @@ impl Event {
         if trace::is_on() {
             trace::command(kernel.queue(), Class::Kernel, kernel.name(), 0, &raw);
         }
+        kernel.note_launch();
         let what = What::Kernel(kernel.clone());
         Self { what, raw }
     }

@@ -3,7 +3,7 @@
 
 #[cfg(feature = "ndarray")]
 mod array;
-mod asserts;
+pub(crate) mod asserts;
 pub(crate) mod barrier;
 mod between;
 pub(crate) mod copy;

@@ -52,10 +52,10 @@ impl<'m> Index<'m> {
             debug_sets: BTreeSet::new(),
         };
         for (place, instruction) in module.instructions.iter().enumerate() {
-            if let Some(id) = module.result(instruction) {
+            if let Some(id) = instruction.result() {
                 index.definitions.entry(id).or_insert(place);
             }
-            for id in module.uses(instruction) {
+            for id in instruction.uses() {
                 index.uses.entry(id).or_default().push(place);
             }
             match (instruction.opcode, instruction.operands.as_slice()) {

@@ -96,7 +96,7 @@ pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>)
     let all = &module.instructions;
     let removed: BTreeSet<u32> = unneeded
         .iter()
-        .filter_map(|place| module.result(all.get(*place)?))
+        .filter_map(|place| all.get(*place)?.result())
         .collect();
     let is_function = |instruction: &Instruction| instruction.opcode == op::FUNCTION;
     let mut end = all.iter().position(is_function).unwrap_or(all.len());

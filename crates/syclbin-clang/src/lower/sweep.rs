@@ -26,7 +26,7 @@ pub(super) fn unneeded(
         idle: Vec::new(),
     };
     for new in replaced.values() {
-        for id in module.uses(new) {
+        for id in new.uses() {
             *sweep.fewer.entry(id).or_default() -= 1;
         }
     }
@@ -81,7 +81,7 @@ impl Sweep<'_> {
     }
 
     fn forget(&mut self, instruction: &Instruction) {
-        for id in self.module.uses(instruction) {
+        for id in instruction.uses() {
             *self.fewer.entry(id).or_default() += 1;
             self.idle.push(id);
         }

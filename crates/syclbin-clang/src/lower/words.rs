@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A SPIR-V module as a list of instructions that can be changed. Unknown instructions are copied word by word.
 
-use syclbin::__private::spirv::Grammar;
+use syclbin::__private::spirv::ids;
 use syclbin::__private::spirv::words::{self, HEADER_WORDS};
 pub(super) use syclbin::__private::spirv::words::{
     DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
@@ -21,7 +21,6 @@ const BOUND: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Module {
     header: [u32; HEADER_WORDS],
-    grammar: Grammar,
     pub(super) instructions: Vec<Instruction>,
 }
 
@@ -44,7 +43,6 @@ impl Module {
         });
         Some(Self {
             header: *words.first_chunk()?,
-            grammar: Grammar::default(),
             instructions: instructions.collect::<Option<_>>()?,
         })
     }
@@ -71,34 +69,7 @@ impl Module {
         header[BOUND] = bound;
         Self {
             header,
-            grammar: self.grammar.clone(),
             instructions,
-        }
-    }
-
-    /// Returns the id that an instruction defines.
-    pub(super) fn result(&self, instruction: &Instruction) -> Option<u32> {
-        let ids = self.grammar.ids(instruction.opcode, &instruction.operands);
-        instruction.operand(ids.ok()?.result?)
-    }
-
-    /// Returns the ids that an instruction needs. Names, decorations and the interface list of an entry point do not
-    /// count: they are removed with their subject. In an unknown instruction every word may be an id.
-    pub(super) fn uses(&self, instruction: &Instruction) -> Vec<u32> {
-        let operands = &instruction.operands;
-        let ids = match instruction.opcode {
-            op::NAME | op::MEMBER_NAME | op::DECORATE | op::MEMBER_DECORATE => return Vec::new(),
-            op::ENTRY_POINT => return instruction.operand(1).into_iter().collect(),
-            opcode => self.grammar.ids(opcode, operands),
-        };
-        match ids {
-            Ok(ids) => ids
-                .ty
-                .into_iter()
-                .chain(ids.uses)
-                .map(|at| operands[at])
-                .collect(),
-            Err(_) => operands.clone(),
         }
     }
 }
@@ -113,6 +84,32 @@ impl Instruction {
 
     pub(super) fn operand(&self, index: usize) -> Option<u32> {
         self.operands.get(index).copied()
+    }
+
+    /// Returns the id that it defines.
+    pub(super) fn result(&self) -> Option<u32> {
+        let ids = ids(self.opcode, &self.operands);
+        self.operand(ids.ok()?.result?)
+    }
+
+    /// Returns the ids that it needs. Names, decorations and the interface list of an entry point do not
+    /// count: they are removed with their subject. In an unknown instruction every word may be an id.
+    pub(super) fn uses(&self) -> Vec<u32> {
+        let operands = &self.operands;
+        let ids = match self.opcode {
+            op::NAME | op::MEMBER_NAME | op::DECORATE | op::MEMBER_DECORATE => return Vec::new(),
+            op::ENTRY_POINT => return self.operand(1).into_iter().collect(),
+            opcode => ids(opcode, operands),
+        };
+        match ids {
+            Ok(ids) => ids
+                .ty
+                .into_iter()
+                .chain(ids.uses)
+                .map(|at| operands[at])
+                .collect(),
+            Err(_) => operands.clone(),
+        }
     }
 
     /// Returns whether it makes a pointer from another pointer and indices.

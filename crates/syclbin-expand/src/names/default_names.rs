@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The Rust names of all kernels of a file. Every kernel has another.
+//! The Rust names of all kernels of a file. No two kernels have the same name.
 //!
-//! 1. The namespaces and classes around a kernel are modules. The name is that of its function or class, or for an
-//!    unnamed lambda that of the function around it. All template arguments follow: of the kernel, of the functions
-//!    around it, and of generic lambdas around it. So another instance of a template never renames a kernel.
-//! 2. Kernels with the same name get more of their C++ name, as far as that distinguishes them: the functions around a
-//!    class, then the parameters of the function, one after the other.
-//! 3. What is still the same is numbered in source order.
+//! 1. The namespaces and classes around a kernel are modules. The name is that of its function or class. An unnamed
+//!    lambda has the name of the function around it.
+//! 2. All template arguments follow: of the kernel, and of functions and generic lambdas around it. So another
+//!    instance of a template never renames a kernel.
+//! 3. Kernels with the same name get more of their C++ name, where that differs. First come the functions around a
+//!    class, then the parameters of the function, one by one.
+//! 4. Kernels that still have the same name are numbered in source order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,9 +70,10 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>
             }
             for (index, text) in group.into_iter().zip(texts) {
                 if let (Some(draft), Some(text)) = (&mut names[index], text) {
-                    draft.name = match detail < FUNCTIONS {
-                        true => format!("{text}_{}", draft.name),
-                        false => format!("{}_{text}", draft.name),
+                    draft.name = if detail < FUNCTIONS {
+                        format!("{text}_{}", draft.name)
+                    } else {
+                        format!("{}_{text}", draft.name)
                     };
                 }
             }
@@ -167,8 +169,8 @@ impl<'k> Draft<'k> {
         draft
     }
 
-    /// Returns what can distinguish the kernel from others of its name: the functions around it from the inside, then
-    /// the parameters.
+    /// Returns a detail that can distinguish the kernel from others of its name. The functions around it come first,
+    /// from the inside, then the parameters.
     fn detail(&self, index: usize) -> Option<String> {
         let mut around = std::iter::successors(self.cpp.function.as_deref(), |name| {
             name.function.as_deref()
@@ -176,9 +178,10 @@ impl<'k> Draft<'k> {
         let Some(parameter) = index.checked_sub(FUNCTIONS) else {
             return around.nth(index).map(base);
         };
-        let function = match self.cpp.lambdas.is_empty() {
-            true => around.next().unwrap_or(self.cpp),
-            false => self.cpp,
+        let function = if self.cpp.lambdas.is_empty() {
+            around.next().unwrap_or(self.cpp)
+        } else {
+            self.cpp
         };
         let declared = self
             .kernel
@@ -214,8 +217,8 @@ fn same(names: &[Option<Draft<'_>>]) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Returns the modules of a name in C++. They begin with the source, if several sources have the name, and with those
-/// of the function around it.
+/// Returns the modules of a name in C++. The first is the source, if several sources have the name. The modules of the
+/// function around it follow.
 pub(crate) fn path(name: &KernelName) -> Vec<String> {
     let mut path: Vec<String> = match &name.function {
         Some(function) => path(function),
@@ -267,8 +270,8 @@ fn is_of_launch(ty: &str) -> bool {
         .any(|name| ty.contains(name))
 }
 
-/// Returns a template argument or a type as words, without what is the same everywhere: `sycl::half` is `half`,
-/// `std::integral_constant<int, 32>` is `32`, and a type in the namespace of `kernel` has only its own name.
+/// Returns a template argument or a type as words. `sycl::half` is `half`, and `std::integral_constant<int, 32>` is
+/// `32`. A type in the namespace of `kernel` has only its own name.
 fn short(text: &str, kernel: &KernelName) -> String {
     const CONSTANT: &str = "std::integral_constant<";
     let mut text = text.to_owned();

@@ -9,7 +9,7 @@ use super::functions::Adapter;
 use super::input::{Annotation, Definition, Input};
 use super::symbols::{self, Key};
 use super::{LinkError, STORAGE_INPUT, memory_model, too_large};
-use crate::spirv::grammar::{Grammar, Ids, is_merged};
+use crate::spirv::grammar::{Ids, is_merged};
 use crate::spirv::words::{DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_IMPORT, op, put, string};
 
 /// The result may not have more words than this times those of the modules.
@@ -17,7 +17,6 @@ const MOST_GROWTH: usize = 64;
 
 pub(super) struct Linker<'i, 'w> {
     inputs: &'i [Input<'w>],
-    grammar: &'i Grammar,
     memory_model: &'w [u32],
     aliases: BTreeMap<Key, Key>,
     /// How calls of an import differ from its definition.
@@ -44,10 +43,9 @@ pub(super) struct Linker<'i, 'w> {
 }
 
 impl<'i, 'w> Linker<'i, 'w> {
-    pub(super) fn new(inputs: &'i [Input<'w>], grammar: &'i Grammar) -> Result<Self, LinkError> {
+    pub(super) fn new(inputs: &'i [Input<'w>]) -> Result<Self, LinkError> {
         Ok(Self {
             inputs,
-            grammar,
             memory_model: memory_model(inputs)?,
             aliases: symbols::resolve(inputs)?,
             adapters: BTreeMap::new(),
@@ -262,7 +260,7 @@ impl<'i, 'w> Linker<'i, 'w> {
     }
 
     pub(super) fn ids_at(&self, index: usize, place: usize) -> Result<Ids, LinkError> {
-        self.input(index).ids(self.grammar, place)
+        self.input(index).ids(place)
     }
 
     /// Returns the words of an instruction with new ids. A result without a new id becomes 0.

@@ -9,7 +9,7 @@ use core::ops::Range;
 use super::{LinkError, Object, too_large};
 use crate::portable::{Version, is_debug_info};
 use crate::signature::spirv::parse::DECORATION_BUILT_IN;
-use crate::spirv::grammar::{Grammar, Ids, Unknown};
+use crate::spirv::grammar::{self, Ids, Unknown};
 use crate::spirv::words::{
     self, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, HEADER_WORDS, Instruction,
     LINKAGE_IMPORT, op, string,
@@ -65,11 +65,7 @@ pub(super) struct Input<'w> {
 }
 
 impl<'w> Input<'w> {
-    pub(super) fn new(
-        object: &Object<'_>,
-        words: &'w [u32],
-        grammar: &Grammar,
-    ) -> Result<Self, LinkError> {
+    pub(super) fn new(object: &Object<'_>, words: &'w [u32]) -> Result<Self, LinkError> {
         let malformed = |error| LinkError::Malformed {
             module: object.name.into(),
             error,
@@ -91,7 +87,7 @@ impl<'w> Input<'w> {
             wide: BTreeSet::new(),
             descriptive: BTreeSet::new(),
         };
-        input.define(grammar)?;
+        input.define()?;
         input.annotate()?;
         if words.len() < HEADER_WORDS {
             return Err(input.malformed(0, "the header is cut off"));
@@ -113,21 +109,19 @@ impl<'w> Input<'w> {
     }
 
     /// Returns the ids of the instruction at `place`.
-    pub(super) fn ids(&self, grammar: &Grammar, place: usize) -> Result<Ids, LinkError> {
+    pub(super) fn ids(&self, place: usize) -> Result<Ids, LinkError> {
         let instruction = self.instruction(place)?;
         let is_wide = |selector: u32| {
             let ty = self.types.get(&selector);
             ty.is_some_and(|ty| self.wide.contains(ty))
         };
-        grammar
-            .ids_with_cases(&instruction, is_wide)
-            .map_err(|why| match why {
-                Unknown::Opcode => LinkError::Instruction {
-                    module: self.name.clone(),
-                    opcode: instruction.opcode,
-                },
-                Unknown::Operands => self.malformed(place, "an instruction has the wrong operands"),
-            })
+        grammar::ids_with_cases(&instruction, is_wide).map_err(|why| match why {
+            Unknown::Opcode => LinkError::Instruction {
+                module: self.name.clone(),
+                opcode: instruction.opcode,
+            },
+            Unknown::Operands => self.malformed(place, "an instruction has the wrong operands"),
+        })
     }
 
     /// Returns whether an instruction only describes the source.
@@ -138,7 +132,7 @@ impl<'w> Input<'w> {
         ) && (instruction.operands.get(2)).is_some_and(|set| self.descriptive.contains(set))
     }
 
-    fn define(&mut self, grammar: &Grammar) -> Result<(), LinkError> {
+    fn define(&mut self) -> Result<(), LinkError> {
         let mut start = None;
         for place in 0..self.instructions.len() {
             let instruction = self.instruction(place)?;
@@ -168,7 +162,7 @@ impl<'w> Input<'w> {
                 }
                 _ => {}
             }
-            let ids = self.ids(grammar, place)?;
+            let ids = self.ids(place)?;
             let operand = |at: Option<usize>| at.and_then(|at| instruction.operands.get(at));
             let Some(result) = operand(ids.result).copied() else {
                 continue;

@@ -22,7 +22,6 @@ pub use modules::{Obstacle, Unlinked, link_modules, linked_metadata};
 
 use crate::portable::Version;
 use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL};
-use crate::spirv::grammar::Grammar;
 use crate::spirv::words::put;
 use crate::spirv::words::{self, LINKAGE_IMPORT, op, string};
 use emit::Linker;
@@ -54,7 +53,6 @@ fn too_large(module: &str) -> LinkError {
 ///
 /// When a module is damaged, and when modules do not fit together; see [`LinkError`].
 pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, LinkError> {
-    let grammar = Grammar::default();
     let objects: Vec<Object<'_>> = core::iter::once(program)
         .chain(libraries.iter().copied())
         .collect();
@@ -68,9 +66,9 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
     }
     let mut inputs = Vec::new();
     for (object, words) in objects.iter().zip(&words) {
-        inputs.push(Input::new(object, words, &grammar)?);
+        inputs.push(Input::new(object, words)?);
     }
-    let mut linker = Linker::new(&inputs, &grammar)?;
+    let mut linker = Linker::new(&inputs)?;
     let kernels = kernels(&inputs)?;
     for kernel in &kernels {
         linker.function(0, kernel.function)?;

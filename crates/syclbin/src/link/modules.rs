@@ -2,15 +2,17 @@
 //! Links the modules of one file: each module with the modules that it imports from. Every module then has its own
 //! copy of what it calls, and can be compiled ahead of time.
 
-use alloc::borrow::Cow;
+use alloc::borrow::{Cow, ToOwned as _};
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{LinkError, Object, link};
+use crate::failed_assert::VARIABLE;
 use crate::metadata::DeviceRequirements;
 use crate::model::{AbstractModule, Image, ImageKind, IrType};
-use crate::property::{PropertySet, PropertySets, set};
+use crate::property::{PropertySet, PropertySets, key, set};
 use crate::ptx;
 use crate::signature::spirv::{Import, Module};
 
@@ -223,8 +225,22 @@ pub fn linked_metadata(
         if has(set::VIRTUAL_FUNCTIONS) {
             return Err(Obstacle::VirtualFunctions);
         }
-        if index != start && has(set::DEVICE_GLOBALS) {
+        let globals = metadata
+            .set(set::DEVICE_GLOBALS)
+            .into_iter()
+            .flat_map(PropertySet::keys);
+        if index != start && globals.into_iter().any(|global| global != VARIABLE) {
             return Err(Obstacle::DeviceGlobals(name(index)));
+        }
+        // The linked module has one record of failed asserts, as the linker keeps one of several equal variables.
+        let mapping = format!("{VARIABLE}@{}", key::GLOBAL_ID_MAPPING);
+        for (set, key) in [
+            (set::DEVICE_GLOBALS, VARIABLE),
+            (set::PROGRAM_METADATA, &*mapping),
+        ] {
+            if let Some(value) = metadata.get(set, key) {
+                linked.insert(set, key.to_owned(), value.clone());
+            }
         }
         let more =
             DeviceRequirements::read(metadata).map_err(|_| Obstacle::Requirements(name(index)))?;

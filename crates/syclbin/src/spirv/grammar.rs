@@ -2,7 +2,6 @@
 //! The grammar of SPIR-V: which words of an instruction are ids. The numbers are those of the SPIR-V
 //! specification and of its registry of extensions.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::spirv::words::{Instruction, op};
@@ -78,26 +77,57 @@ const PATTERNS: &[(&str, &str)] = &[
     ("TRr", "43 45 50 323 5147-5148 6251-6253"),
 ];
 
-/// Returns each opcode with its pattern.
-pub(crate) fn rows() -> impl Iterator<Item = (u16, &'static str)> {
-    PATTERNS.iter().flat_map(|(pattern, opcodes)| {
-        opcodes.split(' ').flat_map(move |range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let number = |text: &str| text.parse::<u16>().ok();
-            let range = number(first).zip(number(last));
-            let range = range.into_iter().flat_map(|(first, last)| first..=last);
-            range.map(|opcode| (opcode, *pattern))
-        })
-    })
+const UNKNOWN: u8 = u8::MAX;
+
+/// The index of each opcode's pattern.
+static ROWS: [u8; 8192] = rows();
+
+const fn rows() -> [u8; 8192] {
+    let mut rows = [UNKNOWN; 8192];
+    let mut row = 0;
+    while (row as usize) < PATTERNS.len() {
+        let opcodes = PATTERNS[row as usize].1.as_bytes();
+        let (mut first, mut number, mut at) = (None, 0, 0);
+        while at <= opcodes.len() {
+            // The end ends a number as a space does.
+            let byte = if at < opcodes.len() {
+                opcodes[at]
+            } else {
+                b' '
+            };
+            match byte {
+                b'0'..=b'9' => number = number * 10 + (byte - b'0') as usize,
+                b'-' => (first, number) = (Some(number), 0),
+                _ => {
+                    let mut opcode = match first {
+                        Some(first) => first,
+                        None => number,
+                    };
+                    while opcode <= number {
+                        assert!(rows[opcode] == UNKNOWN, "an opcode has two patterns");
+                        rows[opcode] = row;
+                        opcode += 1;
+                    }
+                    (first, number) = (None, 0);
+                }
+            }
+            at += 1;
+        }
+        row += 1;
+    }
+    rows
+}
+
+/// Returns the pattern of an opcode.
+fn pattern_of(opcode: u16) -> Option<&'static str> {
+    let row = ROWS.get(usize::from(opcode))?;
+    let (pattern, _) = PATTERNS.get(usize::from(*row))?;
+    Some(pattern)
 }
 
 /// Memory operands that are followed by a literal, and those that are followed by an id.
 const MEMORY_LITERALS: u32 = 0x2;
 const MEMORY_IDS: [u32; 4] = [0x8, 0x10, 0x1_0000, 0x2_0000];
-
-/// The table of operands: which words of an instruction are ids.
-#[derive(Clone, Debug)]
-pub struct Grammar(BTreeMap<u16, &'static str>);
 
 /// The ids of an instruction: places among its operands.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -119,77 +149,63 @@ pub enum Unknown {
     Operands,
 }
 
-impl Default for Grammar {
-    fn default() -> Self {
-        Self(rows().collect())
-    }
+/// Returns the ids of an instruction, without the labels of a switch's cases.
+///
+/// # Errors
+///
+/// When the table does not have the instruction, and when its operands do not fit.
+pub fn ids(opcode: u16, operands: &[u32]) -> Result<Ids, Unknown> {
+    read(opcode, operands, None)
 }
 
-impl Grammar {
-    /// Returns the ids of an instruction, without the labels of a switch's cases.
-    ///
-    /// # Errors
-    ///
-    /// When the table does not have the instruction, and when its operands do not fit.
-    pub fn ids(&self, opcode: u16, operands: &[u32]) -> Result<Ids, Unknown> {
-        self.read(opcode, operands, None)
-    }
+/// Returns the ids of an instruction. `has_wide_cases` tells of a selector whether the cases of its switch have
+/// two words.
+pub(crate) fn ids_with_cases(
+    instruction: &Instruction<'_>,
+    has_wide_cases: impl Fn(u32) -> bool,
+) -> Result<Ids, Unknown> {
+    let selector = instruction.operands.first().copied().unwrap_or_default();
+    let is_wide = instruction.opcode == op::SWITCH && has_wide_cases(selector);
+    read(instruction.opcode, instruction.operands, Some(is_wide))
+}
 
-    /// Returns the ids of an instruction. `has_wide_cases` tells of a selector whether the cases of its switch have
-    /// two words.
-    pub(crate) fn ids_with_cases(
-        &self,
-        instruction: &Instruction<'_>,
-        has_wide_cases: impl Fn(u32) -> bool,
-    ) -> Result<Ids, Unknown> {
-        let selector = instruction.operands.first().copied().unwrap_or_default();
-        let is_wide = instruction.opcode == op::SWITCH && has_wide_cases(selector);
-        self.read(instruction.opcode, instruction.operands, Some(is_wide))
-    }
-
-    /// Reads the ids. `wide_cases` is `None` if those of cases do not matter.
-    fn read(
-        &self,
-        opcode: u16,
-        operands: &[u32],
-        wide_cases: Option<bool>,
-    ) -> Result<Ids, Unknown> {
-        let pattern = self.0.get(&opcode).ok_or(Unknown::Opcode)?;
-        let mut reader = Reader {
-            operands,
-            next: 0,
-            ids: Ids::default(),
-        };
-        for letter in pattern.chars() {
-            let is_missing = reader.next >= operands.len();
-            match letter {
-                'T' => reader.ids.ty = Some(reader.take()?),
-                'R' => reader.ids.result = Some(reader.take()?),
-                // Trailing operands are optional.
-                _ if is_missing => break,
-                'o' => {
-                    let opcode = operands.get(2).copied();
-                    let opcode = opcode.and_then(|opcode| u16::try_from(opcode).ok());
-                    let pattern = opcode.and_then(|opcode| self.0.get(&opcode));
-                    let rest = pattern.and_then(|pattern| pattern.strip_prefix("TR"));
-                    reader.next += 1;
-                    for letter in rest.ok_or(Unknown::Opcode)?.chars() {
-                        reader.letter(letter)?;
-                    }
+/// Reads the ids. `wide_cases` is `None` if those of cases do not matter.
+fn read(opcode: u16, operands: &[u32], wide_cases: Option<bool>) -> Result<Ids, Unknown> {
+    let pattern = pattern_of(opcode).ok_or(Unknown::Opcode)?;
+    let mut reader = Reader {
+        operands,
+        next: 0,
+        ids: Ids::default(),
+    };
+    for letter in pattern.chars() {
+        let is_missing = reader.next >= operands.len();
+        match letter {
+            'T' => reader.ids.ty = Some(reader.take()?),
+            'R' => reader.ids.result = Some(reader.take()?),
+            // Trailing operands are optional.
+            _ if is_missing => break,
+            'o' => {
+                let opcode = operands.get(2).copied();
+                let opcode = opcode.and_then(|opcode| u16::try_from(opcode).ok());
+                let pattern = opcode.and_then(pattern_of);
+                let rest = pattern.and_then(|pattern| pattern.strip_prefix("TR"));
+                reader.next += 1;
+                for letter in rest.ok_or(Unknown::Opcode)?.chars() {
+                    reader.letter(letter)?;
                 }
-                'w' => match wide_cases {
-                    Some(true) => reader.pairs(3, 2)?,
-                    Some(false) => reader.pairs(2, 1)?,
-                    None => reader.next = operands.len(),
-                },
-                letter => reader.letter(letter)?,
             }
+            'w' => match wide_cases {
+                Some(true) => reader.pairs(3, 2)?,
+                Some(false) => reader.pairs(2, 1)?,
+                None => reader.next = operands.len(),
+            },
+            letter => reader.letter(letter)?,
         }
-        if reader.next < operands.len() {
-            return Err(Unknown::Operands);
-        }
-        Ok(reader.ids)
     }
+    if reader.next < operands.len() {
+        return Err(Unknown::Operands);
+    }
+    Ok(reader.ids)
 }
 
 struct Reader<'o> {

@@ -7,7 +7,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::grammar::Grammar;
+use super::grammar;
 use crate::portable::is_debug_info;
 use crate::spirv::words::{Instruction, instructions, op, string};
 
@@ -21,7 +21,6 @@ const READING_FUNCTIONS: [u32; 5] = [171, 173, 174, 179, 185];
 /// writing through all of them.
 pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
     let mut flow = Flow {
-        grammar: Grammar::default(),
         origins: BTreeMap::new(),
         written: Vec::new(),
         parameters: BTreeMap::new(),
@@ -52,7 +51,6 @@ pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
 }
 
 struct Flow<'w> {
-    grammar: Grammar,
     /// The pointers that a pointer may have been computed from.
     origins: BTreeMap<u32, Vec<u32>>,
     /// What an instruction writes through, or may.
@@ -98,7 +96,7 @@ impl<'w> Flow<'w> {
             (op::SELECT, [_, result, _, values @ ..]) => self.computed(*result, values),
             // Labels are not pointers.
             (op::PHI, [_, result, values @ ..]) => self.computed(*result, values),
-            (opcode, operands) => match self.grammar.ids(opcode, operands) {
+            (opcode, operands) => match grammar::ids(opcode, operands) {
                 Ok(ids) => self.written.extend(ids.uses.iter().map(|at| operands[*at])),
                 Err(_) => self.written.extend(operands),
             },

@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::grammar::{Grammar, Ids, Unknown};
+use super::grammar::{self, Ids, Unknown};
 use crate::error::{Error, ErrorKind};
 use crate::portable::is_debug_info;
 use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
@@ -92,7 +92,6 @@ enum Definition {
 }
 
 struct Module<'w> {
-    grammar: Grammar,
     words: &'w [u32],
     /// The instructions before the first function.
     declarations: Vec<Instruction<'w>>,
@@ -107,7 +106,6 @@ struct Module<'w> {
 impl<'w> Module<'w> {
     fn new(words: &'w [u32]) -> Result<Self, Error> {
         let mut module = Self {
-            grammar: Grammar::default(),
             words,
             declarations: Vec::new(),
             functions: Vec::new(),
@@ -166,7 +164,7 @@ impl<'w> Module<'w> {
     }
 
     fn ids(&self, instruction: &Instruction<'_>) -> Result<Ids, Error> {
-        let ids = self.grammar.ids(instruction.opcode, instruction.operands);
+        let ids = grammar::ids(instruction.opcode, instruction.operands);
         ids.map_err(|unknown| {
             let problem = match unknown {
                 Unknown::Opcode => "the ids of an instruction are unknown",

@@ -114,6 +114,11 @@ impl Recording {
             Some(graph) => unsafe { graph.enqueue(&after) },
             None => self.one_by_one(&after),
         };
+        for step in &self.steps {
+            if let Step::Launch(fixed) = step {
+                fixed.kernel.note_launch();
+            }
+        }
         let raw =
             replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
         Ok(Event::of_any(&self.queue, Class::Kernel, REPLAY, 0, raw))

@@ -40,7 +40,10 @@ pub(crate) enum LinkError {
     )]
     UnloweredConstants(Vec<String>),
     /// The device lacks the function for failed asserts.
-    #[error("it has an `assert`, and the device lacks {ASSERT}; compile it with NDEBUG defined")]
+    #[error(
+        "it leaves a failed `assert` to the driver, and the device lacks {ASSERT}; compile it without \
+         SYCLBIN_NATIVE_ASSERT"
+    )]
     NoAssert,
     /// No module of the file defines virtual functions that the code calls.
     #[error(

@@ -69,8 +69,8 @@ fn failed_asserts_call_the_driver_or_are_refused() {
     assert_eq!(
         linked(assert(), "cl_khr_fp64"),
         Err(
-            "it has an `assert`, and the device lacks cl_intel_devicelib_assert; compile it \
-             with NDEBUG defined"
+            "it leaves a failed `assert` to the driver, and the device lacks cl_intel_devicelib_assert; compile it \
+             without SYCLBIN_NATIVE_ASSERT"
                 .to_owned()
         )
     );

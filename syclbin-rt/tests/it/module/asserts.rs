@@ -25,18 +25,17 @@ fn launch(module: &Module, kernel: &str, data: &mut Buffer<i32>) -> Result<Event
 
 /// Returns the condition, the file, the line, the function and the work-item of a failed assert.
 fn failed(error: &Error) -> (&str, &str, u32, &str, [u64; 3]) {
-    let ErrorKind::Assert {
-        condition,
-        file,
-        line,
-        function,
-        work_item,
-        ..
-    } = error.kind()
-    else {
-        panic!("{error}");
-    };
-    (condition, file, *line, function, *work_item)
+    match error.kind() {
+        ErrorKind::Assert {
+            condition,
+            file,
+            line,
+            function,
+            work_item,
+            ..
+        } => (condition, file, *line, function, *work_item),
+        _ => ("another error", "", 0, "", [0; 3]),
+    }
 }
 
 #[test]
@@ -166,5 +165,53 @@ fn the_record_is_no_variable_of_the_module() -> Result<()> {
         panic!("{error}");
     };
     assert!(available.is_empty(), "{available:?}");
+    Ok(())
+}
+
+/// Linked when it is loaded, and ahead of time: then the linked module has one record.
+#[test]
+fn asserts_of_linked_sources_are_reported() -> Result<()> {
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    for name in [
+        "made/asserts_unlinked.syclbin",
+        "made/asserts_linked.syclbin",
+    ] {
+        let module = common::load(&queue, &common::testfile(name))?;
+        for (value, condition, line) in [(0, "data[i] > 0", 8), (100, "x < 100", 5)] {
+            let mut data = queue.upload(&[1, value])?;
+            launch(&module, "use", &mut data)?;
+            let error = queue.wait().expect_err("one is out of range");
+            let found = failed(&error);
+            assert_eq!((found.0, found.2, found.4), (condition, line, [1, 0, 0]));
+            assert_eq!(queue.download(&data)?, [2, 2 * value]);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn replayed_kernels_report_asserts() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = module(&queue)?.kernel("halve");
+    let mut data = queue.upload(&[4, 6])?;
+    let mut recorder = queue.record();
+    // SAFETY: a work-item for each element.
+    unsafe {
+        let args = [Arg::write(&mut data)];
+        Launch::new(&kernel, &["data"], args).record(&mut recorder, 2)?;
+    }
+    let recording = recorder.finish_in_one_call()?;
+    recording.replay()?;
+    queue.wait()?;
+    for _ in 0..2 {
+        // The halves are 2 and 3, then 1 and 1.
+        let event = recording.replay()?;
+        assert_eq!(failed(&event.wait().expect_err("one is odd")).2, 9);
+        queue.wait()?;
+    }
     Ok(())
 }

@@ -39,7 +39,7 @@ static void op_sgn(Context &ctx, Tensor *dst) {
   dispatch_unary(ctx, dst, [](const auto *x, auto *y, int n, sycl::queue *stream) {
     stream->parallel_for(sycl::nd_range<1>(n, 64), [=](sycl::nd_item<1> item) {
       const int i = item.get_global_linear_id();
-      if (i < n) y[i] = x[i] > 0 ? 1 : x[i] < 0 ? -1 : 0;
+      if (i < n) y[i] = x[i] > 0 ? 1.0f : x[i] < 0 ? -1.0f : 0.0f;
     });
   });
 }

@@ -67,7 +67,7 @@ fn lowering_removes_what_only_the_calls_used() {
     let defined: Vec<u32> = module
         .instructions
         .iter()
-        .filter_map(|instruction| module.result(instruction))
+        .filter_map(Instruction::result)
         .collect();
     for instruction in &module.instructions {
         if let (op::NAME | op::DECORATE, Some(id)) = (instruction.opcode, instruction.operand(0)) {
@@ -241,8 +241,6 @@ fn decorations_stand_before_types_and_constants_before_functions() {
         _ => None,
     });
     let constants = all.iter().filter(|i| i.opcode == op::SPEC_CONSTANT);
-    let expected = constants
-        .filter_map(|constant| module.result(constant))
-        .zip(0..);
+    let expected = constants.filter_map(Instruction::result).zip(0..);
     assert!(decorated.eq(expected));
 }

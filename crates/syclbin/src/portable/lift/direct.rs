@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 
 use super::Layout;
 use super::scan::Scan;
-use crate::spirv::grammar::Grammar;
+use crate::spirv::grammar;
 use crate::spirv::words::{Instruction, op};
 
 /// Loads of the pointers to variables with buffers of their own. Such a load is the argument itself, so most
@@ -19,12 +19,7 @@ pub(super) struct DirectLoads {
 }
 
 impl DirectLoads {
-    pub(super) fn of(
-        function: &[Instruction<'_>],
-        scan: &Scan<'_>,
-        layout: &Layout,
-        grammar: &Grammar,
-    ) -> Self {
+    pub(super) fn of(function: &[Instruction<'_>], scan: &Scan<'_>, layout: &Layout) -> Self {
         let mut direct = Self::default();
         for (id, variable) in &scan.variables {
             let host = variable.host.as_ref();
@@ -34,9 +29,7 @@ impl DirectLoads {
         }
         for instruction in function {
             let operands = instruction.operands;
-            let ids = grammar
-                .ids(instruction.opcode, operands)
-                .unwrap_or_default();
+            let ids = grammar::ids(instruction.opcode, operands).unwrap_or_default();
             let mut used = ids.uses.iter().map(|at| &operands[*at]);
             match (instruction.opcode, operands) {
                 (op::BITCAST, [_, result, of]) => {

@@ -12,7 +12,7 @@ use super::host::only_tells_the_host;
 use super::scan::{Scan, functions};
 use super::{Layout, Slot};
 use crate::signature::spirv::STORAGE_CROSS_WORKGROUP;
-use crate::spirv::grammar::Grammar;
+use crate::spirv::grammar;
 use crate::spirv::words::{HEADER_WORDS, Instruction, op, put, string};
 
 /// Memory operands: a multiple of 8 bytes.
@@ -33,7 +33,6 @@ pub(super) fn lifted(
     let mut module = Lifting {
         scan,
         layout,
-        grammar: Grammar::default(),
         declarations,
         pointer,
         taking: functions_taking(scan, exported),
@@ -64,7 +63,6 @@ fn functions_taking(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u3
 pub(super) struct Lifting<'m, 'w> {
     pub(super) scan: &'m Scan<'w>,
     pub(super) layout: &'m Layout,
-    grammar: Grammar,
     pub(super) declarations: Declarations,
     /// The type of hidden arguments: a pointer to bytes.
     pub(super) pointer: u32,
@@ -99,7 +97,7 @@ impl Lifting<'_, '_> {
         }
         let mut frame = self.frame()?;
         let used = self.used(function)?;
-        let direct = DirectLoads::of(function, self.scan, self.layout, &self.grammar);
+        let direct = DirectLoads::of(function, self.scan, self.layout);
         let (mut has_arguments, mut in_entry, mut is_set_up) = (false, false, false);
         for instruction in function {
             let (opcode, operands) = (instruction.opcode, instruction.operands);
@@ -172,7 +170,7 @@ impl Lifting<'_, '_> {
         let mut used = BTreeSet::new();
         for instruction in function {
             let operands = instruction.operands;
-            match self.grammar.ids(instruction.opcode, operands) {
+            match grammar::ids(instruction.opcode, operands) {
                 Ok(ids) => {
                     let ids = ids.uses.iter().map(|at| &operands[*at]);
                     used.extend(ids.filter(is_lifted).copied());
@@ -246,7 +244,7 @@ impl Lifting<'_, '_> {
             let (opcode, parts) = match (dependent.opcode, parts) {
                 (op::SPEC_CONSTANT_OP, [opcode, parts @ ..]) => {
                     let opcode = u16::try_from(*opcode).ok().filter(|opcode| {
-                        let ids = self.grammar.ids(*opcode, &dependent.operands[1..]);
+                        let ids = grammar::ids(*opcode, &dependent.operands[1..]);
                         ids.is_ok_and(|ids| ids.uses.len() == parts.len())
                     });
                     let unknown = "a constant computes with the address of a variable";
@@ -265,7 +263,7 @@ impl Lifting<'_, '_> {
     /// Writes an instruction of a function that takes the hidden arguments.
     fn instruction(&mut self, instruction: &Instruction<'_>, frame: &Frame) {
         let mut operands = instruction.operands.to_vec();
-        let ids = self.grammar.ids(instruction.opcode, &operands);
+        let ids = grammar::ids(instruction.opcode, &operands);
         for at in ids.map(|ids| ids.uses).unwrap_or_default() {
             operands[at] = frame.map(operands[at]);
         }

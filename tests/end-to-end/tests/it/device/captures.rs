@@ -36,7 +36,7 @@ fn pointers_and_numbers_are_parameters() {
     let mut to = queue.zeroed::<i64>(6).unwrap();
     let launch = kernels.numbers(&mut to, true, -5, 65535, u32::MAX, i64::MIN, 1.5);
     // SAFETY: as above.
-    unsafe { launch.launch(1) }.unwrap();
+    unsafe { launch.launch(()) }.unwrap();
     let expected = [1, -5, 65535, i64::from(u32::MAX), i64::MIN, 3];
     assert_eq!(queue.download(&to).unwrap(), expected);
 }
@@ -46,7 +46,7 @@ fn structs_and_enums_are_parameters() {
     load!(queue, kernels);
     let mut to = queue.zeroed::<f32>(3).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.structs(&mut to, particle()).launch(1) }.unwrap();
+    unsafe { kernels.structs(&mut to, particle()).launch(()) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [2.0, 3.0, -1.0]);
     let mut all = queue.upload(&[particle(), particle()]).unwrap();
     // SAFETY: as above.
@@ -55,7 +55,7 @@ fn structs_and_enums_are_parameters() {
     assert!(all.iter().all(|one| one.mass == 8.0 && one.charge == -1));
     let mut out = queue.zeroed::<i32>(1).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.enums(&mut out, 5).launch(1) }.unwrap();
+    unsafe { kernels.enums(&mut out, 5).launch(()) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [100]);
 }
 
@@ -74,14 +74,14 @@ fn arrays_and_bindings_are_parameters() {
     assert_eq!(queue.download(&to).unwrap(), [5, 6, 7, 20]);
     let mut float = queue.zeroed::<f32>(1).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.bindings(&mut float, 0.5, 3).launch(1) }.unwrap();
+    unsafe { kernels.bindings(&mut float, 0.5, 3).launch(()) }.unwrap();
     assert_eq!(queue.download(&float).unwrap(), [3.5]);
     // The binding refers to a variable of the host, and the capture is a copy.
     // SAFETY: as above.
-    unsafe { kernels.referred_bindings(&mut float, 0.5, 3).launch(1) }.unwrap();
+    unsafe { kernels.referred_bindings(&mut float, 0.5, 3).launch(()) }.unwrap();
     assert_eq!(queue.download(&float).unwrap(), [1.5]);
     // SAFETY: as above.
-    unsafe { kernels.references_inside(4, &mut to).launch(1) }.unwrap();
+    unsafe { kernels.references_inside(4, &mut to).launch(()) }.unwrap();
     assert_eq!(queue.download(&to).unwrap()[0], 7);
 }
 
@@ -91,13 +91,13 @@ fn initializers_vectors_and_functions_are_parameters() {
     let mut to = queue.zeroed::<i32>(1).unwrap();
     let mut first = queue.zeroed::<i32>(1).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.initializers(&mut to, 6, &mut first).launch(1) }.unwrap();
+    unsafe { kernels.initializers(&mut to, 6, &mut first).launch(()) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [6]);
     assert_eq!(queue.download(&first).unwrap(), [7]);
     let mut floats = queue.zeroed::<f32>(3).unwrap();
     let launch = kernels.vectors(&mut floats, [1.0, 2.0, 3.0, 4.0], [5, 6], [7, 8]);
     // SAFETY: as above.
-    unsafe { launch.launch(1) }.unwrap();
+    unsafe { launch.launch(()) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [5.0, 56.0, 78.0]);
     let times = captures::anon { field0: 0.5 };
     // SAFETY: as above.
@@ -110,11 +110,11 @@ fn constants_are_not_parameters_of_lambdas() {
     load!(queue, kernels);
     let mut to = queue.zeroed::<i32>(1).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.constants(&mut to).launch(1) }.unwrap();
+    unsafe { kernels.constants(&mut to).launch(()) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [3]);
     let other = captures::Module::builder(&queue).Steps(8).load().unwrap();
     // SAFETY: as above.
-    unsafe { other.constants(&mut to).launch(1) }.unwrap();
+    unsafe { other.constants(&mut to).launch(()) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [8]);
 }
 

@@ -60,16 +60,22 @@ fn lambdas_of_one_function_are_numbered() {
     load!(queue, kernels, data);
     // SAFETY: as above.
     unsafe {
-        kernels.atomicPerf_int_4_0(&mut data).launch(1).unwrap();
-        kernels.atomicPerf_int_4_1(&mut data).launch(1).unwrap();
+        kernels.atomicPerf_int_4_0(&mut data).launch(()).unwrap();
+        kernels.atomicPerf_int_4_1(&mut data).launch(()).unwrap();
         kernels.atomicPerf_int_4_2(&mut data).launch(8).unwrap();
     }
     assert_eq!(queue.download(&data).unwrap(), [8, 9, 7, 8, 9, 10, 11, 12]);
     let mut floats = queue.zeroed::<f32>(3).unwrap();
     // SAFETY: as above.
     unsafe {
-        kernels.atomicPerf_float_3_0(&mut floats).launch(1).unwrap();
-        kernels.atomicPerf_float_3_1(&mut floats).launch(1).unwrap();
+        kernels
+            .atomicPerf_float_3_0(&mut floats)
+            .launch(())
+            .unwrap();
+        kernels
+            .atomicPerf_float_3_1(&mut floats)
+            .launch(())
+            .unwrap();
         kernels.atomicPerf_float_3_2(&mut floats).launch(3).unwrap();
     }
     assert_eq!(queue.download(&floats).unwrap(), [6.0, 7.0, 3.0]);
@@ -80,23 +86,23 @@ fn lambdas_of_classes_stand_in_modules() {
     load!(queue, kernels, data);
     let solver = &kernels.Solver;
     // SAFETY: as above.
-    unsafe { solver.Solver(&mut data).launch(1) }.unwrap();
+    unsafe { solver.Solver(&mut data).launch(()) }.unwrap();
     assert_eq!(first(&queue, &data), 10);
     // SAFETY: as above.
     unsafe { solver.step(&mut data).launch(NdRange::new(8).local(2)) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [11, 3, 4, 5, 6, 7, 8, 9]);
     // SAFETY: as above.
-    unsafe { solver.call(&mut data).launch(1) }.unwrap();
+    unsafe { solver.call(&mut data).launch(()) }.unwrap();
     assert_eq!(first(&queue, &data), 20);
     let mut shorts = queue.zeroed::<i16>(4).unwrap();
     // SAFETY: as above.
     unsafe { solver.fill_short(&mut shorts, -3).launch(4) }.unwrap();
     assert_eq!(queue.download(&shorts).unwrap(), [-3; 4]);
     // SAFETY: as above.
-    unsafe { kernels.Holder_int.Inside.go(&mut data).launch(1) }.unwrap();
+    unsafe { kernels.Holder_int.Inside.go(&mut data).launch(()) }.unwrap();
     assert_eq!(first(&queue, &data), 7);
     // SAFETY: as above.
-    unsafe { kernels.Local.run(&mut data).launch(1) }.unwrap();
+    unsafe { kernels.Local.run(&mut data).launch(()) }.unwrap();
     assert_eq!(first(&queue, &data), 5);
 }
 
@@ -104,10 +110,10 @@ fn lambdas_of_classes_stand_in_modules() {
 fn functions_of_one_source_have_names() {
     load!(queue, kernels, data);
     // SAFETY: as above.
-    unsafe { kernels.hidden(&mut data).launch(1) }.unwrap();
+    unsafe { kernels.hidden(&mut data).launch(()) }.unwrap();
     assert_eq!(first(&queue, &data), 1);
     // SAFETY: as above.
-    unsafe { kernels.own(&mut data).launch(1) }.unwrap();
+    unsafe { kernels.own(&mut data).launch(()) }.unwrap();
     assert_eq!(first(&queue, &data), 2);
 }
 
@@ -122,7 +128,7 @@ fn classes_of_several_instances_have_names() {
     unsafe { kernels.vector_add_float(&mut floats).launch(2) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [0.5, 8.0]);
     // SAFETY: as above.
-    unsafe { kernels.only_once(&mut data).launch(1) }.unwrap();
+    unsafe { kernels.only_once(&mut data).launch(()) }.unwrap();
     assert_eq!(first(&queue, &data), 3);
 }
 
@@ -130,7 +136,7 @@ fn classes_of_several_instances_have_names() {
 fn lambdas_of_main_are_in_source_order() {
     load!(queue, kernels, data);
     // SAFETY: as above.
-    unsafe { kernels.set_first(&mut data, 42).launch(1) }.unwrap();
+    unsafe { kernels.set_first(&mut data, 42).launch(()) }.unwrap();
     assert_eq!(queue.download(&data).unwrap(), [42, 2, 3, 4, 5, 6, 7, 8]);
     // SAFETY: as above.
     unsafe { kernels.AddOne(&mut data).launch(8) }.unwrap();

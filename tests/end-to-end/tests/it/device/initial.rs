@@ -24,10 +24,10 @@ macro_rules! first_values {
             assert_eq!((sample.kind, sample.weights), (b's' as i8, [2.5, 10.0]));
             let mut out = queue.zeroed::<f64>(11).unwrap();
             // SAFETY: it writes as many numbers.
-            unsafe { kernels.Read(&mut out).launch(1) }.unwrap();
+            unsafe { kernels.Read(&mut out).launch(()) }.unwrap();
             assert_eq!(queue.download(&out).unwrap(), EXPECTED);
             // SAFETY: it changes nothing but the variable.
-            unsafe { kernels.Change().launch(1) }.unwrap();
+            unsafe { kernels.Change().launch(()) }.unwrap();
             assert_eq!(kernels.plain().unwrap().read().unwrap(), 43);
         }
     };

@@ -31,7 +31,7 @@ fn a_kernel_in_a_namespace_runs() {
     let kernels = vector_ops::Module::load(&queue).unwrap();
     let mut out = queue.zeroed::<f32>(100).unwrap();
     // SAFETY: `iota` writes 100 elements.
-    unsafe { kernels.fill.iota(3.5, &mut out, 100).launch(1) }.unwrap();
+    unsafe { kernels.fill.iota(3.5, &mut out, 100).launch(()) }.unwrap();
     let expected: Vec<f32> = (0..100u8).map(|i| 3.5 + f32::from(i)).collect();
     assert_eq!(queue.download(&out).unwrap(), expected);
 }

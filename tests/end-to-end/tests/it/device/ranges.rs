@@ -53,7 +53,7 @@ fn ranges_of_more_dimensions_are_launched_whole() {
 fn single_task_is_one_work_item() {
     load!(queue, kernels, to, 2);
     // SAFETY: as above.
-    unsafe { kernels.task(&mut to).launch(1) }.unwrap();
+    unsafe { kernels.task(&mut to).launch(()) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [9, 1]);
 }
 

@@ -49,7 +49,7 @@ fn every_member_of_a_struct_by_value_arrives() {
     }
     let mut out = queue.zeroed::<f32>(13).unwrap();
     // SAFETY: the kernel writes 13 elements.
-    unsafe { kernels.deep_by_value(deep(), &mut out).launch(1) }.unwrap();
+    unsafe { kernels.deep_by_value(deep(), &mut out).launch(()) }.unwrap();
     let expected = [
         -3.0, 400.0, 3.0, -4.0, 1.0, 0.5, 2.5, 3.0, 4.0, 1.0, 0.125, 7.0, 4e9,
     ];
@@ -131,7 +131,7 @@ fn packed_struct_has_no_padding() {
     };
     let mut to = queue.upload(&[by]).unwrap();
     // SAFETY: the kernel writes one element.
-    let launched = unsafe { kernels.packed_both(by, &mut to).launch(1) };
+    let launched = unsafe { kernels.packed_both(by, &mut to).launch(()) };
     if let Err(error) = &launched
         && error.to_string().contains("packed struct by value")
     {
@@ -156,7 +156,7 @@ fn overaligned_struct_has_a_padded_size() {
     };
     let mut to = queue.upload(&[by, Aligned::default()]).unwrap();
     // SAFETY: the kernel touches two elements.
-    unsafe { kernels.aligned_both(by, &mut to).launch(1) }.unwrap();
+    unsafe { kernels.aligned_both(by, &mut to).launch(()) }.unwrap();
     let written = queue.download(&to).unwrap();
     assert_eq!((written[1].x, written[1].c), (4.0, 9));
 }
@@ -167,7 +167,7 @@ fn an_empty_struct_is_one_byte() {
     assert_eq!(size_of::<Empty>(), 1);
     let mut out = queue.zeroed::<i32>(1).unwrap();
     // SAFETY: the kernel writes one element.
-    unsafe { kernels.nothing(Empty::default(), &mut out).launch(1) }.unwrap();
+    unsafe { kernels.nothing(Empty::default(), &mut out).launch(()) }.unwrap();
     assert_eq!(queue.download(&out).unwrap(), [5]);
 }
 
@@ -183,7 +183,7 @@ fn members_with_reserved_names_are_renamed() {
     };
     let mut to = queue.zeroed::<Keywords>(1).unwrap();
     // SAFETY: the kernel writes one element.
-    unsafe { kernels.keywords(by, &mut to).launch(1) }.unwrap();
+    unsafe { kernels.keywords(by, &mut to).launch(()) }.unwrap();
     let written = queue.download(&to).unwrap()[0];
     assert_eq!((written.r#type, written.r#match), (2, 3.0));
     assert_eq!((written.self_, written.r#fn), (-2, 200));
@@ -195,7 +195,7 @@ fn unions_and_bit_fields_are_bytes() {
     let run = |by: WithUnion| {
         let mut to = queue.zeroed::<WithUnion>(1).unwrap();
         // SAFETY: the kernel writes one element.
-        unsafe { kernels.unions(by, &mut to).launch(1) }.unwrap();
+        unsafe { kernels.unions(by, &mut to).launch(()) }.unwrap();
         queue.download(&to).unwrap()[0]
     };
     let whole = run(WithUnion {
@@ -212,7 +212,7 @@ fn unions_and_bit_fields_are_bytes() {
     let by: Bits = bytemuck::cast([0b0110_1010u32, 77]);
     let mut to = queue.zeroed::<Bits>(1).unwrap();
     // SAFETY: the kernel writes one element.
-    unsafe { kernels.bits(by, &mut to).launch(1) }.unwrap();
+    unsafe { kernels.bits(by, &mut to).launch(()) }.unwrap();
     let written: [u32; 2] = bytemuck::cast(queue.download(&to).unwrap()[0]);
     assert_eq!(written, [0b0110_1011, 77]);
 }
@@ -229,7 +229,7 @@ fn numbers_of_two_bytes_are_members() {
     };
     let mut to = queue.zeroed::<Hybrid>(1).unwrap();
     // SAFETY: the kernel writes one element.
-    unsafe { kernels.hybrids(by, &mut to).launch(1) }.unwrap();
+    unsafe { kernels.hybrids(by, &mut to).launch(()) }.unwrap();
     let written = queue.download(&to).unwrap()[0];
     assert_eq!((written.b, written.h), (by.b, f16::from_f32(1.0)));
 }
@@ -243,7 +243,7 @@ fn numbers_of_two_bytes_are_elements() {
     unsafe {
         kernels
             .brains(bf16::from_f32(1.5), &from, &mut to)
-            .launch(1)
+            .launch(())
     }
     .unwrap();
     let expected = [1.5, -3.0].map(bf16::from_f32);
@@ -256,7 +256,7 @@ fn an_enumeration_with_a_scope_is_its_number() {
     let mut to = queue.zeroed::<u8>(1).unwrap();
     for (mode, expected) in [(0, 1), (1, 0)] {
         // SAFETY: the kernel writes one element.
-        unsafe { kernels.mode_by_value(mode, &mut to).launch(1) }.unwrap();
+        unsafe { kernels.mode_by_value(mode, &mut to).launch(()) }.unwrap();
         assert_eq!(queue.download(&to).unwrap(), [expected]);
     }
 }
@@ -267,7 +267,7 @@ fn template_instance_is_a_struct() {
     let pair = ns::Pair_int_2 { a: [1, 2], b: 3 };
     let mut to = queue.upload(&[pair]).unwrap();
     // SAFETY: the kernel writes one element.
-    unsafe { kernels.ns.add_pair(pair, &mut to).launch(1) }.unwrap();
+    unsafe { kernels.ns.add_pair(pair, &mut to).launch(()) }.unwrap();
     let written = queue.download(&to).unwrap()[0];
     assert_eq!((written.a, written.b), ([2, 4], 6));
 }
@@ -313,7 +313,7 @@ fn members_in_the_padding_of_bases_arrive() {
     };
     let mut to = queue.upload(&[to]).unwrap();
     // SAFETY: the kernel touches one element.
-    unsafe { kernels.in_tail(by, &mut to).launch(1) }.unwrap();
+    unsafe { kernels.in_tail(by, &mut to).launch(()) }.unwrap();
     let written = queue.download(&to).unwrap()[0];
     assert_eq!((written.number, written.last), (8, 320));
 }
@@ -328,7 +328,7 @@ fn structs_that_may_overlap_are_copied() {
     let mut to = queue.zeroed::<structs::Moved>(1).unwrap();
     let mut third = queue.zeroed::<structs::Moved>(1).unwrap();
     // SAFETY: the kernel touches one element of each.
-    unsafe { kernels.moved(&from, &mut to, &mut third).launch(1) }.unwrap();
+    unsafe { kernels.moved(&from, &mut to, &mut third).launch(()) }.unwrap();
     assert_eq!(
         queue.download(&third).unwrap(),
         queue.download(&from).unwrap()
@@ -390,7 +390,7 @@ fn device_globals_of_all_types_are_accessible() {
     assert_eq!(queue.download(&out).unwrap(), [129.0, 123.0]);
 
     // SAFETY: it touches nothing but the variables.
-    unsafe { kernels.write_globals(10, by).launch(1) }.unwrap();
+    unsafe { kernels.write_globals(10, by).launch(()) }.unwrap();
     assert_eq!(table.read().unwrap(), [0, 10, 20, 30]);
     assert_eq!(bias.read().unwrap(), 5.0);
     let moved = ns::Shift {

@@ -170,6 +170,6 @@ fn spin_and_count_agree_with_rust() {
     }
     let mut count = queue.zeroed::<i32>(1).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.nbody.main(&mut count, 512).launch(1) }.unwrap();
+    unsafe { kernels.nbody.main(&mut count, 512).launch(()) }.unwrap();
     assert_eq!(queue.download(&count).unwrap(), [512]);
 }

@@ -91,7 +91,7 @@ fn dot_product_agrees_with_rust() {
     load!(queue, kernels);
     let mut y = queue.zeroed::<f32>(COUNT).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.reduce.main(&mut y, COUNT as u64).launch(1) }.unwrap();
+    unsafe { kernels.reduce.main(&mut y, COUNT as u64).launch(()) }.unwrap();
     let expected: Vec<f32> = (0u8..7)
         .cycle()
         .take(COUNT)

@@ -44,7 +44,7 @@ macro_rules! scenario {
             assert_eq!(total.read().unwrap(), 0);
             total.write(&123).unwrap();
             // SAFETY: it touches the variable alone.
-            unsafe { kernels.add(-17).launch(1) }.unwrap();
+            unsafe { kernels.add(-17).launch(()) }.unwrap();
             assert_eq!(total.read().unwrap(), 106);
             let others = $file::Module::load(&queue).unwrap();
             assert_eq!(others.total().unwrap().read().unwrap(), 0);
@@ -52,7 +52,7 @@ macro_rules! scenario {
             let mut value = queue.upload(&[-1i64]).unwrap();
             for before in [0, -1] {
                 // SAFETY: it reads and writes one number.
-                unsafe { kernels.exchange(&mut value).launch(1) }.unwrap();
+                unsafe { kernels.exchange(&mut value).launch(()) }.unwrap();
                 assert_eq!(queue.download(&value).unwrap(), [before]);
                 queue.write(&mut value, &[-2]).unwrap();
             }

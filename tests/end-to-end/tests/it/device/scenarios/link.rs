@@ -27,7 +27,7 @@ macro_rules! check {
         let expected: Vec<i32> = (0..10).collect();
         let mut out = $queue.zeroed::<i32>(10).unwrap();
         // SAFETY: it writes ten elements.
-        unsafe { kernels.fill_all(&mut out, 10).launch(1) }.unwrap();
+        unsafe { kernels.fill_all(&mut out, 10).launch(()) }.unwrap();
         assert_eq!($queue.download(&out).unwrap(), expected, "{}", $what);
         let mut out = $queue.zeroed::<i32>(10).unwrap();
         // SAFETY: as above; one work-item of all writes.

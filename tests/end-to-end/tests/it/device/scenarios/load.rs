@@ -34,7 +34,7 @@ macro_rules! ten {
     ($queue:ident, $kernels:ident.$kernel:ident) => {{
         let mut out = $queue.zeroed::<i32>(10).unwrap();
         // SAFETY: it writes ten elements.
-        let launched = unsafe { $kernels.$kernel(&mut out, 10).launch(1) };
+        let launched = unsafe { $kernels.$kernel(&mut out, 10).launch(()) };
         launched.map(|_| $queue.download(&out).unwrap())
     }};
 }
