@@ -74,7 +74,7 @@ fn first_launch_compiles_its_own_kernel() {
     let launched = start.elapsed();
     module.build().unwrap();
     let built = start.elapsed();
-    println!(
+    eprintln!(
         "loaded after {loaded:.0?}, a kernel has run after {launched:.0?}, all are built after {built:.0?}"
     );
     for number in [0, 56, 57, 99] {

@@ -321,7 +321,7 @@ fn suggested(queue: &Queue) -> Result<()> {
     let kernel = load(queue, VECTOR_OPS)?.kernel(SCALE);
     let mut data = queue.upload(&[1i32; 64])?;
     let size = doubling(&kernel, &mut data).suggested_local_size(64)?;
-    assert_eq!(64 % size.sycl_order()[0], 0);
+    assert_eq!(64 % size[0], 0);
     Ok(())
 }
 
