@@ -62,11 +62,18 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
     Ok(())
 }
 
-/// Records in `module` why its kernel `symbol` cannot be launched.
+/// Records in `module` why its kernel `symbol` cannot be launched. The runtime's own kernels keep their reason.
 pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
     let mut names = Names::default();
     let described = kernel(module, symbol, &mut names);
     let mut kernel = described.unwrap_or_else(|| KernelSignature::new(symbol, Ok(Vec::new())));
+    if kernel
+        .parameters
+        .as_ref()
+        .is_err_and(Unsupported::is_no_kernel)
+    {
+        return;
+    }
     kernel.parameters = Err(Unsupported::new(reason));
     let value = of_kernel(&kernel, &names.layouts);
     module
