@@ -142,13 +142,7 @@ fn overloads_and_instances_have_names_of_their_own() {
     let mut floats = queue.zeroed::<f32>(2).unwrap();
     kernels.over.fill(&mut ints, 5).launch(2).unwrap();
     // SAFETY: two work-items, two elements.
-    unsafe {
-        kernels
-            .over
-            .fill_float_ptr_float(&mut floats, 0.5)
-            .launch(2)
-    }
-    .unwrap();
+    unsafe { kernels.over.fill_float_ptr(&mut floats, 0.5).launch(2) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [0.5; 2]);
     // SAFETY: as above.
     unsafe { kernels.over.times_int_3(&mut ints).launch(2) }.unwrap();
