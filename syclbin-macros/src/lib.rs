@@ -154,7 +154,8 @@ use proc_macro::TokenStream;
 /// of each dimension. Otherwise a kernel without any bound would be safe. Write `x.len() >= 0` if that is meant.
 ///
 /// If the file does not record how many dimensions a kernel has, its contract states it, in these words:
-/// `range.dimensions() == 2`. The launch then takes such ranges only.
+/// `range.dimensions() == 2`, or `range.dimensions() == 0` for a `single_task`. The launch then takes such
+/// ranges only.
 ///
 /// Some conditions are implied, and the documentation of the function lists them:
 ///

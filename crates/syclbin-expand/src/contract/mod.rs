@@ -33,9 +33,9 @@ pub(crate) struct Checked {
     pub(crate) module: TokenStream,
 }
 
-/// Returns the number of dimensions that a contract states: `range.dimensions() == 2`.
+/// Returns the number of dimensions that a contract states: `range.dimensions() == 2`, and 0 for a single task.
 pub(crate) fn stated_dimensions(conditions: &[TokenStream]) -> Option<u8> {
-    (1..=3).find(|dimensions| conditions.iter().any(|tokens| states(tokens, *dimensions)))
+    (0..=3).find(|dimensions| conditions.iter().any(|tokens| states(tokens, *dimensions)))
 }
 
 fn states(condition: &TokenStream, dimensions: u8) -> bool {

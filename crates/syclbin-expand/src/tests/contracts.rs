@@ -310,6 +310,8 @@ fn dimensions_are_the_range_of_the_launch() {
             format!("SafeLaunch{range}")
         );
     }
+    let task = "safe fn k where x.len() >= 1, range.dimensions() == 0;";
+    assert_eq!(of(None, None, task), "SafeLaunch<'a,1,()>");
     let size = || Some(vec![4, 8]);
     assert_eq!(of(None, size(), ""), "Launch<'a,1,::syclbin_rt::Range<2>>");
     assert_eq!(

@@ -31,8 +31,8 @@ pub(crate) fn function(kernel: &Kernel, file: &str) -> String {
     let (class, field) = writer.class();
     let count = parameters(kernel).len();
     let (range, launch) = match kernel.range {
-        Grid::SingleTask => (", ()".to_owned(), "()".to_owned()),
-        Grid::NdRange(dimensions) => (format!(", NdRange<{dimensions}>"), ones(dimensions, 1)),
+        Grid::SingleTask => (", _".to_owned(), "()".to_owned()),
+        Grid::NdRange(dimensions) => (", _".to_owned(), ones(dimensions, 1)),
         Grid::Required(dimensions) => (format!(", Range<{dimensions}>"), ones(dimensions, 2)),
     };
     let (types, arguments) = (list(&types), list(&arguments));

@@ -12,7 +12,7 @@ syclbin_rt::include_syclbin! {
     unsafe extern "SYCL" {
         safe fn saxpy where x.len() >= n, y.len() >= n;
         safe fn scale<int> as double_ints where range.items() == data.len(), factor == TWO;
-        pub(crate) safe fn fill::iota where out.len() / 2 * 2 >= count + 0 * range[0];
+        pub(crate) safe fn fill::iota where out.len() / 2 * 2 >= count + 0 * range[0], range.dimensions() == 0;
     }
 }
 
@@ -99,7 +99,7 @@ mod signed {
         only { fill::iota }
         // SAFETY: as above.
         unsafe extern "SYCL" {
-            safe fn fill::iota where count < 0 || out.len() >= count;
+            safe fn fill::iota where count < 0 || out.len() >= count, range.dimensions() == 0;
         }
     }
 }
@@ -135,6 +135,6 @@ fn numbers_of_unknown_sign_are_not_negative() {
     assert_eq!(
         message(kernels.saxpy(1.0, &x, &mut y, -1).launch(16)),
         "kernel saxpy: argument 1 (arg1) breaks the contract `arg1.len() >= arg3`: arg1.len() is 4, \
-         arg3 is -1; it compares a length with a negative number"
+         arg3 is -1; a number of unknown sign is negative"
     );
 }

@@ -14,9 +14,9 @@ syclbin_rt::include_syclbin! {
     fn over::times<unsigned short, -2> as minus_twice;
     // SAFETY: each work-item writes its own element.
     unsafe extern "SYCL" {
-        safe fn over::fill(int *, int) as fill where out.len() >= range.items();
+        safe fn over::fill(int *, int) as fill where out.len() >= range.items(), range.dimensions() == 1;
         safe fn masked where mask: Option, seen: Option, out.len() >= range.items(),
-            mask.is_none() || mask.len() >= range.items(), seen.is_none() || seen.len() >= range.items();
+            mask.is_none() || mask.len() >= range.items(), seen.is_none() || seen.len() >= range.items(), range.dimensions() == 1;
     }
 }
 
@@ -86,7 +86,7 @@ fn none_is_a_null_pointer() {
     run(kernels.masked(Some(&mask), &mut out, Some(&mut seen)));
     assert_eq!(queue.download(&out).unwrap(), [4, 5, 6]);
     assert_eq!(queue.download(&seen).unwrap(), [1; 3]);
-    // A part of an array, and launches that keep their arguments.
+    // Launches that keep their arguments, and a part of a buffer.
     let mut prepared = kernels
         .masked(Some(&mask), &mut out, None)
         .prepare(3)
@@ -97,7 +97,8 @@ fn none_is_a_null_pointer() {
     prepared.launch().unwrap();
     assert_eq!(queue.download(&out).unwrap(), [-1; 3]);
     let mut recorder = queue.record();
-    let masked = kernels.masked(Some(&mask.slice(..).unwrap()), &mut seen, None);
+    let part = mask.slice(..).unwrap();
+    let masked = kernels.masked(Some(&part), &mut seen, None);
     masked.record(&mut recorder, 3).unwrap();
     kernels
         .masked(None, &mut out, Some(&mut seen))
@@ -141,13 +142,7 @@ fn overloads_and_instances_have_names_of_their_own() {
     let mut floats = queue.zeroed::<f32>(2).unwrap();
     kernels.over.fill(&mut ints, 5).launch(2).unwrap();
     // SAFETY: two work-items, two elements.
-    unsafe {
-        kernels
-            .over
-            .fill_float_ptr_float(&mut floats, 0.5)
-            .launch(2)
-    }
-    .unwrap();
+    unsafe { kernels.over.fill_float_ptr(&mut floats, 0.5).launch(2) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [0.5; 2]);
     // SAFETY: as above.
     unsafe { kernels.over.times_int_3(&mut ints).launch(2) }.unwrap();

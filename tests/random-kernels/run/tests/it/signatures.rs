@@ -13,7 +13,7 @@ mod generated {
     )]
 
     use random_kernels_run::{Outcome, Report, same, values};
-    use syclbin_rt::{DeviceSlice, Launch, LocalMemory, NdRange, Queue, Range, bytemuck};
+    use syclbin_rt::{DeviceSlice, Launch, LocalMemory, Queue, Range, bytemuck};
 
     include!(concat!(env!("OUT_DIR"), "/signatures.rs"));
 
