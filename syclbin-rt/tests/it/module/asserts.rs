@@ -204,7 +204,7 @@ fn replayed_kernels_report_asserts() -> Result<()> {
         let args = [Arg::write(&mut data)];
         Launch::new(&kernel, &["data"], args).record(&mut recorder, 2)?;
     }
-    let recording = recorder.finish_in_one_call()?;
+    let recording = recorder.finish()?;
     recording.replay()?;
     queue.wait()?;
     for _ in 0..2 {

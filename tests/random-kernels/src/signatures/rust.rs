@@ -77,12 +77,12 @@ fn method(kernel: &Kernel) -> String {
             )
         }
         Style::Overload => {
-            let types = parameters(kernel);
-            let types = types.iter().map(|parameter| {
+            // The first parameter distinguishes it from the other function.
+            let first = parameters(kernel).first().map(|parameter| {
                 let end = parameter.rfind([' ', '*']).map_or(0, |at| at + 1);
                 format!("_{}", names::words(&parameter[..end]))
             });
-            names::method(&types.fold(kernel.name.clone(), |name, ty| name + &ty))
+            names::method(&(kernel.name.clone() + &first.unwrap_or_default()))
         }
         _ => names::method(&kernel.name),
     }
