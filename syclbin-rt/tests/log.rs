@@ -62,6 +62,9 @@ fn only_choices_and_compiles_are_logged() -> Result<()> {
     let file = common::testfile("functor.object.syclbin");
     let module = common::load(&queue, &file)?;
     let again = common::load(&queue, &file)?;
+    assert_eq!(told(), [], "loading builds nothing");
+    module.build()?;
+    again.build()?;
     let loaded = told();
     has(&loaded, Level::Debug, &format!("for {device}, module 0 ("));
     has(&loaded, Level::Debug, "chosen: ");

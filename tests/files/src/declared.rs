@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modules that are described by C++ text, as if debug information had that: declarations such as
-//! `void fill::iota(float start, float *out, int count)`, structs with the offsets of their members, and the types of
-//! variables.
+//! Modules that are described by C++ text, in place of debug information.
 //!
-//! `struct Particle { float mass; /* 0 */ double position[3]; /* 8 */ } /* size 32, align 8 */` is a struct, and
-//! `enum ns::Mode : unsigned char;` an enumeration.
+//! | text | describes |
+//! |---|---|
+//! | `void fill::iota(float start, float *out, int count)` | a kernel |
+//! | `struct Pair { float a; /* 0 */ int b; /* 4 */ } /* size 8, align 4 */` | a struct and the offsets of its members |
+//! | `enum ns::Mode : unsigned char;` | an enumeration |
 
 use syclbin::__private::debug_info::Described;
 use syclbin::__private::record;

@@ -144,7 +144,7 @@ impl<'k, 'f> Reader<'k, 'f> {
                 None => self.number(index, parameter, word, tokens)?,
             },
         };
-        // Memory by itself is no number.
+        // Memory by itself is not a number.
         let is_memory = found.is_some_and(|(_, parameter)| memory(&parameter.ty).is_some());
         if read > 1 || !is_memory {
             let text = spelled(&tokens[..read].iter().cloned().collect::<TokenStream>());
@@ -262,7 +262,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         let error = |message: String| Err(syn::Error::new(word.span(), message));
         let Some(whole) = Subobject::of(index, parameter) else {
             return error(format!(
-                "`{word}` is no value and no memory that a contract can read"
+                "`{word}` is neither a value nor memory that a contract can read"
             ));
         };
         let (subobject, read) = whole.steps(tokens, self.types)?;

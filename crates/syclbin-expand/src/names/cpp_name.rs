@@ -121,7 +121,7 @@ pub(crate) fn is_of_runtime(kernel: &KernelSignature) -> bool {
     name.is_some_and(|name| name.path.first().is_some_and(|part| part == "sycl"))
 }
 
-/// Returns the name of a kernel for messages: that of its function, or its symbol. In an item it means only this
+/// Returns the name of a kernel for messages: its function, or its symbol. In an item it means only this
 /// kernel.
 pub(crate) fn called(kernel: &KernelSignature, name: Option<&RustName>) -> String {
     match (&kernel.name, name) {

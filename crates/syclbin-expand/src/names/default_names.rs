@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The Rust names of all kernels of a file. No two kernels have the same name.
 //!
-//! 1. The namespaces and classes around a kernel are modules. The name is that of its function or class. An unnamed
+//! 1. The namespaces and classes around a kernel are modules. Its name is the name of its function or class. An unnamed
 //!    lambda has the name of the function around it.
 //! 2. All template arguments follow: of the kernel, and of functions and generic lambdas around it. So another
 //!    instance of a template never renames a kernel.

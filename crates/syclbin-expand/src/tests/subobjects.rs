@@ -197,7 +197,7 @@ fn wrong_conditions_are_reported() {
         ("v[n] > 0", "there are 4 elements; one is named"),
         ("w.grids > 0", "this is not a number: it is `Grid[2]`"),
         ("w > 0", "this is not a number: it is `World`"),
-        ("s > 0", "`s` is no value and no memory"),
+        ("s > 0", "`s` is neither a value nor memory"),
         ("range > 0", RANGE),
         ("range.len > 0", RANGE),
         ("range[3] > 0", "the range has 3 dimensions, counted from 0"),

@@ -63,12 +63,16 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
     Ok(())
 }
 
-/// Records in `module` why its kernel `symbol` cannot be launched, unless it has a reason already.
+/// Records in `module` why its kernel `symbol` cannot be launched. The runtime's own kernels keep their reason.
 pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
     let mut names = Names::default();
     let described = kernel(module, symbol, &mut names);
     let mut kernel = described.unwrap_or_else(|| KernelSignature::new(symbol, Ok(Vec::new())));
-    kernel.parameters = kernel.parameters.and(Err(Unsupported::new(reason)));
+    let is_own = |reason: &Unsupported| reason.is_no_kernel();
+    if kernel.parameters.as_ref().is_err_and(is_own) {
+        return;
+    }
+    kernel.parameters = Err(Unsupported::new(reason));
     let value = of_kernel(&kernel, &names.layouts);
     module
         .metadata

@@ -180,7 +180,7 @@ fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Graph>, Failure> {
     };
     for step in steps {
         match step {
-            // SAFETY: the arguments are set, checked and kept; whoever recorded the launch guarantees the rest.
+            // SAFETY: the arguments are set, checked and kept. The code that recorded the launch guarantees the rest.
             Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.grid)? },
             Step::Copy { from, to, .. } => graph.add_copy(from, to)?,
             Step::Fill {

@@ -34,7 +34,7 @@ fn every_mistake_in_the_items_is_told() {
     for expected in [
         "`match` is a keyword of Rust; write `r#match`, or another name",
         "begin its path with `crate::`",
-        "has no kernel `saxpi`; it has `fill::iota`, `saxpy`, `scale<double>`, `scale<int>`",
+        "has no kernel `saxpi`; it has `fill::iota`, `saxpy`, `scale_double`, `scale_int`",
     ] {
         assert!(complaint.contains(expected), "{expected}: {complaint}");
     }

@@ -69,10 +69,10 @@ fn typedefs_name_structs_and_their_members() {
         first: first.into(),
         second: 0.5,
     };
-    let mut structs = queue.upload(&(0..64).map(of).collect::<Vec<_>>()).unwrap();
+    let structs = queue.upload(&(0..64).map(of).collect::<Vec<_>>()).unwrap();
     let mut out = queue.zeroed::<f32>(64).unwrap();
     // SAFETY: as above.
-    unsafe { kernels.unnamed_struct(&mut out, &mut structs).launch(64) }.unwrap();
+    unsafe { kernels.unnamed_struct(&mut out, &structs).launch(64) }.unwrap();
     let expected = (0..64u8)
         .map(|first| f32::from(first) * 0.5)
         .collect::<Vec<_>>();

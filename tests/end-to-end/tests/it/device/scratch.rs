@@ -46,6 +46,7 @@ fn wrongly_recorded_hidden_argument_is_reported() {
     ));
     for wrong in [1u32, 3] {
         let metadata = &mut file.modules[0].metadata;
+        metadata.remove_set(set::KERNELS); // without the description, the code is read
         metadata.insert(set::IMPLICIT_LOCAL_ARG, "__sycl_kernel_reversed", wrong);
         let found = kernels(&file).unwrap();
         let reason = found.kernels[0]
