@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels and structs of one name reject no file: the kernels are numbered or left out, and the others stay.
+//! Kernels and structs of one name reject no file: their parameters tell the kernels apart, and the others stay.
 
 use syclbin_rt::include_syclbin;
 
@@ -8,8 +8,8 @@ include_syclbin! { mod layouts = "two_layouts.syclbin"; }
 
 fn main() {
     let _ = |module: kernels::Module, data: &mut syclbin_rt::DeviceSlice<i32>| {
-        let _ = module.scale_int_0(data, 2);
-        let _ = module.scale_int_1(data);
+        let _ = module.scale_int_int(data, 2);
+        let _ = module.scale_int(data);
         let _ = module.other(3);
     };
     let _ = |module: layouts::Module| {
