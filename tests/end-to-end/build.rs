@@ -25,6 +25,7 @@ fn main() {
         ("tests/kernels", "slim"),
         ("tests/kernels", "scratch"),
         ("tests/kernels", "aligned"),
+        ("tests/kernels", "signs"),
         ("tests/kernels", "bfloat16"),
     ] {
         Build::new()

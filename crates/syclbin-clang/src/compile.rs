@@ -12,7 +12,7 @@ use crate::command_line::depfile::{self, Kind, Sink};
 use crate::command_line::targets::NVIDIA;
 use crate::library::headers;
 use crate::library::{self, Code, DeviceImage, Outcome, Source};
-use crate::lower;
+use crate::lower::{self, signed_bools};
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
 
@@ -60,7 +60,10 @@ pub(crate) fn compile(
     if !log.trim().is_empty() {
         let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
     }
-    let file = assemble(images, state, ptx.is_some())?;
+    let mut file = assemble(images, state, ptx.is_some())?;
+    if ptx.is_none() && signed_bools::is_optimized(&arguments) {
+        repair(&mut file);
+    }
     let read = match sink {
         Some(sink) => depfile::files(&sink.finish()?),
         None => Vec::new(),
@@ -150,6 +153,19 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
         }
     }
     Ok(code)
+}
+
+/// Repairs the SPIR-V of optimized code.
+fn repair(file: &mut Syclbin<'_>) {
+    for image in file
+        .modules
+        .iter_mut()
+        .flat_map(|module| &mut module.images)
+    {
+        if let Some(code) = signed_bools::repair(&image.bytes) {
+            image.bytes = code.into();
+        }
+    }
 }
 
 /// Removes the masks of functions that are not kernels. The library creates such masks for built-in functions that

@@ -16,6 +16,7 @@
 //! | [`calls`] | the reads of constants |
 //! | [`rewrite`] | replaces the reads by constants |
 //! | [`sweep`] | finds instructions that are no longer needed |
+//! | [`signed_bools`] | repairs signed conversions of booleans |
 //! | [`ptx`] | the same for PTX, where constants become variables |
 
 mod calls;
@@ -24,6 +25,7 @@ mod initializer;
 mod layout;
 mod ptx;
 mod rewrite;
+pub(crate) mod signed_bools;
 mod sweep;
 mod words;
 

@@ -23,6 +23,7 @@ mod rest;
 pub(crate) mod scenarios;
 mod scratch;
 mod signatures;
+mod signs;
 mod slim;
 mod sources;
 mod structs;

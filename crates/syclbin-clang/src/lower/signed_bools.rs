@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Repairs signed conversions of booleans.
+//!
+//! LLVM optimizes `x < 0 ? -1.0f : 0.0f` to a signed conversion of a boolean, in which true is -1. The SPIR-V
+//! translator in the compiler library turns the boolean into 1 or 0 first, so the result is +1 (fixed upstream in
+//! July 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, a signed conversion of a selection between
+//! 1 and 0 has no other origin: LLVM makes the conversion of a C++ `bool` an unsigned one.
+
+use std::collections::BTreeMap;
+
+use super::words::{Instruction, Module, op};
+
+const CONVERT_S_TO_F: u16 = 111;
+
+/// Returns the SPIR-V module with the conversions repaired, or `None` if it has none.
+pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
+    let module = Module::parse(code)?;
+    let mut ints = BTreeMap::new();
+    let mut selections = BTreeMap::new();
+    for instruction in &module.instructions {
+        match (instruction.opcode, &*instruction.operands) {
+            (op::TYPE_INT, [ty, 32, _]) => {
+                ints.insert(*ty, Constants::default());
+            }
+            (op::CONSTANT, [ty, id, value]) => {
+                if let Some(known) = ints.get_mut(ty) {
+                    match value {
+                        0 => known.zero = Some(*id),
+                        1 => known.one = Some(*id),
+                        _ => {}
+                    }
+                }
+            }
+            (op::SELECT, [ty, id, condition, one, zero]) => {
+                let known = ints.get(ty).copied().unwrap_or_default();
+                if known.one == Some(*one) && known.zero == Some(*zero) {
+                    selections.insert(*id, (*ty, *condition, *zero));
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut bound = module.bound();
+    let mut fresh = || {
+        bound += 1;
+        bound - 1
+    };
+    let mut minus_one: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut out = Vec::new();
+    for instruction in &module.instructions {
+        if let (CONVERT_S_TO_F, [float, id, value]) = (instruction.opcode, &*instruction.operands)
+            && let Some((ty, condition, zero)) = selections.get(value)
+        {
+            let minus_one = *minus_one.entry(*ty).or_insert_with(&mut fresh);
+            let selected = fresh();
+            let select = [*ty, selected, *condition, minus_one, *zero];
+            out.push(Instruction::new(op::SELECT, select));
+            out.push(Instruction::new(CONVERT_S_TO_F, [*float, *id, selected]));
+        } else {
+            out.push(instruction.clone());
+        }
+    }
+    if minus_one.is_empty() {
+        return None;
+    }
+    for (ty, id) in minus_one {
+        let is_type = |instruction: &Instruction| {
+            instruction.opcode == op::TYPE_INT && instruction.operand(0) == Some(ty)
+        };
+        let place = out.iter().position(is_type)? + 1;
+        out.insert(place, Instruction::new(op::CONSTANT, [ty, id, u32::MAX]));
+    }
+    module.with(bound, out).to_bytes()
+}
+
+/// The constants 0 and 1 of a type.
+#[derive(Clone, Copy, Default)]
+struct Constants {
+    zero: Option<u32>,
+    one: Option<u32>,
+}
+
+/// Returns whether `arguments` make clang optimize. Debug information turns optimization off.
+pub(crate) fn is_optimized(arguments: &[String]) -> bool {
+    let level = arguments
+        .iter()
+        .rfind(|argument| argument.starts_with("-O"));
+    let has_debug_info = arguments.iter().any(|argument| {
+        argument.starts_with("-g") && argument != "-g0" && argument != "-gline-tables-only"
+    });
+    level.is_some_and(|level| level != "-O0") && !has_debug_info
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a module that converts a selection between two constants.
+    fn module(constants: [u32; 2], convert: u16) -> Vec<u8> {
+        let header = [0x0723_0203, 0x0001_0400, 0, 20, 0];
+        let instructions = [
+            Instruction::new(op::TYPE_BOOL, [1]),
+            Instruction::new(op::TYPE_INT, [2, 32, 0]),
+            Instruction::new(op::TYPE_FLOAT, [3, 32]),
+            Instruction::new(op::CONSTANT, [2, 4, constants[0]]),
+            Instruction::new(op::CONSTANT, [2, 5, constants[1]]),
+            Instruction::new(op::CONSTANT_TRUE, [1, 6]),
+            Instruction::new(op::SELECT, [2, 7, 6, 4, 5]),
+            Instruction::new(convert, [3, 8, 7]),
+        ];
+        let empty = header.map(u32::to_le_bytes).concat();
+        let module = Module::parse(&empty).unwrap();
+        module.with(20, instructions.into()).to_bytes().unwrap()
+    }
+
+    #[test]
+    fn signed_conversions_select_minus_one() {
+        let code = repair(&module([1, 0], CONVERT_S_TO_F)).unwrap();
+        let repaired = Module::parse(&code).unwrap();
+        let find = |opcode| {
+            let all = repaired.instructions.iter();
+            all.filter(move |instruction| instruction.opcode == opcode)
+        };
+        assert!(find(op::CONSTANT).any(|constant| constant.operands == [2, 20, u32::MAX]));
+        assert!(find(op::SELECT).any(|select| select.operands == [2, 21, 6, 20, 5]));
+        let converted: Vec<_> = find(CONVERT_S_TO_F).collect();
+        assert_eq!(converted, [&Instruction::new(CONVERT_S_TO_F, [3, 8, 21])]);
+        assert_eq!(repaired.bound(), 22);
+        assert_eq!(repair(&code), None);
+    }
+
+    #[test]
+    fn other_selections_stay() {
+        const CONVERT_U_TO_F: u16 = 112;
+        assert_eq!(repair(&module([1, 0], CONVERT_U_TO_F)), None);
+        assert_eq!(repair(&module([2, 0], CONVERT_S_TO_F)), None);
+        assert_eq!(repair(&module([1, 2], CONVERT_S_TO_F)), None);
+        assert_eq!(repair(b"no SPIR-V"), None);
+    }
+
+    #[test]
+    fn only_optimized_code_is_repaired() {
+        let is = |text: &str| {
+            let arguments: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            is_optimized(&arguments)
+        };
+        assert!(is("-O2") && is("-O0 -O3") && is("-O2 -gline-tables-only"));
+        assert!(!is("-O3 -O0") && !is("-O2 -g") && !is("-DX"));
+    }
+}
