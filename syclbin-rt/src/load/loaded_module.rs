@@ -298,7 +298,9 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
         .and_then(|index| files.code(*index).ok())
         .or_else(|| unit.codes(files.facts()).iter().flatten().next())
         .or_else(|| files.code_of(name, mask));
-    let last_is_local = metadata.implicit_local_arguments.get(name).is_some();
+    let local = metadata.implicit_local_arguments.get(name);
+    // -1 stands for no such argument.
+    let last_is_local = local.is_some_and(|index| *index != u32::MAX);
     let described = match code {
         Some(Code::SpirV(_)) => code,
         // PTX does not distinguish all pointers from numbers.
