@@ -272,7 +272,8 @@ pub(crate) fn declared(mut file: Syclbin<'_>) -> Result<Syclbin<'_>> {
         declared.record(module);
     }
     let holds = |set: &str| file.modules.iter().any(|m| m.metadata.set(set).is_some());
-    if !holds(set::KERNELS) || holds(set::DEVICE_GLOBALS) != holds(set::VARIABLES) {
+    let variables = holds(set::DEVICE_GLOBALS) || holds(set::SPECIALIZATION_CONSTANTS);
+    if !holds(set::KERNELS) || variables != holds(set::VARIABLES) {
         return Err("not all that is to be recorded was".into());
     }
     let mut sources = Sources::default();
