@@ -85,8 +85,8 @@ pub struct ModuleMetadata {
     pub assert_used: Symbols,
     /// The kernels that use work-group memory whose size is given at launch.
     pub dynamic_local_memory: Symbols,
-    /// For such kernels, the index of the hidden argument that the memory is passed as, counted
-    /// from 0, or `u32::MAX` if it is not an argument (set [`IMPLICIT_LOCAL_ARG`](set::IMPLICIT_LOCAL_ARG)).
+    /// For such kernels, the index of the hidden argument that the memory is passed as, counted from 0. It is
+    /// `u32::MAX` if the memory is not an argument (set [`IMPLICIT_LOCAL_ARG`](set::IMPLICIT_LOCAL_ARG)).
     pub implicit_local_arguments: Named<u32>,
     /// Which arguments of kernels were removed.
     pub argument_masks: Named<ArgumentMask>,
