@@ -10,6 +10,7 @@ use core::ops::Range;
 use super::grammar::{self, Ids, Unknown};
 use crate::error::{Error, ErrorKind};
 use crate::portable::is_debug_info;
+use crate::portable::lift::host::only_tells_the_host;
 use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
 
 /// Functions with this decoration can be called by code of other modules that has their addresses.
@@ -37,6 +38,13 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
     }
     let kernels: BTreeSet<u32> = entries.values().copied().collect();
     let live = module.reachable(&kernels)?;
+    // Some drivers refuse the capabilities for variables, even if there are none left.
+    let describes_variables = module.declarations.iter().any(|instruction| {
+        let target = instruction.operands.first();
+        instruction.opcode == op::DECORATE
+            && only_tells_the_host(instruction)
+            && target.is_some_and(|target| live.contains(target))
+    });
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     for (place, instruction) in module.declarations.iter().enumerate() {
         let operands = instruction.operands;
@@ -51,6 +59,9 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
                 false
             }
             op::ENTRY_POINT | op::LINE | op::NO_LINE => false,
+            op::CAPABILITY | op::EXTENSION => {
+                describes_variables || !only_tells_the_host(instruction)
+            }
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => kernels.contains(&target),
             op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
                 let size = 1 + usize::from(instruction.opcode == op::GROUP_MEMBER_DECORATE);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Trims real modules to each of their kernels.
 
+use syclbin::__private::spirv::words::{self, op};
 use syclbin::__private::spirv::{Module, trim};
 use syclbin::Image;
 
@@ -50,6 +51,29 @@ fn every_kernel_can_be_trimmed_to() {
         check(&trimmed, &[&code]);
     }
     assert!(kernels > 25 && smaller > 25, "{smaller} of {kernels}");
+}
+
+#[test]
+fn capabilities_of_variables_go_with_the_variables() {
+    let (mut kept, mut removed) = (0, 0);
+    for (name, code) in modules() {
+        let has = |code: &[u8], opcode, place: usize, numbers: &[u32]| {
+            let words = words::words(code).unwrap();
+            let mut instructions = words::instructions(&words).map(Result::unwrap);
+            let number = |operands: &[u32]| operands.get(place).copied().unwrap_or_default();
+            instructions.any(|it| it.opcode == opcode && numbers.contains(&number(it.operands)))
+        };
+        // SPV_INTEL_global_variable_decorations and SPV_INTEL_global_variable_host_access.
+        let asks = |code: &[u8]| has(code, op::CAPABILITY, 0, &[6146, 6187]);
+        let decorates = |code: &[u8]| has(code, op::DECORATE, 1, &[6147, 6188]);
+        for kernel in Module::parse(&code).unwrap().kernels() {
+            let trimmed = trim(&code, &[kernel]).unwrap();
+            assert_eq!(asks(&trimmed), asks(&code) && decorates(&trimmed), "{name}");
+            kept += usize::from(asks(&trimmed));
+            removed += usize::from(asks(&code) && !asks(&trimmed));
+        }
+    }
+    assert!(kept > 0 && removed > 0, "{kept} and {removed}");
 }
 
 #[test]

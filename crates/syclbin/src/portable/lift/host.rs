@@ -15,7 +15,7 @@ const EXTENSIONS: [&str; 3] = [
 ];
 
 /// Returns whether an instruction only tells a host about variables.
-pub(super) fn only_tells_the_host(instruction: &Instruction<'_>) -> bool {
+pub(crate) fn only_tells_the_host(instruction: &Instruction<'_>) -> bool {
     let operand = |index: usize| instruction.operands.get(index);
     match instruction.opcode {
         op::CAPABILITY => operand(0).is_some_and(|number| CAPABILITIES.contains(number)),

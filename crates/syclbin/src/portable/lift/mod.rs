@@ -11,7 +11,7 @@
 
 mod declarations;
 mod direct;
-mod host;
+pub(crate) mod host;
 mod module;
 mod scan;
 mod setup;
