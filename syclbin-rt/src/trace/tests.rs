@@ -68,6 +68,10 @@ fn only_regular_files_are_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let [fifo, file, link] = ["fifo", "file", "link"].map(|name| directory.path().join(name));
     let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    if let Err(error) = made {
+        assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+        return crate::common::say_skipped("the program mkfifo is missing");
+    }
     assert!(made.unwrap().success());
     let other_end = fifo.clone();
     let reader = std::thread::spawn(move || std::fs::read(other_end).unwrap());
