@@ -38,7 +38,8 @@ impl State {
 
     /// Returns the state with this number.
     #[must_use]
-    pub(crate) const fn from_number(number: u32) -> Self {
+    #[doc(hidden)]
+    pub const fn from_number(number: u32) -> Self {
         match number {
             0 => Self::Input,
             1 => Self::Object,
@@ -98,7 +99,8 @@ impl IrType {
 
     /// Returns the type with this number.
     #[must_use]
-    pub(crate) const fn from_number(number: u32) -> Self {
+    #[doc(hidden)]
+    pub const fn from_number(number: u32) -> Self {
         match number {
             0 => Self::SpirV,
             1 => Self::Ptx,

@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ptx::{Suffix, Target, is_ptx};
 
 /// The machine that ELF files for CUDA name.
-pub(crate) const MACHINE: u16 = 190;
+pub const MACHINE: u16 = 190;
 /// From this version of their ABI on the flags have the target in their second byte.
 const SECOND_BYTE: u8 = 8;
 /// The flag of the older ABI for code that uses features of a single architecture.

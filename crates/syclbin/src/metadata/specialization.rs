@@ -55,7 +55,8 @@ impl SpecConstantDescriptor {
 
     /// Returns whether it is only padding.
     #[must_use]
-    pub(crate) const fn is_padding(self) -> bool {
+    #[doc(hidden)]
+    pub const fn is_padding(self) -> bool {
         self.id == Self::PADDING
     }
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One OffloadBinary: its header is checked when it is opened, its entries when they are read.
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "for the crates of this project"
+)]
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -12,17 +17,17 @@ use crate::raw::{Budget, slice};
 
 /// One OffloadBinary: its header is checked, its entries are read when asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Binary<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) version: u32,
-    pub(crate) entry_offset: u64,
-    pub(crate) count: usize,
+pub struct Binary<'a> {
+    pub bytes: &'a [u8],
+    pub version: u32,
+    pub entry_offset: u64,
+    pub count: usize,
 }
 
 impl<'a> Binary<'a> {
     /// Reads the OffloadBinary at the start of `bytes`; what follows it is ignored.
     #[inline]
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         const RECORD: &str = raw::Header::RECORD;
         let header = raw::Header::read(bytes)?;
         if header.inflated_size != 0 {
@@ -72,13 +77,13 @@ impl<'a> Binary<'a> {
     }
 
     /// Returns where entry `index` lies.
-    pub(crate) fn entry_at(&self, index: usize) -> u64 {
+    pub fn entry_at(&self, index: usize) -> u64 {
         // `parse` has shown that the entries lie in the file.
         self.entry_offset + (index * raw::Entry::SIZE) as u64
     }
 
     #[inline]
-    pub(crate) fn raw_entry(&self, index: usize) -> Result<raw::Entry, Error> {
+    pub fn raw_entry(&self, index: usize) -> Result<raw::Entry, Error> {
         // An offset beyond `usize` is beyond the file as well.
         let at = usize::try_from(self.entry_at(index)).unwrap_or(usize::MAX);
         raw::Entry::read(self.bytes, at)
@@ -86,13 +91,13 @@ impl<'a> Binary<'a> {
 
     /// Returns the image of an entry.
     #[inline]
-    pub(crate) fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
+    pub fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
         let range = (entry.image_offset, entry.image_size);
         let record = || format!("{} {index}", raw::Entry::RECORD);
         slice(self.bytes, range, "file", record, self.entry_at(index))
     }
 
-    pub(crate) fn entries(&self) -> Entries<'a> {
+    pub fn entries(&self) -> Entries<'a> {
         Entries {
             binary: *self,
             next: 0,
@@ -109,7 +114,7 @@ impl<'a> Binary<'a> {
 }
 
 /// The entries of a [`Binary`].
-pub(crate) struct Entries<'a> {
+pub struct Entries<'a> {
     binary: Binary<'a>,
     next: usize,
     text: Budget,

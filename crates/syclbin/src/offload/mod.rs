@@ -20,7 +20,8 @@ mod binary;
 #[cfg(feature = "compression")]
 mod compressed;
 pub(crate) mod encode;
-pub(crate) mod symbols;
+#[doc(hidden)]
+pub mod symbols;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -30,9 +31,11 @@ pub use crate::compression::Compression;
 use crate::content::Content;
 use crate::cubin;
 use crate::error::Error;
-pub(crate) use binary::Binary;
-#[cfg(feature = "extract")]
-pub(crate) use compressed::{allowance, claim, unpack_within};
+#[doc(hidden)]
+pub use binary::Binary;
+#[cfg(feature = "compression")]
+#[doc(hidden)]
+pub use compressed::{allowance, claim, unpack_within};
 #[cfg(feature = "compression")]
 pub use compressed::{unpack, write_compressed};
 use encode::Outgoing;
@@ -149,7 +152,9 @@ pub struct Entry<'a> {
     pub image: Cow<'a, [u8]>,
 }
 
-pub(crate) fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
+#[doc(hidden)]
+#[must_use]
+pub fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
     strings
         .into_iter()
         .map(|(key, value)| (key.into_owned().into(), value.into_owned().into()))

@@ -5,15 +5,16 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 /// The key of the list.
-pub(crate) const KEY: &str = "symbols";
+pub const KEY: &str = "symbols";
 
-/// The names in the string `symbols` that LLVM's `clang-sycl-linker` gives each image, or `None` if
+/// Returns the names in the string `symbols` that LLVM's `clang-sycl-linker` gives each image, or `None` if
 /// it follows no known form.
 ///
 /// Until LLVM 22 these are the names, with line feeds between them. Since April 2026 they are a table. It
 /// begins with the number of names, then the start (from the start of the table) and the length of each name.
 /// All these are 32-bit numbers. The names follow, each closed by a zero.
-pub(crate) fn listed(symbols: &[u8]) -> Option<Vec<String>> {
+#[must_use]
+pub fn listed(symbols: &[u8]) -> Option<Vec<String>> {
     table(symbols).or_else(|| {
         let text = core::str::from_utf8(symbols).ok()?;
         let names: Vec<_> = text.lines().filter(|name| !name.is_empty()).collect();

@@ -46,6 +46,6 @@ fn imported(instruction: &Instruction<'_>) -> Option<u32> {
 }
 
 /// Returns whether an instruction imports a set of instructions that only describe the source.
-pub(crate) fn is_debug_info(instruction: &Instruction<'_>) -> bool {
+pub fn is_debug_info(instruction: &Instruction<'_>) -> bool {
     imported(instruction).is_some()
 }

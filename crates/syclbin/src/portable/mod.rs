@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 pub use specialize::specialize;
 pub use version::{Unfit, Version};
 
-pub(crate) use debug_info::is_debug_info;
+pub use debug_info::is_debug_info;
 
 use crate::error::Error;
 use crate::signature::spirv::Module;

@@ -8,7 +8,8 @@ mod text;
 mod value;
 
 pub use text::Inexpressible;
-pub(crate) use text::key_problem;
+#[doc(hidden)]
+pub use text::key_problem;
 pub use value::Value;
 
 use alloc::borrow::Cow;

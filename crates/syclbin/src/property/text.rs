@@ -100,7 +100,7 @@ impl<'a> PropertySets<'a> {
 }
 
 /// Returns why the text form cannot hold `key`, if it cannot.
-pub(crate) fn key_problem(key: &str) -> Option<&'static str> {
+pub fn key_problem(key: &str) -> Option<&'static str> {
     match key {
         "" => Some("the key is empty"),
         _ if key.starts_with('[') => Some("the key begins with `[`"),

@@ -102,7 +102,8 @@ impl Module {
     }
 
     /// Returns all that is understood, and the first fault.
-    pub(crate) fn read(bytes: &[u8]) -> (Self, Option<Error>) {
+    #[doc(hidden)]
+    pub fn read(bytes: &[u8]) -> (Self, Option<Error>) {
         let mut reader = Reader::default();
         let fault = reader.read(bytes);
         (reader.finish(), fault)
@@ -136,7 +137,7 @@ pub fn constant_variable(key: &str) -> String {
 }
 
 /// Returns whether `bytes` are PTX: its version follows after comments.
-pub(crate) fn is_ptx(bytes: &[u8]) -> bool {
+pub fn is_ptx(bytes: &[u8]) -> bool {
     Tokens::new(bytes).next() == Some(b".version")
 }
 

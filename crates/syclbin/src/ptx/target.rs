@@ -95,7 +95,8 @@ impl Target {
     /// Returns the first version of PTX that has this target, or `None` for targets that this crate does not
     /// know.
     #[must_use]
-    pub(crate) const fn first_version(self) -> Option<Version> {
+    #[doc(hidden)]
+    pub const fn first_version(self) -> Option<Version> {
         let (major, minor) = match self.number {
             50 => (4, 0),
             52 => (4, 1),

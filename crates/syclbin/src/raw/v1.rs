@@ -9,33 +9,33 @@ use crate::error::{Error, ErrorKind};
 /// The first bytes of a bare file: the number 0x53594249.
 pub const MAGIC: [u8; 4] = 0x5359_4249u32.to_le_bytes();
 /// The version this module describes.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The first record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FileHeader {
+pub struct FileHeader {
     /// How many [`AbstractModuleHeader`]s follow.
-    pub(crate) abstract_module_count: u32,
+    pub abstract_module_count: u32,
     /// How many IR [`ImageHeader`]s follow those, of all abstract modules together.
-    pub(crate) ir_module_count: u32,
+    pub ir_module_count: u32,
     /// How many native [`ImageHeader`]s follow those.
-    pub(crate) native_device_code_image_count: u32,
+    pub native_device_code_image_count: u32,
     /// Bytes of the metadata table, which follows the headers.
-    pub(crate) metadata_byte_table_size: u64,
+    pub metadata_byte_table_size: u64,
     /// Bytes of the binary table, which follows the metadata table at the next multiple of 8.
-    pub(crate) binary_byte_table_size: u64,
+    pub binary_byte_table_size: u64,
     /// Where the global metadata starts, in the metadata table.
-    pub(crate) global_metadata_offset: u64,
+    pub global_metadata_offset: u64,
     /// Bytes of the global metadata.
-    pub(crate) global_metadata_size: u64,
+    pub global_metadata_size: u64,
 }
 
 impl FileHeader {
     /// Bytes on disk.
-    pub(crate) const SIZE: usize = 56;
+    pub const SIZE: usize = 56;
 
     #[inline]
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut fields = Fields::<{ Self::SIZE }>::new(bytes, "SYCLBIN file header", 0)?;
         if fields.u32().to_le_bytes() != MAGIC {
             let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..4]);
@@ -64,7 +64,7 @@ impl FileHeader {
         })
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&MAGIC);
         for number in [
             VERSION,
@@ -88,27 +88,27 @@ impl FileHeader {
 
 /// The header of an abstract module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AbstractModuleHeader {
+pub struct AbstractModuleHeader {
     /// Where its metadata starts, in the metadata table.
-    pub(crate) metadata_offset: u64,
+    pub metadata_offset: u64,
     /// Bytes of its metadata.
-    pub(crate) metadata_size: u64,
+    pub metadata_size: u64,
     /// How many IR images it has.
-    pub(crate) ir_module_count: u32,
+    pub ir_module_count: u32,
     /// The first of them, in the array of all.
-    pub(crate) ir_module_index: u32,
+    pub ir_module_index: u32,
     /// How many native images it has.
-    pub(crate) native_device_code_image_count: u32,
+    pub native_device_code_image_count: u32,
     /// The first of them, in the array of all.
-    pub(crate) native_device_code_image_index: u32,
+    pub native_device_code_image_index: u32,
 }
 
 impl AbstractModuleHeader {
     /// Bytes on disk.
-    pub(crate) const SIZE: usize = 32;
+    pub const SIZE: usize = 32;
 
     #[inline]
-    pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
+    pub fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
         let mut fields = Fields::<{ Self::SIZE }>::new(bytes, "abstract module header", at)?;
         Ok(Self {
             metadata_offset: fields.u64(),
@@ -120,7 +120,7 @@ impl AbstractModuleHeader {
         })
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.metadata_offset.to_le_bytes());
         out.extend_from_slice(&self.metadata_size.to_le_bytes());
         for number in [
@@ -136,23 +136,23 @@ impl AbstractModuleHeader {
 
 /// The header of an IR module or a native device code image: both have the same fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ImageHeader {
+pub struct ImageHeader {
     /// Where its metadata starts, in the metadata table.
-    pub(crate) metadata_offset: u64,
+    pub metadata_offset: u64,
     /// Bytes of its metadata.
-    pub(crate) metadata_size: u64,
+    pub metadata_size: u64,
     /// Where its code starts, in the binary table.
-    pub(crate) raw_offset: u64,
+    pub raw_offset: u64,
     /// Bytes of its code.
-    pub(crate) raw_size: u64,
+    pub raw_size: u64,
 }
 
 impl ImageHeader {
     /// Bytes on disk.
-    pub(crate) const SIZE: usize = 32;
+    pub const SIZE: usize = 32;
 
     #[inline]
-    pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
+    pub fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
         let mut fields = Fields::<{ Self::SIZE }>::new(bytes, "image header", at)?;
         Ok(Self {
             metadata_offset: fields.u64(),
@@ -162,7 +162,7 @@ impl ImageHeader {
         })
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub fn write(&self, out: &mut Vec<u8>) {
         for number in [
             self.metadata_offset,
             self.metadata_size,

@@ -39,7 +39,8 @@ impl<'a> Image<'a> {
     }
 
     /// Returns the owner of the image, for messages.
-    pub(crate) fn owner(&self) -> Owner {
+    #[doc(hidden)]
+    pub fn owner(&self) -> Owner {
         self.metadata.owner
     }
 
@@ -99,7 +100,8 @@ impl<'a> Metadata<'a> {
 
 /// The owner of a record, for errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Owner {
+#[doc(hidden)]
+pub enum Owner {
     File,
     Module(usize),
     Ir(usize),

@@ -43,7 +43,8 @@ mod v2;
 use crate::error::Error;
 use crate::model::Syclbin;
 pub use file::File;
-pub(crate) use image::Owner;
+#[doc(hidden)]
+pub use image::Owner;
 pub use image::{Image, Metadata};
 pub use module::AbstractModule;
 

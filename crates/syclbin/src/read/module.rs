@@ -53,7 +53,8 @@ impl<'a> AbstractModule<'_, 'a> {
 
     /// Returns how many IR images and how many native images it has.
     #[must_use]
-    pub(crate) fn image_counts(&self) -> (usize, usize) {
+    #[doc(hidden)]
+    pub fn image_counts(&self) -> (usize, usize) {
         match &self.parts {
             Parts::V1(_, module) => (module.ir.len(), module.native.len()),
             Parts::V2(module) => (module.ir.len(), module.native.len()),
@@ -61,7 +62,8 @@ impl<'a> AbstractModule<'_, 'a> {
     }
 
     /// Returns its header, if it has one.
-    pub(crate) fn header(&self) -> Option<&v1::Module> {
+    #[doc(hidden)]
+    pub fn header(&self) -> Option<&v1::Module> {
         match &self.parts {
             Parts::V1(_, module) => Some(module),
             Parts::V2(_) => None,

@@ -27,11 +27,11 @@ struct Headers {
 
 /// An abstract module's header, found to lie within the arrays it refers to.
 #[derive(Clone, Debug)]
-pub(crate) struct Module {
-    pub(crate) at: u64,
+pub struct Module {
+    pub at: u64,
     metadata: (u64, u64),
-    pub(crate) ir: Range<usize>,
-    pub(crate) native: Range<usize>,
+    pub ir: Range<usize>,
+    pub native: Range<usize>,
 }
 
 impl<'a> Tables<'a> {

@@ -25,7 +25,7 @@ use spelling::{instance, join};
 /// What DPC++ puts before the name of a free-function kernel.
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// What a file puts between the symbol of a kernel and its source, where several sources have that symbol.
-pub(crate) const SOURCE_MARK: &str = "$";
+pub const SOURCE_MARK: &str = "$";
 /// Types and names nest; a symbol that goes deeper is not read.
 const MAX_DEPTH: usize = 64;
 
@@ -174,6 +174,13 @@ fn of_class(rest: &str) -> Option<KernelName> {
         Some(name)
     })?;
     Some(name.without_lambdas())
+}
+
+/// Returns the symbol that `symbol` has in a file where other sources have the same symbol. `source` consists of
+/// ASCII letters, digits and `_`.
+#[must_use]
+pub fn with_source(symbol: &str, source: &str) -> String {
+    [symbol, source].join(SOURCE_MARK)
 }
 
 /// Returns the identifier of a variable without the part that distinguishes sources. DPC++ puts `uid`, a

@@ -12,14 +12,16 @@ use crate::spirv::words::{
     Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
 };
 
-pub(crate) const EXECUTION_MODEL_KERNEL: u32 = 6;
+/// The execution model of kernels.
+pub const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
-pub(crate) const DECORATION_BUILT_IN: u32 = 11;
+/// The decoration of built-in variables.
+pub const DECORATION_BUILT_IN: u32 = 11;
 /// What `[[clang::annotate]]` becomes.
 const DECORATION_USER_SEMANTIC: u32 = 5635;
 pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 /// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
-pub(crate) const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
+pub const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
 /// `LinkOnceODR`, of `SPV_KHR_linkonce_odr`.
 pub(crate) const LINKAGE_LINK_ONCE: u32 = 2;
 
