@@ -25,32 +25,22 @@ pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> 
         let same = match ty {
             Type::Scalar(scalar) => is_scalar(*first, *scalar),
             Type::Enum(of) => is_scalar(*first, of.of),
-            Type::Vector { of, count } => {
-                let (of, count) = (*of, *count);
-                is_bytes(*first, layouts.size(&Element::Vector { of, count }))
-            }
-            Type::Array { of, count } => {
-                let size = layouts.size(of).and_then(|size| size.checked_mul(*count));
-                is_bytes(*first, size)
-            }
-            Type::Struct(id) => is_bytes(*first, layouts.get(*id).map(|layout| layout.size)),
             Type::Pointer { .. } | Type::Accessor { .. } => is_pointer(*first),
             Type::LocalMemory { .. } | Type::LocalAccessor { .. } => is_local(*first),
             Type::KernelHandler => is_pointer(*first) || is_bytes(*first, Some(8)),
             // The handle of a texture or a surface.
             Type::Image { .. } => is_scalar(*first, Scalar::U64),
             Type::Sampler | Type::Unused => true,
+            Type::Vector { .. } | Type::Array { .. } | Type::Struct(_) => {
+                let size = ty.value().and_then(|value| layouts.size(&value));
+                is_bytes(*first, size)
+            }
         };
         if !same {
             return Err(*first);
         }
     }
-    let dimensions = match ty {
-        Type::Accessor { dimensions, .. } => Some(*dimensions),
-        Type::LocalAccessor { dimensions, .. } => *dimensions,
-        _ => None,
-    };
-    let expected = dimensions.map(|dimensions| u64::from(dimensions) * 8);
+    let expected = ty.dimensions().map(|dimensions| u64::from(dimensions) * 8);
     match ranges
         .iter()
         .flatten()

@@ -64,11 +64,7 @@ impl Layouts {
             Access::ReadWrite => "",
         };
         match ty {
-            Type::Scalar(of) => element(&Element::Scalar(*of)),
-            Type::Enum(of) => of.name.clone(),
-            Type::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
             Type::Array { of, count } => format!("sycl::marray<{}, {count}>", element(of)),
-            Type::Struct(id) => self.spell(&Element::Struct(*id)),
             Type::Pointer {
                 pointee: of,
                 access,
@@ -87,10 +83,10 @@ impl Layouts {
             }
             Type::LocalAccessor {
                 element: of,
-                dimensions: Some(dimensions),
-            } => format!("sycl::local_accessor<{}, {dimensions}>", pointee(of)),
-            Type::LocalAccessor { element: of, .. } => {
-                format!("sycl::local_accessor<{}, ?>", pointee(of))
+                dimensions,
+            } => {
+                let count = dimensions.map_or_else(|| "?".into(), |count| format!("{count}"));
+                format!("sycl::local_accessor<{}, {count}>", pointee(of))
             }
             Type::Accessor {
                 element: of,
@@ -109,6 +105,9 @@ impl Layouts {
             Type::Sampler => "sycl::sampler".into(),
             Type::KernelHandler => "sycl::kernel_handler".into(),
             Type::Unused => cpp::EMPTY.into(),
+            Type::Scalar(_) | Type::Enum(_) | Type::Vector { .. } | Type::Struct(_) => {
+                ty.value().as_ref().map_or_else(String::new, element)
+            }
         }
     }
 }

@@ -5,13 +5,12 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::slot::{Passed, Slot};
-use super::{OF_ACCESSOR, Sources, access, by_value_type, innermost, integer};
+use super::{OF_ACCESSOR, Passed, Slot, Sources, access, innermost, integer};
 use crate::signature::cpp::{self, Spelled};
 use crate::signature::declaration::DeclaredParameter;
 use crate::signature::names::Names;
 use crate::signature::spirv::ParameterType;
-use crate::signature::types::{Access, Element, Enum, Layouts, Pointee, Type};
+use crate::signature::types::{Element, Enum, Layouts, Pointee, Type};
 use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
 
 impl Sources<'_> {
@@ -100,141 +99,92 @@ impl Sources<'_> {
         slots: &[Slot<'_>],
         names: &mut Names,
     ) -> Result<(Type, bool), Unsupported> {
-        let passed = slots.first().and_then(|slot| slot.ty());
-        let other = || {
-            unsupported(format!(
-                "it is declared `{text}`, and the code takes something else"
-            ))
-        };
-        let ty = match spelled {
-            Spelled::Pointer { to, constant } => {
-                let no_write = match passed {
-                    Some(ParameterType::GlobalPointer { no_write, .. }) => no_write,
-                    None => false,
-                    Some(_) => return other(),
+        let layouts = &mut names.layouts;
+        let first = slots.first().copied().unwrap_or(Slot::Unknown);
+        match (spelled, first.ty()) {
+            (Spelled::Named(name), passed) if self.definitions.named(name).is_none() => {
+                return match first.ptx() {
+                    Some(passed) => entry::named(name, passed, layouts),
+                    None => self.named_by_code(name, passed, layouts),
                 };
-                // The pointee is not compared, because a pointer is typed by its use. `float *` may arrive as
-                // a pointer to bytes, and opaque pointers may lose it altogether.
-                Type::Pointer {
-                    pointee: self.definitions.pointee(to),
-                    access: access(*constant || no_write),
-                }
             }
-            Spelled::LocalMemory(of) => {
-                let element = self.definitions.pointee(of);
-                let unbounded = matches!(**of, Spelled::Unbounded(_));
-                let mut size = match (&**of, self.definitions.element_of(of)) {
-                    (Spelled::Unbounded(_), _) | (_, Err(_)) => None,
-                    (_, Ok(element)) => names.layouts.size(&element),
-                };
-                // A launch that gives the size counts the elements of `T[]`, which may be arrays.
-                let element = match element {
-                    Pointee::Element(element) if !unbounded => Pointee::Element(innermost(element)),
+            // The file does not describe it: an array of a functor, or a lambda that a lambda captures.
+            (Spelled::Bytes(_), Some(passed @ ParameterType::ByValue { .. })) => {
+                let (ty, known) = self.undeclared_type(passed, layouts)?;
+                return Ok((unwrapped(ty, layouts), known));
+            }
+            _ => {}
+        }
+        let mut ty = self.declared_type(text, spelled, layouts)?;
+        let is_unbounded = matches!(spelled, Spelled::LocalMemory(of) if is_unbounded(of));
+        self.agree_on_parameter(&mut ty, is_unbounded, slots, text, names)?;
+        if let Type::LocalMemory { size: None, .. } = ty
+            && !is_unbounded
+        {
+            return unsupported(format!("the size of `{text}` is not known"));
+        }
+        Ok((ty, true))
+    }
+
+    /// Returns the type that a declaration has, whatever the code takes.
+    fn declared_type(
+        &self,
+        text: &str,
+        spelled: &Spelled,
+        layouts: &Layouts,
+    ) -> Result<Type, Unsupported> {
+        let pointee = |of| self.definitions.pointee(of);
+        Ok(match spelled {
+            Spelled::Pointer { to, constant } => Type::Pointer {
+                pointee: pointee(to),
+                access: access(*constant),
+            },
+            // A launch that gives the size counts the elements of `T[]`, which may be arrays.
+            Spelled::LocalMemory(of) if is_unbounded(of) => Type::LocalMemory {
+                element: pointee(of),
+                size: None,
+            },
+            Spelled::LocalMemory(of) => Type::LocalMemory {
+                element: match pointee(of) {
+                    Pointee::Element(element) => Pointee::Element(innermost(element)),
                     element => element,
-                };
-                match passed {
-                    Some(ParameterType::LocalPointer { pointee }) => {
-                        let in_code = self.array(pointee);
-                        // The code may see less: an array that the first element begins with.
-                        if let (Some(size), Some(in_code)) = (size, in_code)
-                            && size < in_code
-                        {
-                            return unsupported(format!(
-                                "it is declared `{text}`, {size} bytes, and the code has {in_code}"
-                            ));
-                        }
-                        // The array of a functor is recorded without a size where debug information has none.
-                        // Its argument has the name of the member; the argument of a function has another
-                        // name.
-                        let of_functor = slots.first().and_then(|slot| slot.name()).is_some();
-                        if !unbounded || of_functor {
-                            size = size.or(in_code);
-                        }
-                    }
-                    None => {}
-                    Some(_) => return other(),
-                }
-                if size.is_none() && !matches!(**of, Spelled::Unbounded(_)) {
-                    return unsupported(format!("the size of `{text}` is not known"));
-                }
-                Type::LocalMemory { element, size }
-            }
-            Spelled::LocalAccessor { of, dimensions } => {
-                if !matches!(passed, Some(ParameterType::LocalPointer { .. }) | None) {
-                    return other();
-                }
-                self.agree_on_ranges(&slots[1..], *dimensions, text)?;
-                Type::LocalAccessor {
-                    element: self.definitions.pointee(of),
-                    dimensions: Some(*dimensions),
-                }
-            }
+                },
+                size: { self.definitions.element_of(of).ok() }
+                    .and_then(|element| layouts.size(&element)),
+            },
+            Spelled::LocalAccessor { of, dimensions } => Type::LocalAccessor {
+                element: pointee(of),
+                dimensions: Some(*dimensions),
+            },
             Spelled::Accessor {
                 of,
                 dimensions,
-                access: mode,
-            } => {
-                let no_write = match passed {
-                    Some(ParameterType::GlobalPointer { no_write, .. }) => no_write,
-                    None => false,
-                    Some(_) => return other(),
-                };
-                self.agree_on_ranges(&slots[1..], *dimensions, text)?;
-                Type::Accessor {
-                    element: self.definitions.pointee(of),
-                    dimensions: *dimensions,
-                    access: access(*mode == Access::Read || no_write),
-                }
-            }
+                access,
+            } => Type::Accessor {
+                element: pointee(of),
+                dimensions: *dimensions,
+                access: *access,
+            },
             Spelled::Image {
                 of,
                 dimensions,
                 access,
-            } => match passed {
-                Some(found) if found != image(*dimensions, *access) => return other(),
-                _ => Type::Image {
-                    element: *of,
-                    dimensions: *dimensions,
-                    access: *access,
-                },
+            } => Type::Image {
+                element: *of,
+                dimensions: *dimensions,
+                access: *access,
             },
-            Spelled::Sampler => match passed {
-                Some(ParameterType::Sampler) | None => Type::Sampler,
-                Some(_) => return other(),
-            },
-            // A function takes a struct that has the pointer, a functor the pointer itself.
-            Spelled::KernelHandler => match passed {
-                Some(ParameterType::GlobalPointer { .. }) | None => Type::KernelHandler,
-                Some(ParameterType::ByValue { ty }) if self.size(ty) == Some(8) => {
-                    Type::KernelHandler
-                }
-                Some(_) => return other(),
-            },
-            Spelled::Named(name) => match self.definitions.named(name).cloned() {
-                Some(found) => self.by_value(text, found, passed, names)?,
-                None => {
-                    let layouts = &mut names.layouts;
-                    return match slots.first().and_then(|slot| slot.ptx()) {
-                        Some(passed) => entry::named(name, passed, layouts),
-                        None => self.named_by_code(name, passed, layouts),
-                    };
-                }
-            },
+            Spelled::Sampler => Type::Sampler,
+            Spelled::KernelHandler => Type::KernelHandler,
             Spelled::Empty => Type::Unused,
-            // The file does not describe it: an array of a functor, or a lambda that a lambda captures.
-            Spelled::Bytes(_) if matches!(passed, Some(ParameterType::ByValue { .. })) => {
-                let passed = passed.unwrap_or(ParameterType::Other);
-                let (ty, known) = self.undeclared_type(passed, &mut names.layouts)?;
-                return Ok((unwrapped(ty, &names.layouts), known));
-            }
             spelled => {
                 let element = self.definitions.element_of(spelled);
                 let element =
                     element.map_err(|reason| reason.within(format_args!("`{text}`: ")))?;
-                self.by_value(text, element, passed, names)?
+                Type::by_value(element)
+                    .ok_or_else(|| Unsupported::new(format!("`{text}` is not supported")))?
             }
-        };
-        Ok((ty, true))
+        })
     }
 
     /// A type of C++ that no definition describes, as the code has it.
@@ -266,72 +216,10 @@ impl Sources<'_> {
             None => unsupported(format!("the layout of `{name}` is not known")),
         }
     }
-
-    /// Returns `element` as a parameter, once the code is seen to take the same.
-    fn by_value(
-        &mut self,
-        text: &str,
-        element: Element,
-        passed: Option<ParameterType>,
-        names: &Names,
-    ) -> Result<Type, Unsupported> {
-        let number = match &element {
-            Element::Scalar(scalar) => Some(*scalar),
-            Element::Enum(of) => Some(of.of),
-            _ => None,
-        };
-        let agrees = match (passed, number) {
-            (None, _) => true,
-            (Some(ParameterType::Int { bits, .. }), Some(number)) => {
-                !number.is_float() && number.bits() == bits
-            }
-            (Some(ParameterType::Float { bits }), Some(number)) => {
-                number.is_float() && number.bits() == bits
-            }
-            (Some(ParameterType::ByValue { ty }), _) => {
-                self.agree(ty, &element, text, names)?;
-                true
-            }
-            _ => false,
-        };
-        if !agrees {
-            return unsupported(format!(
-                "it is declared `{text}`, and the code takes something else"
-            ));
-        }
-        by_value_type(element).ok_or_else(|| Unsupported::new(format!("`{text}` is not supported")))
-    }
-
-    /// Ranges and the id of an accessor: 8 bytes a dimension, each.
-    fn agree_on_ranges(
-        &self,
-        slots: &[Slot<'_>],
-        dimensions: u8,
-        text: &str,
-    ) -> Result<(), Unsupported> {
-        let expected = u64::from(dimensions) * 8;
-        for slot in slots {
-            let agrees = match slot.ty() {
-                None => true,
-                Some(ParameterType::ByValue { ty }) => self.size(ty) == Some(expected),
-                Some(_) => false,
-            };
-            if !agrees {
-                return unsupported(format!(
-                    "it is declared `{text}`, and the code takes other ranges"
-                ));
-            }
-        }
-        Ok(())
-    }
 }
 
-/// Returns what the code takes for an accessor of an image.
-fn image(dimensions: u8, access: Access) -> ParameterType {
-    ParameterType::Image {
-        dimensions,
-        written: access == Access::ReadWrite,
-    }
+fn is_unbounded(spelled: &Spelled) -> bool {
+    matches!(spelled, Spelled::Unbounded(_))
 }
 
 /// Returns the name of a parameter in messages.

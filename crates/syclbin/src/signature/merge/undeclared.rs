@@ -3,8 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::slot::Slot;
-use super::{OF_ACCESSOR, Sources, access, by_value_type, innermost, integer, of_size};
+use super::{OF_ACCESSOR, Slot, Sources, access, innermost, integer, of_size};
 use crate::signature::spirv::{self, ParameterType, TypeId};
 use crate::signature::types::{Layouts, Pointee, Scalar, Type};
 use crate::signature::{Parameter, Unsupported};
@@ -166,7 +165,7 @@ impl Sources<'_> {
             ParameterType::ByValue { ty } => {
                 let found = code
                     .element(ty, layouts)
-                    .and_then(|(element, known)| by_value_type(element).map(|ty| (ty, known)));
+                    .and_then(|(element, known)| Type::by_value(element).map(|ty| (ty, known)));
                 found.ok_or_else(unknown)
             }
             ParameterType::Sampler => Ok((Type::Sampler, true)),
