@@ -3,17 +3,13 @@
 
 use alloc::borrow::Cow;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::{Findings, Severity};
 use syclbin::Container;
-use syclbin::metadata::{
-    ArgumentMask, DeviceGlobal, DeviceLibraries, DeviceRequirements, FileMetadata, HostPipe,
-    IrMetadata, Malformed, MiscProperties, Named, NativeMetadata, ProgramMetadata,
-    SpecializationConstants, Symbols, VirtualFunctions,
-};
-use syclbin::property::{PropertySets, set};
+use syclbin::metadata::{FileMetadata, IrMetadata, Malformed, ModuleMetadata, NativeMetadata};
+use syclbin::property::PropertySets;
 use syclbin::read::{self, File, Metadata, Owner};
 use syclbin::{AbstractModule, Image, Syclbin};
 
@@ -131,55 +127,31 @@ fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
     }
 }
 
-/// Reads one view.
-type View = fn(&PropertySets<'_>) -> Result<(), Malformed>;
-
-/// Everything that a module can say. Each view is read by itself, so that one fault does not hide another.
-const MODULE_VIEWS: [View; 16] = [
-    |sets| Symbols::read(sets, set::KERNEL_NAMES).map(drop),
-    |sets| Symbols::read(sets, set::EXPORTED_SYMBOLS).map(drop),
-    |sets| Symbols::read(sets, set::IMPORTED_SYMBOLS).map(drop),
-    |sets| Symbols::read(sets, set::ASSERT_USED).map(drop),
-    |sets| Symbols::read(sets, set::DYNAMIC_LOCAL_MEMORY).map(drop),
-    |sets| Named::<u32>::read(sets, set::IMPLICIT_LOCAL_ARG).map(drop),
-    |sets| Named::<ArgumentMask>::read(sets, set::KERNEL_PARAM_OPT).map(drop),
-    |sets| Named::<String>::read(sets, set::REGISTERED_KERNELS).map(drop),
-    |sets| ProgramMetadata::read(sets).map(drop),
-    |sets| SpecializationConstants::read(sets).map(drop),
-    |sets| Named::<DeviceGlobal>::read(sets, set::DEVICE_GLOBALS).map(drop),
-    |sets| Named::<HostPipe>::read(sets, set::HOST_PIPES).map(drop),
-    |sets| VirtualFunctions::read(sets).map(drop),
-    |sets| DeviceLibraries::read(sets).map(drop),
-    |sets| MiscProperties::read(sets).map(drop),
-    |sets| DeviceRequirements::read(sets).map(drop),
-];
-
 /// Values that mean nothing.
 fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
-    let mut check = |view: View, owner: Owner, offset, sets: &PropertySets<'_>| {
-        if let Err(malformed) = view(sets) {
+    let mut check = |faults: Vec<Malformed>, owner: Owner, offset| {
+        for malformed in faults {
             findings.add(Severity::Error, offset, owner, malformed.to_string());
         }
     };
     let file = &sets.file;
-    let state: View = |sets| FileMetadata::read(sets).map(drop);
-    check(state, Owner::File, file.offset, &file.says.global);
+    let fault = FileMetadata::read(&file.says.global).err();
+    check(fault.into_iter().collect(), Owner::File, file.offset);
     for Module {
         owner,
         module,
         images,
     } in &sets.modules
     {
-        for view in MODULE_VIEWS {
-            check(view, *owner, module.offset, &module.says.metadata);
-        }
+        let faults = ModuleMetadata::faults(&module.says.metadata);
+        check(faults, *owner, module.offset);
         for (image, Located { offset, says }) in images {
-            let view: View = if image.is_native() {
-                |sets| NativeMetadata::read(sets).map(drop)
+            let fault = if image.is_native() {
+                NativeMetadata::read(&says.metadata).err()
             } else {
-                |sets| IrMetadata::read(sets).map(drop)
+                IrMetadata::read(&says.metadata).err()
             };
-            check(view, image.owner(), *offset, &says.metadata);
+            check(fault.into_iter().collect(), image.owner(), *offset);
         }
     }
 }

@@ -5,10 +5,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::value::malformed::Malformed;
-use super::value::named::Named;
-use super::value::property::{Property, read_value};
-use super::value::size::{Dimensions, WorkGroupSize};
+use super::named::Named;
+use super::size::{Dimensions, WorkGroupSize};
+use super::value::Malformed;
+use super::value::{Property, read_value};
 use crate::property::{PropertySet, PropertySets, Value, key, set};
 
 const SET: &str = set::PROGRAM_METADATA;

@@ -4,9 +4,8 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::value::malformed::Malformed;
-use super::value::named::Named;
-use super::value::property::{Property, put};
+use super::named::Named;
+use super::value::{Field as _, Malformed, Property};
 use crate::property::{PropertySets, Value, key, set};
 
 /// The specialization constants of a module, in the order of the file, which says where in the
@@ -130,7 +129,7 @@ impl SpecializationConstants {
             (set::SPECIALIZATION_DEFAULTS, &self.defaults),
             (set::SPECIALIZATION_SET_VALUES, &self.set_values),
         ] {
-            put(sets, set, key::ALL, blob.as_ref());
+            blob.write(sets, set, key::ALL);
         }
     }
 

@@ -30,17 +30,11 @@ impl<'t> Target<'t> {
     /// Returns the target of a triple such as `spir64_gen-unknown-unknown`, or of its first component.
     #[must_use]
     pub fn of_triple(triple: &'t str) -> Self {
-        match triple.split('-').next().unwrap_or_default() {
-            "spir" => Self::Spir,
-            "spir64" => Self::Spir64,
-            "spir64_gen" => Self::Spir64Gen,
-            "spir64_x86_64" => Self::Spir64X86_64,
-            "spir64_fpga" => Self::Spir64Fpga,
-            "nvptx64" => Self::Nvptx64,
-            "amdgcn" => Self::AmdGcn,
-            "native_cpu" => Self::NativeCpu,
-            other => Self::Other(other),
-        }
+        let first = triple.split('-').next().unwrap_or_default();
+        let mut known = NAMES.iter().filter(|(_, name)| *name == first);
+        known
+            .next()
+            .map_or(Self::Other(first), |(target, _)| *target)
     }
 
     /// Returns whether the code is for FPGAs. Object files of DPC++ name them `fpga_aocx`, `fpga_aocr` and `fpga_dep`.
@@ -55,20 +49,26 @@ impl<'t> Target<'t> {
 
     /// Returns the spelling that triples use.
     #[must_use]
-    pub const fn spelling(self) -> &'t str {
+    pub fn spelling(self) -> &'t str {
         match self {
-            Self::Spir => "spir",
-            Self::Spir64 => "spir64",
-            Self::Spir64Gen => "spir64_gen",
-            Self::Spir64X86_64 => "spir64_x86_64",
-            Self::Spir64Fpga => "spir64_fpga",
-            Self::Nvptx64 => "nvptx64",
-            Self::AmdGcn => "amdgcn",
-            Self::NativeCpu => "native_cpu",
             Self::Other(other) => other,
+            known => { NAMES.iter() }
+                .find(|(target, _)| *target == known)
+                .map_or("", |(_, name)| name),
         }
     }
 }
+
+const NAMES: [(Target<'static>, &str); 8] = [
+    (Target::Spir, "spir"),
+    (Target::Spir64, "spir64"),
+    (Target::Spir64Gen, "spir64_gen"),
+    (Target::Spir64X86_64, "spir64_x86_64"),
+    (Target::Spir64Fpga, "spir64_fpga"),
+    (Target::Nvptx64, "nvptx64"),
+    (Target::AmdGcn, "amdgcn"),
+    (Target::NativeCpu, "native_cpu"),
+];
 
 impl fmt::Display for Target<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

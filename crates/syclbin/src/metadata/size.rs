@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::property::{Property, records};
+use super::value::{Property, records};
 use crate::property::Value;
 
 /// How many dimensions a kernel has: 1, 2 or 3.
