@@ -85,7 +85,7 @@ pub use property::{PropertySet, PropertySets, Value};
 pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
-    pub use crate::signature::definitions::Definitions;
+    pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{leave_out, record};
 
     /// The source directory of this crate. `syclbin-build` caches what this code made.
@@ -98,7 +98,7 @@ pub mod __private {
 
     /// Records of OffloadBinary files, and limits for what they unpack to.
     pub mod offload {
-        pub use crate::offload::{Binary, owned_strings, symbols};
+        pub use crate::offload::{Binary, SYMBOLS_KEY, listed_symbols, owned_strings};
         #[cfg(feature = "compression")]
         pub use crate::offload::{allowance, claim, unpack_within};
     }

@@ -23,14 +23,11 @@
 mod archive;
 mod bitcode;
 mod bundle;
-mod embed;
 mod found;
-mod input_slice;
 mod modules;
 mod object;
 mod package;
 mod registered;
-mod symbols;
 mod walk;
 
 use alloc::borrow::Cow;
@@ -40,14 +37,14 @@ use alloc::vec::Vec;
 use core::fmt;
 
 pub use bundle::bundle;
-pub use embed::embed;
+pub use object::embed;
 pub use package::{Note, package};
 
 use syclbin::__private::spirv;
 use syclbin::Content;
 use syclbin::Error;
 use syclbin::cubin;
-use syclbin::offload::{self, ImageKind, Strings};
+use syclbin::offload::{ImageKind, Strings};
 use syclbin::property::PropertySets;
 use syclbin::ptx;
 use syclbin::{AbstractModule, Image, Syclbin};
@@ -203,10 +200,10 @@ impl DeviceImage<'_> {
             }
             _ => {
                 let listed = self
-                    .string(offload::symbols::KEY)
-                    .and_then(offload::symbols::listed);
+                    .string(syclbin::offload::SYMBOLS_KEY)
+                    .and_then(syclbin::offload::listed_symbols);
                 listed.or_else(|| match self.content {
-                    Content::Elf { machine: 224 } => symbols::amd_kernels(&self.bytes),
+                    Content::Elf { machine: 224 } => modules::amd_kernels(&self.bytes),
                     _ => None,
                 })
             }

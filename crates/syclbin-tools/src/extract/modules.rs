@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images that lie one after another, as linkers leave them in a section.
+//! Images that lie one after another, as linkers leave them in a section, and the names of AMD's kernels.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::input_slice::InputSlice;
+use super::found::InputSlice;
+use object::read::elf::{FileHeader, Sym};
+use object::{Endianness, elf};
 use syclbin::__private::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
-use syclbin::Content;
-use syclbin::{Error, ErrorKind};
+use syclbin::{Content, Error, ErrorKind};
 
 const HEADER_SIZE: usize = HEADER_WORDS * 4;
 const PHYSICAL_32: u32 = 1;
@@ -117,6 +119,25 @@ pub(super) fn triple(bytes: &[u8]) -> &'static str {
 fn word(bytes: &[u8], index: usize) -> Option<u32> {
     let word = bytes.get(index * 4..index * 4 + 4)?;
     Some(u32::from_le_bytes(word.try_into().ok()?))
+}
+
+/// The kernels of AMD's native code, which has a kernel descriptor `NAME.kd` for each of them
+/// (LLVM's "User Guide for AMDGPU Backend", code object symbols).
+pub(super) fn amd_kernels(bytes: &[u8]) -> Option<Vec<String>> {
+    let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, bytes).ok()?;
+    let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
+    let mut left = bytes.len();
+    let mut names = Vec::new();
+    for symbol in symbols.iter() {
+        let name = symbol.name(endian, symbols.strings()).ok()?;
+        left = left.checked_sub(name.len())?;
+        if let Some(kernel) = name.strip_suffix(b".kd") {
+            names.push(String::from_utf8(kernel.to_vec()).ok()?);
+        }
+    }
+    Some(names)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::found::InputSlice;
 use super::found::{Found, Open};
-use super::input_slice::InputSlice;
 use super::object::{Role, Section, sections, universal};
 use super::registered::{Registered, registered};
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bitcode, bundle, modules};

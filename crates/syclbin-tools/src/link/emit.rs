@@ -6,8 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::functions::Adapter;
+use super::input::{self, Key};
 use super::input::{Annotation, Definition, Input};
-use super::symbols::{self, Key};
 use super::{LinkError, STORAGE_INPUT, memory_model, too_large};
 use syclbin::__private::spirv::grammar::{Ids, is_merged};
 use syclbin::__private::spirv::words::{
@@ -49,7 +49,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(Self {
             inputs,
             memory_model: memory_model(inputs)?,
-            aliases: symbols::resolve(inputs)?,
+            aliases: input::resolve(inputs)?,
             adapters: BTreeMap::new(),
             adapted: 0,
             is_adapting: false,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::emit::Linker;
 use super::input::Definition;
-use super::symbols::Key;
+use super::input::Key;
 use super::{LinkError, too_large};
 use syclbin::__private::spirv::words::{Instruction, op, put};
 

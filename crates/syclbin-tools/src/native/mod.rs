@@ -8,7 +8,6 @@
 //! assert!(syclbin_tools::native::kernels(b"\x7fELF\x02\x01").is_empty());
 //! ```
 
-mod elf;
 mod ze_info;
 
 use alloc::collections::BTreeMap;
@@ -16,8 +15,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use syclbin::__private::content::ARCHIVE_MAGIC;
-use syclbin::Content;
-use syclbin::cubin;
+use syclbin::{Content, cubin};
 
 /// The machine of ELF files for Intel GPUs.
 const INTEL_GPU: u16 = 205;
@@ -73,7 +71,7 @@ fn add(bytes: &[u8], kernels: &mut Vec<Kernel>) {
     };
     match machine {
         INTEL_GPU => {
-            let mut sections = elf::sections(bytes);
+            let mut sections = sections(bytes);
             if let Some(section) = sections.find(|section| section.name == b".ze_info") {
                 let room = MAX_KERNELS.saturating_sub(kernels.len());
                 kernels.extend(ze_info::kernels(section.bytes).take(room));
@@ -92,7 +90,7 @@ fn of_nvidia(bytes: &[u8], kernels: &mut Vec<Kernel>) {
     const FRAME: u8 = 0x11;
     let mut shared = BTreeMap::new();
     let mut attributes = BTreeMap::new();
-    for section in elf::sections(bytes) {
+    for section in sections(bytes) {
         if let Some(symbol) = section.name.strip_prefix(b".nv.shared.") {
             shared.insert(symbol, section.size);
         } else if section.name == b".nv.info" && attributes.is_empty() {
@@ -101,7 +99,7 @@ fn of_nvidia(bytes: &[u8], kernels: &mut Vec<Kernel>) {
             }
         }
     }
-    for section in elf::sections(bytes) {
+    for section in sections(bytes) {
         let Some(name) = section.name.strip_prefix(b".text.") else {
             continue;
         };
@@ -173,3 +171,75 @@ fn members(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests;
+
+const HEADER: usize = 64;
+
+/// A section with content.
+struct Section<'a> {
+    name: &'a [u8],
+    info: u32,
+    /// Its size in the memory of the device.
+    size: u64,
+    /// Its bytes in the file; empty if it has none there.
+    bytes: &'a [u8],
+}
+
+/// Returns the sections of `bytes`. Skips sections that exceed the file, and names that together exceed it: a hostile
+/// file could give every section the same long name.
+fn sections(bytes: &[u8]) -> impl Iterator<Item = Section<'_>> {
+    let is_elf = bytes.starts_with(b"\x7fELF\x02\x01");
+    let table = is_elf.then(|| at(u64_at(bytes, 40)?)).flatten();
+    let count = u16_at(bytes, 60).unwrap_or(0);
+    let names = u16_at(bytes, 62).unwrap_or(0);
+    let header = move |index: u16| {
+        let start = table?.checked_add(usize::from(index) * HEADER)?;
+        bytes.get(start..)?.get(..HEADER)
+    };
+    let names = header(names)
+        .and_then(|header| content(bytes, header))
+        .unwrap_or_default();
+    let mut budget = bytes.len();
+    (0..count).filter_map(move |index| {
+        let header = header(index)?;
+        let name = names.get(at(u32_at(header, 0)?.into())?..)?;
+        let Some(end) = name.iter().take(budget).position(|byte| *byte == 0) else {
+            budget = 0;
+            return None;
+        };
+        budget -= end;
+        Some(Section {
+            name: &name[..end],
+            info: u32_at(header, 44)?,
+            size: u64_at(header, 32)?,
+            bytes: content(bytes, header)?,
+        })
+    })
+}
+
+/// Returns the bytes of the section with this header.
+fn content<'a>(bytes: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
+    /// The type of a section that has no bytes in the file.
+    const NO_BITS: u32 = 8;
+    if u32_at(header, 4)? == NO_BITS {
+        return Some(&[]);
+    }
+    bytes
+        .get(at(u64_at(header, 24)?)?..)?
+        .get(..at(u64_at(header, 32)?)?)
+}
+
+fn at(offset: u64) -> Option<usize> {
+    usize::try_from(offset).ok()
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}

@@ -4,7 +4,7 @@
 use alloc::format;
 
 use super::sets::{Located, Module, Sets};
-use super::{Findings, Severity, nvidia, shown};
+use super::{Findings, Severity, kernels, shown};
 use syclbin::__private::spirv;
 use syclbin::Content;
 use syclbin::property::{Value, key, set};
@@ -106,7 +106,7 @@ fn check_image(
                 ),
             }
             if ty == IrType::Ptx && content == Content::Ptx {
-                nvidia::check_ptx(image.bytes(), target, &mut |offset, severity, reason| {
+                kernels::check_ptx(image.bytes(), target, &mut |offset, severity, reason| {
                     let at = image.offset().saturating_add(offset);
                     findings.add(severity, at, owner, reason);
                 });
@@ -139,7 +139,7 @@ fn check_image(
                 let reason = "the state is input, in which no runtime takes native code";
                 add(Severity::Warning, reason.into());
             }
-            nvidia::check_native(image.bytes(), arch, &mut |offset, severity, reason| {
+            kernels::check_native(image.bytes(), arch, &mut |offset, severity, reason| {
                 let at = image.offset().saturating_add(offset);
                 findings.add(severity, at, owner, reason);
             });

@@ -12,9 +12,7 @@
 mod images;
 mod kernels;
 mod layout;
-mod nvidia;
 mod sets;
-mod wrapper;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -82,7 +80,7 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
     let mut findings = Findings::default();
     match File::parse(bytes) {
         Ok(file) => {
-            wrapper::check(bytes, file.container(), &mut findings);
+            layout::check_wrapper(bytes, file.container(), &mut findings);
             layout::check(&file, &mut findings);
             // Records that share bytes could make the rest take more than linear time.
             if findings.has_error() {

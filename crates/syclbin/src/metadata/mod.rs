@@ -41,25 +41,24 @@ mod named;
 mod program;
 mod requirements;
 mod sets;
-mod size;
 mod sources;
 mod specialization;
-mod target;
-pub(crate) mod value;
+mod value;
+pub(crate) mod view;
 
 pub use named::{Named, Symbols, without_run_prefix};
+pub use program::{Dimensions, WorkGroupSize};
 pub use program::{KernelSizes, ProgramMetadata};
 pub use requirements::{DeviceRequirements, Records};
+pub use sets::Target;
 pub use sets::{
     Bfloat16, DeviceGlobal, DeviceLibraries, FileMetadata, HostPipe, IdRange, IrMetadata,
     MiscProperties, NativeMetadata, Sanitizer, SetNames, VirtualFunctions,
 };
-pub use size::{Dimensions, WorkGroupSize};
 pub use sources::Sources;
 pub use specialization::{
     Leaf, SpecConstantDescriptor, SpecConstantLayout, SpecializationConstants,
 };
-pub use target::Target;
 pub use value::{ArgumentMask, Malformed, Property};
 
 use alloc::string::String;

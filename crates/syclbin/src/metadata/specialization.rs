@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::named::Named;
-use super::value::{Field as _, Malformed, Property};
+use super::value::{Malformed, Property};
+use super::view::Field as _;
 use crate::property::{PropertySets, Value, key, set};
 
 /// The specialization constants of a module, in the order of the file, which says where in the

@@ -20,8 +20,6 @@ mod binary;
 #[cfg(feature = "compression")]
 mod compressed;
 pub(crate) mod encode;
-#[doc(hidden)]
-pub mod symbols;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -32,7 +30,7 @@ use crate::content::Content;
 use crate::cubin;
 use crate::error::Error;
 #[doc(hidden)]
-pub use binary::Binary;
+pub use binary::{Binary, SYMBOLS_KEY, listed_symbols};
 #[cfg(feature = "compression")]
 #[doc(hidden)]
 pub use compressed::{allowance, claim, unpack_within};
@@ -224,7 +222,7 @@ pub(crate) fn each_binary<'a>(
 /// # Errors
 ///
 /// When a key has a NUL, which would end it.
-pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Error> {
+pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
     encode::version_2(&entries)
 }
@@ -235,7 +233,7 @@ pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Erro
 /// # Errors
 ///
 /// When a key or a value has a NUL, which would end it.
-pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Error> {
+pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     let each = entries.iter().map(Outgoing::of);
     let each = each.map(|entry| encode::version_1(&entry));
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())

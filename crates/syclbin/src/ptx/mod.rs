@@ -31,7 +31,6 @@ mod kernel;
 mod target;
 mod tokens;
 mod variable;
-mod version;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -40,11 +39,11 @@ use core::fmt::Write as _;
 
 use crate::error::{Error, ErrorKind};
 pub use kernel::{Kernel, Kind, Parameter, ParameterLayout, Passed, Space};
+pub use target::Version;
 pub use target::{Suffix, Target};
 use tokens::{Tokens, text};
 pub use variable::Variable;
 use variable::{Linkage, declared};
-pub use version::Version;
 
 /// Functions that the driver provides to every text.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];

@@ -6,9 +6,9 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::Limits;
+use super::image::{AbstractModule, NO_STRINGS, Parts};
 use super::image::{Image, Metadata, Owner};
-use super::limits::Limits;
-use super::module::{AbstractModule, NO_STRINGS, Parts};
 use super::{images, v1, v2};
 use crate::container::Container;
 use crate::error::{Error, ErrorKind};

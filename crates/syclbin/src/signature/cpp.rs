@@ -7,7 +7,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::declaration::split_list;
+use super::spell::split_list;
 use super::types::{Access, Scalar};
 
 /// Types nest; text that goes deeper is not read.

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The structs of a file: each name means one struct.
+//! The structs and enumerations of a file, and what the types of C++ mean with them: each name means one struct.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::types::{Layout, Layouts, StructId};
-use super::{Unsupported, recorded};
+use super::cpp::Spelled;
+use super::types::{Element, Enum, Field, Layout, Layouts, Pointee, StructId};
+use super::{Unsupported, cpp, recorded};
 use crate::model::AbstractModule;
 
 /// State that the modules of a file share.
@@ -92,5 +94,265 @@ impl Names {
             }
         }
         (self.layouts, self.conflicts)
+    }
+}
+
+/// What the names of C++ mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Definitions {
+    layouts: Layouts,
+    named: BTreeMap<String, Element>,
+}
+
+impl Definitions {
+    /// Returns the structs.
+    #[must_use]
+    pub const fn layouts(&self) -> &Layouts {
+        &self.layouts
+    }
+
+    /// Returns the structs and enumerations by their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Element)> {
+        self.named.iter().map(|(name, element)| (&**name, element))
+    }
+
+    /// Defines an enumeration over the integer `of`. Returns `None` if that is not an integer.
+    pub fn define_enum(&mut self, name: &str, of: &str) -> Option<()> {
+        let Some(Spelled::Scalar(of)) = cpp::parse(of) else {
+            return None;
+        };
+        let name = String::from(name);
+        let element = (!of.is_float()).then(|| {
+            Element::Enum(Enum {
+                name: name.clone(),
+                of,
+            })
+        })?;
+        self.named.entry(name).or_insert(element);
+        Some(())
+    }
+
+    /// Defines a struct with members in the order of their offsets. Returns `None` if they do not fit.
+    pub fn define_struct(
+        &mut self,
+        name: &str,
+        size: u64,
+        align: u64,
+        members: impl IntoIterator<Item = Field>,
+    ) -> Option<()> {
+        let (mut end, mut fields) = (0, Vec::new());
+        for member in members {
+            while member.offset < end {
+                // C++ puts members into the padding behind a base class, which Rust cannot do with a field:
+                // the members of the base become members.
+                end = take_apart(&mut fields, &self.layouts)?;
+            }
+            end = member.offset.checked_add(self.layouts.size(&member.ty)?)?;
+            fields.push(member);
+        }
+        if end > size || !align.is_power_of_two() {
+            return None;
+        }
+        let id = self.layouts.insert(Layout {
+            name: name.into(),
+            size,
+            align,
+            fields,
+            described: true,
+        });
+        self.named.entry(name.into()).or_insert(Element::Struct(id));
+        Some(())
+    }
+
+    /// Gives the struct `name` the alignment `align`, if that is stricter and its size allows it.
+    pub(super) fn align(&mut self, name: &str, align: u64) {
+        if let Some(Element::Struct(id)) = self.named.get(name) {
+            self.layouts.align_as(*id, align);
+        }
+    }
+
+    /// Adds the definitions of another module of the same source. A struct that both have is one.
+    pub(super) fn append(&mut self, other: Self) {
+        let mut ids: Vec<StructId> = Vec::new();
+        for mut layout in other.layouts.into_list() {
+            layout.renumber(&ids);
+            ids.push(match self.named.get(&layout.name) {
+                Some(Element::Struct(id)) => {
+                    self.layouts.align_as(*id, layout.align);
+                    *id
+                }
+                _ => self.layouts.insert(layout),
+            });
+        }
+        for (name, mut element) in other.named {
+            element.renumber(&ids);
+            self.named.entry(name).or_insert(element);
+        }
+    }
+
+    /// Returns the definitions with the numbers that structs have in a file.
+    pub(super) fn within(&self, names: &mut Names) -> Self {
+        let ids = names.import(self.layouts.clone());
+        let mut named = self.named.clone();
+        for element in named.values_mut() {
+            element.renumber(&ids);
+        }
+        Self {
+            layouts: Layouts::default(),
+            named,
+        }
+    }
+
+    /// Returns what is called `name`.
+    pub(super) fn named(&self, name: &str) -> Option<&Element> {
+        self.named.get(name)
+    }
+
+    /// Returns what memory holds where C++ says `text`.
+    #[must_use]
+    pub fn element(&self, text: &str) -> Option<Element> {
+        self.element_of(&cpp::parse(text)?).ok()
+    }
+
+    /// Returns what memory holds where C++ says `spelled`.
+    pub(super) fn element_of(&self, spelled: &Spelled) -> Result<Element, Unsupported> {
+        Ok(match spelled {
+            Spelled::Scalar(scalar) => Element::Scalar(*scalar),
+            Spelled::Vector { of, count } => Element::Vector {
+                of: *of,
+                count: *count,
+            },
+            Spelled::Array { of, count } => Element::Array {
+                of: Box::new(self.element_of(of)?),
+                count: *count,
+            },
+            Spelled::Pointer { to, .. } => Element::Pointer(Box::new(self.shallow(to))),
+            Spelled::Bytes(size) => Element::Bytes(*size),
+            Spelled::Named(name) => self
+                .named(name)
+                .cloned()
+                .ok_or_else(|| Unsupported::new(format!("the layout of `{name}` is not known")))?,
+            Spelled::Void
+            | Spelled::Unbounded(_)
+            | Spelled::LocalMemory(_)
+            | Spelled::LocalAccessor { .. }
+            | Spelled::Accessor { .. }
+            | Spelled::Image { .. }
+            | Spelled::Sampler
+            | Spelled::KernelHandler
+            | Spelled::Empty
+            | Spelled::Foreign => {
+                return Err(Unsupported::new("has no layout that Rust could have"));
+            }
+        })
+    }
+
+    /// Returns what is behind a pointer in memory. A struct there is only named: it may point back.
+    fn shallow(&self, spelled: &Spelled) -> Pointee {
+        match (spelled, self.element_of(spelled)) {
+            (Spelled::Void, _) => Pointee::Void,
+            (
+                Spelled::Scalar(_) | Spelled::Vector { .. } | Spelled::Named(_),
+                Ok(element @ (Element::Scalar(_) | Element::Vector { .. } | Element::Enum(_))),
+            ) => Pointee::Element(element),
+            (Spelled::Named(name), _) => Pointee::Unknown(Some(name.clone())),
+            _ => Pointee::Unknown(None),
+        }
+    }
+
+    /// Returns what is behind a pointer or in work-group memory. What the file does not describe has at most
+    /// a name.
+    pub(super) fn pointee(&self, spelled: &Spelled) -> Pointee {
+        match spelled {
+            Spelled::Void => return Pointee::Void,
+            Spelled::Unbounded(of) if !matches!(**of, Spelled::Array { .. }) => {
+                return self.pointee(of);
+            }
+            Spelled::Array { of, .. } if matches!(**of, Spelled::Array { .. }) => {
+                return self.pointee(of);
+            }
+            _ => {}
+        }
+        let of = match spelled {
+            Spelled::Unbounded(of) => of,
+            spelled => spelled,
+        };
+        match (self.element_of(of), of) {
+            (Ok(element), _) => Pointee::Element(element),
+            (Err(_), Spelled::Named(name)) => Pointee::Unknown(Some(name.clone())),
+            (Err(_), _) => Pointee::Unknown(None),
+        }
+    }
+}
+
+/// Replaces the last field, if it is a struct, with the fields of that, and returns where the last one ends.
+fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
+    let last = fields.pop_if(|last| matches!(last.ty, Element::Struct(_)))?;
+    let layout = layouts.get(last.ty.structure()?)?;
+    for field in &layout.fields {
+        let offset = last.offset.checked_add(field.offset)?;
+        fields.push(Field {
+            offset,
+            ..field.clone()
+        });
+    }
+    fields.last().map_or(Some(0), |field| {
+        field.offset.checked_add(layouts.size(&field.ty)?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::types::Scalar;
+
+    fn field(offset: u64, ty: Element) -> Field {
+        Field {
+            name: None,
+            offset,
+            ty,
+            sign_known: true,
+        }
+    }
+
+    #[test]
+    fn members_that_do_not_fit_define_nothing() {
+        let int = || Element::Scalar(Scalar::I32);
+        let huge = Element::Array {
+            of: Box::new(int()),
+            count: u64::MAX,
+        };
+        for (size, align, members) in [
+            (8, 4, [field(0, int()), field(2, int())]),
+            (8, 4, [field(0, int()), field(8, int())]),
+            (8, 3, [field(0, int()), field(4, int())]),
+            (8, 4, [field(0, int()), field(4, huge)]),
+        ] {
+            let mut definitions = Definitions::default();
+            assert_eq!(definitions.define_struct("S", size, align, members), None);
+            assert_eq!(definitions.named("S"), None);
+        }
+        assert_eq!(Definitions::default().define_enum("E", "float"), None);
+    }
+
+    #[test]
+    fn modules_of_one_source_share_their_structs() {
+        let of = |align| {
+            let mut definitions = Definitions::default();
+            let member = field(0, Element::Scalar(Scalar::F32));
+            definitions.define_struct("P", 64, align, [member]).unwrap();
+            let inner = definitions.element("P[2]").unwrap();
+            definitions
+                .define_struct("O", 128, 4, [field(0, inner)])
+                .unwrap();
+            definitions
+        };
+        let mut all = of(4);
+        all.append(of(64));
+        assert_eq!(all.layouts().len(), 2);
+        let Some(Element::Struct(id)) = all.named("P") else {
+            panic!("{all:?}")
+        };
+        assert_eq!(all.layouts().get(*id).unwrap().align, 64);
     }
 }

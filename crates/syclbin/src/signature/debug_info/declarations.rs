@@ -11,7 +11,7 @@ use super::{
     TYPE_POINTER, TYPE_QUALIFIER, TYPE_TEMPLATE,
 };
 use crate::signature::cpp::{self, Spelled};
-use crate::signature::declaration::{Declaration, DeclaredParameter};
+use crate::signature::spell::{Declaration, DeclaredParameter};
 use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
 use crate::signature::{dimensions, mangled};
 

@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::cpp::{self, Spelled};
-use super::declaration::Declaration;
-use super::definitions::Definitions;
+use super::names::Definitions;
+use super::spell::Declaration;
 use super::spirv::{Extended, Module, Parameter};
 
 const INSTRUCTION_SETS: [&str; 2] = [

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::{OF_ACCESSOR, Passed, Slot, Sources, access, innermost, integer};
 use crate::signature::cpp::{self, Spelled};
-use crate::signature::declaration::DeclaredParameter;
 use crate::signature::names::Names;
+use crate::signature::spell::DeclaredParameter;
 use crate::signature::spirv::ParameterType;
 use crate::signature::types::{Element, Enum, Layouts, Pointee, Type};
 use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};

@@ -10,12 +10,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::code::Code;
-use super::code_types::Meanings;
+use super::code::Meanings;
 use super::cpp::{self, Spelled, access};
 use super::debug_info::Described;
-use super::declaration::DeclaredParameter;
-use super::definitions::Definitions;
+use super::names::Definitions;
 use super::names::Names;
+use super::spell::DeclaredParameter;
 use super::spirv::{self, ParameterType, TypeId};
 use super::types::{Element, Scalar};
 use super::{Argument, Parameter, Unsupported, entry, mangled, unsupported};
