@@ -7,12 +7,7 @@ use alloc::vec::Vec;
 
 use super::{Module, STORAGE_CROSS_WORKGROUP};
 use crate::error::Error;
-use crate::spirv::words::instructions;
-
-const CAPABILITY: u16 = 17;
-const CONSTANT: u16 = 43;
-const CONSTANT_NULL: u16 = 46;
-const VARIABLE: u16 = 59;
+use crate::spirv::words::{instructions, op};
 
 /// The scope of all devices of the system.
 const CROSS_DEVICE: u32 = 0;
@@ -36,10 +31,10 @@ impl Uses {
         let mut constants = BTreeMap::new();
         for instruction in instructions(words).map_while(Result::ok) {
             match (instruction.opcode, instruction.operands) {
-                (CAPABILITY, [capability, ..]) => _ = uses.capabilities.insert(*capability),
-                (CONSTANT, [_, id, value, ..]) => _ = constants.insert(*id, *value),
-                (CONSTANT_NULL, [_, id]) => _ = constants.insert(*id, 0),
-                (VARIABLE, [_, _, storage, _, ..]) => {
+                (op::CAPABILITY, [capability, ..]) => _ = uses.capabilities.insert(*capability),
+                (op::CONSTANT, [_, id, value, ..]) => _ = constants.insert(*id, *value),
+                (op::CONSTANT_NULL, [_, id]) => _ = constants.insert(*id, 0),
+                (op::VARIABLE, [_, _, storage, _, ..]) => {
                     uses.initialized_variable |= *storage == STORAGE_CROSS_WORKGROUP;
                 }
                 (opcode, operands) => {
