@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The structs and enumerations of a file, and what the types of C++ mean with them: each name means one struct.
 
-use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::cpp::Spelled;
-use super::types::{Element, Enum, Field, Layout, Layouts, Pointee, StructId};
+use super::types::{Element, Enum, Field, Layout, Layouts, StructId};
 use super::{Unsupported, cpp, recorded};
 use crate::model::AbstractModule;
 
@@ -118,7 +116,7 @@ impl Definitions {
 
     /// Defines an enumeration over the integer `of`. Returns `None` if that is not an integer.
     pub fn define_enum(&mut self, name: &str, of: &str) -> Option<()> {
-        let Some(Spelled::Scalar(of)) = cpp::parse(of) else {
+        let Some(of) = cpp::scalar_of(of) else {
             return None;
         };
         let name = String::from(name);
@@ -164,11 +162,9 @@ impl Definitions {
         Some(())
     }
 
-    /// Gives the struct `name` the alignment `align`, if that is stricter and its size allows it.
-    pub(super) fn align(&mut self, name: &str, align: u64) {
-        if let Some(Element::Struct(id)) = self.named.get(name) {
-            self.layouts.align_as(*id, align);
-        }
+    /// Gives a struct the alignment `align`, if that is stricter and its size allows it.
+    pub(super) fn align(&mut self, id: StructId, align: u64) {
+        self.layouts.align_as(id, align);
     }
 
     /// Adds the definitions of another module of the same source. A struct that both have is one.
@@ -207,82 +203,6 @@ impl Definitions {
     pub(super) fn named(&self, name: &str) -> Option<&Element> {
         self.named.get(name)
     }
-
-    /// Returns what memory holds where C++ says `text`.
-    #[must_use]
-    pub fn element(&self, text: &str) -> Option<Element> {
-        self.element_of(&cpp::parse(text)?).ok()
-    }
-
-    /// Returns what memory holds where C++ says `spelled`.
-    pub(super) fn element_of(&self, spelled: &Spelled) -> Result<Element, Unsupported> {
-        Ok(match spelled {
-            Spelled::Scalar(scalar) => Element::Scalar(*scalar),
-            Spelled::Vector { of, count } => Element::Vector {
-                of: *of,
-                count: *count,
-            },
-            Spelled::Array { of, count } => Element::Array {
-                of: Box::new(self.element_of(of)?),
-                count: *count,
-            },
-            Spelled::Pointer { to, .. } => Element::Pointer(Box::new(self.shallow(to))),
-            Spelled::Bytes(size) => Element::Bytes(*size),
-            Spelled::Named(name) => self
-                .named(name)
-                .cloned()
-                .ok_or_else(|| Unsupported::new(format!("the layout of `{name}` is not known")))?,
-            Spelled::Void
-            | Spelled::Unbounded(_)
-            | Spelled::LocalMemory(_)
-            | Spelled::LocalAccessor { .. }
-            | Spelled::Accessor { .. }
-            | Spelled::Image { .. }
-            | Spelled::Sampler
-            | Spelled::KernelHandler
-            | Spelled::Empty
-            | Spelled::Foreign => {
-                return Err(Unsupported::new("has no layout that Rust could have"));
-            }
-        })
-    }
-
-    /// Returns what is behind a pointer in memory. A struct there is only named: it may point back.
-    fn shallow(&self, spelled: &Spelled) -> Pointee {
-        match (spelled, self.element_of(spelled)) {
-            (Spelled::Void, _) => Pointee::Void,
-            (
-                Spelled::Scalar(_) | Spelled::Vector { .. } | Spelled::Named(_),
-                Ok(element @ (Element::Scalar(_) | Element::Vector { .. } | Element::Enum(_))),
-            ) => Pointee::Element(element),
-            (Spelled::Named(name), _) => Pointee::Unknown(Some(name.clone())),
-            _ => Pointee::Unknown(None),
-        }
-    }
-
-    /// Returns what is behind a pointer or in work-group memory. What the file does not describe has at most
-    /// a name.
-    pub(super) fn pointee(&self, spelled: &Spelled) -> Pointee {
-        match spelled {
-            Spelled::Void => return Pointee::Void,
-            Spelled::Unbounded(of) if !matches!(**of, Spelled::Array { .. }) => {
-                return self.pointee(of);
-            }
-            Spelled::Array { of, .. } if matches!(**of, Spelled::Array { .. }) => {
-                return self.pointee(of);
-            }
-            _ => {}
-        }
-        let of = match spelled {
-            Spelled::Unbounded(of) => of,
-            spelled => spelled,
-        };
-        match (self.element_of(of), of) {
-            (Ok(element), _) => Pointee::Element(element),
-            (Err(_), Spelled::Named(name)) => Pointee::Unknown(Some(name.clone())),
-            (Err(_), _) => Pointee::Unknown(None),
-        }
-    }
 }
 
 /// Replaces the last field, if it is a struct, with the fields of that, and returns where the last one ends.
@@ -305,6 +225,7 @@ fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::signature::types::Scalar;
+    use alloc::boxed::Box;
 
     fn field(offset: u64, ty: Element) -> Field {
         Field {

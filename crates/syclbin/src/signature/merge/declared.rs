@@ -5,12 +5,12 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{OF_ACCESSOR, Passed, Slot, Sources, access, innermost, integer};
-use crate::signature::cpp::{self, Spelled};
+use super::{OF_ACCESSOR, Passed, Slot, Sources, integer};
+use crate::signature::cpp::{self, Declared};
 use crate::signature::names::Names;
 use crate::signature::spell::DeclaredParameter;
 use crate::signature::spirv::ParameterType;
-use crate::signature::types::{Element, Enum, Layouts, Pointee, Type};
+use crate::signature::types::{Element, Enum, Layouts, Type};
 use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
 
 impl Sources<'_> {
@@ -21,21 +21,24 @@ impl Sources<'_> {
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
-        let mut spelled = Vec::new();
+        let mut types = Vec::new();
         for (index, parameter) in declared.iter().enumerate() {
-            let ty = cpp::parse(&parameter.ty).filter(|ty| *ty != Spelled::Foreign);
+            let text = &parameter.ty;
+            let ty = self.definitions.parameter(text, &names.layouts);
+            let ty = ty.filter(|ty| *ty != Declared::Foreign);
             let name = label(Some(&parameter.name), index);
-            spelled.push(ty.ok_or_else(|| {
-                let ty = &parameter.ty;
-                let advice = cpp::advice(ty).unwrap_or_default();
-                Unsupported::new(format!("parameter {name}: `{ty}` is not supported{advice}"))
+            types.push(ty.ok_or_else(|| {
+                let advice = cpp::advice(text).unwrap_or_default();
+                Unsupported::new(format!(
+                    "parameter {name}: `{text}` is not supported{advice}"
+                ))
             })?);
         }
-        let width = |ty: &Spelled| match ty {
-            Spelled::Accessor { .. } | Spelled::LocalAccessor { .. } => OF_ACCESSOR,
+        let width = |ty: &Declared| match ty {
+            Declared::Type(Type::Accessor { .. } | Type::LocalAccessor { .. }) => OF_ACCESSOR,
             _ => 1,
         };
-        let total: usize = spelled.iter().map(width).sum();
+        let total: usize = types.iter().map(width).sum();
         let is_removed = |index: usize| removed.get(index).copied().unwrap_or(false);
         let gone = (0..total).filter(|index| is_removed(*index)).count();
         if let Some(count) = passed.len()
@@ -56,14 +59,14 @@ impl Sources<'_> {
             }
         });
         let mut parameters = Vec::new();
-        for (index, (declared, spelled)) in declared.iter().zip(&spelled).enumerate() {
-            let slots: Vec<Slot<'_>> = slots.by_ref().take(width(spelled)).collect();
+        for (index, (declared, ty)) in declared.iter().zip(types).enumerate() {
+            let slots: Vec<Slot<'_>> = slots.by_ref().take(width(&ty)).collect();
             let name = Some(declared.name.clone()).filter(|name| !name.is_empty());
             let name = name.or_else(|| slots.first().and_then(|slot| slot.name()));
             let is_removed = slots
                 .iter()
                 .all(|slot| slot.argument() == Argument::Removed);
-            let (ty, sign_known) = match self.one(&declared.ty, spelled, &slots, names) {
+            let (ty, sign_known) = match self.one(&declared.ty, ty, &slots, names) {
                 Ok((Type::Struct(id), _)) if names.is_empty(id) => (Type::Unused, true),
                 Ok(found) => found,
                 Err(_) if is_removed => (Type::Unused, true),
@@ -95,28 +98,32 @@ impl Sources<'_> {
     fn one(
         &mut self,
         text: &str,
-        spelled: &Spelled,
+        declared: Declared,
         slots: &[Slot<'_>],
         names: &mut Names,
     ) -> Result<(Type, bool), Unsupported> {
-        let layouts = &mut names.layouts;
         let first = slots.first().copied().unwrap_or(Slot::Unknown);
-        match (spelled, first.ty()) {
-            (Spelled::Named(name), passed) if self.definitions.named(name).is_none() => {
+        let mut ty = match (declared, first.ty()) {
+            (Declared::Type(ty), _) => ty,
+            (Declared::Named(name), passed) => {
                 return match first.ptx() {
-                    Some(passed) => entry::named(name, passed, layouts),
-                    None => self.named_by_code(name, passed, layouts),
+                    Some(passed) => entry::named(&name, passed, &mut names.layouts),
+                    None => self.named_by_code(&name, passed, &mut names.layouts),
                 };
             }
             // The file does not describe it: an array of a functor, or a lambda that a lambda captures.
-            (Spelled::Bytes(_), Some(passed @ ParameterType::ByValue { .. })) => {
-                let (ty, known) = self.undeclared_type(passed, layouts)?;
-                return Ok((unwrapped(ty, layouts), known));
+            (Declared::Bytes, Some(passed @ ParameterType::ByValue { .. })) => {
+                let (ty, known) = self.undeclared_type(passed, &mut names.layouts)?;
+                return Ok((unwrapped(ty, &names.layouts), known));
             }
-            _ => {}
-        }
-        let mut ty = self.declared_type(text, spelled, layouts)?;
-        let is_unbounded = matches!(spelled, Spelled::LocalMemory(of) if is_unbounded(of));
+            (Declared::Unknown(reason), _) => {
+                return Err(reason.within(format_args!("`{text}`: ")));
+            }
+            (Declared::Bytes | Declared::Foreign, _) => {
+                return unsupported(format!("`{text}` is not supported"));
+            }
+        };
+        let is_unbounded = cpp::is_unbounded(text);
         self.agree_on_parameter(&mut ty, is_unbounded, slots, text, names)?;
         if let Type::LocalMemory { size: None, .. } = ty
             && !is_unbounded
@@ -124,67 +131,6 @@ impl Sources<'_> {
             return unsupported(format!("the size of `{text}` is not known"));
         }
         Ok((ty, true))
-    }
-
-    /// Returns the type that a declaration has, whatever the code takes.
-    fn declared_type(
-        &self,
-        text: &str,
-        spelled: &Spelled,
-        layouts: &Layouts,
-    ) -> Result<Type, Unsupported> {
-        let pointee = |of| self.definitions.pointee(of);
-        Ok(match spelled {
-            Spelled::Pointer { to, constant } => Type::Pointer {
-                pointee: pointee(to),
-                access: access(*constant),
-            },
-            // A launch that gives the size counts the elements of `T[]`, which may be arrays.
-            Spelled::LocalMemory(of) if is_unbounded(of) => Type::LocalMemory {
-                element: pointee(of),
-                size: None,
-            },
-            Spelled::LocalMemory(of) => Type::LocalMemory {
-                element: match pointee(of) {
-                    Pointee::Element(element) => Pointee::Element(innermost(element)),
-                    element => element,
-                },
-                size: { self.definitions.element_of(of).ok() }
-                    .and_then(|element| layouts.size(&element)),
-            },
-            Spelled::LocalAccessor { of, dimensions } => Type::LocalAccessor {
-                element: pointee(of),
-                dimensions: Some(*dimensions),
-            },
-            Spelled::Accessor {
-                of,
-                dimensions,
-                access,
-            } => Type::Accessor {
-                element: pointee(of),
-                dimensions: *dimensions,
-                access: *access,
-            },
-            Spelled::Image {
-                of,
-                dimensions,
-                access,
-            } => Type::Image {
-                element: *of,
-                dimensions: *dimensions,
-                access: *access,
-            },
-            Spelled::Sampler => Type::Sampler,
-            Spelled::KernelHandler => Type::KernelHandler,
-            Spelled::Empty => Type::Unused,
-            spelled => {
-                let element = self.definitions.element_of(spelled);
-                let element =
-                    element.map_err(|reason| reason.within(format_args!("`{text}`: ")))?;
-                Type::by_value(element)
-                    .ok_or_else(|| Unsupported::new(format!("`{text}` is not supported")))?
-            }
-        })
     }
 
     /// A type of C++ that no definition describes, as the code has it.
@@ -216,10 +162,6 @@ impl Sources<'_> {
             None => unsupported(format!("the layout of `{name}` is not known")),
         }
     }
-}
-
-fn is_unbounded(spelled: &Spelled) -> bool {
-    matches!(spelled, Spelled::Unbounded(_))
 }
 
 /// Returns the name of a parameter in messages.

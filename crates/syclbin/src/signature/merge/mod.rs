@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::code::Code;
 use super::code::Meanings;
-use super::cpp::{self, Spelled, access};
+use super::cpp::{Missing, access, innermost};
 use super::debug_info::Described;
 use super::names::Definitions;
 use super::names::Names;
@@ -23,7 +23,7 @@ use crate::model::AbstractModule;
 use crate::ptx;
 
 /// Arguments that an accessor becomes: its pointer, two ranges, an id.
-const OF_ACCESSOR: usize = 4;
+pub(super) const OF_ACCESSOR: usize = 4;
 
 /// What tells of the kernels and variables of a module.
 pub(super) struct Sources<'m> {
@@ -83,22 +83,12 @@ impl<'m> Sources<'m> {
             .variables
             .get(mangled::without_source(name))?;
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
-        let Some(spelled) = cpp::parse(text) else {
-            return Some(unsupported("its type cannot be read"));
-        };
-        // The code may describe a type that no definition describes.
-        let mut of = &spelled;
-        while let Spelled::Array { of: inner, .. } = of {
-            of = inner;
-        }
-        if let Spelled::Named(name) = of
-            && self.definitions.named(name).is_none()
-        {
-            return None;
-        }
-        let element = match self.definitions.element_of(&spelled) {
-            Ok(element) => element,
-            Err(reason) => return Some(Err(within(reason))),
+        let element = match self.definitions.element_of(text) {
+            Some(Ok(element)) => element,
+            // The code may describe a type that no definition describes.
+            Some(Err(Missing::Named(_))) => return None,
+            Some(Err(missing)) => return Some(Err(within(missing.into()))),
+            None => return Some(unsupported("its type cannot be read")),
         };
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
@@ -223,12 +213,4 @@ fn of_size(bits: u32) -> Unsupported {
 fn integer(bits: u32, signed: Option<bool>) -> Result<(Scalar, bool), Unsupported> {
     let scalar = Scalar::integer(bits, signed.unwrap_or(true));
     Ok((scalar.ok_or_else(|| of_size(bits))?, signed.is_some()))
-}
-
-/// Returns what an array holds, through all nested arrays.
-fn innermost(mut element: Element) -> Element {
-    while let Element::Array { of, .. } = element {
-        element = *of;
-    }
-    element
 }
