@@ -64,6 +64,41 @@ impl<'a, const N: usize> Fields<'a, N> {
     }
 }
 
+/// Declares a record on disk by its fields, in order.
+macro_rules! record {
+    (
+        $(#[$about:meta])*
+        $name:ident, $record:literal {
+            $($(#[$of:meta])* $field:ident: $number:ty,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$of])* pub $field: $number,)*
+        }
+
+        impl $name {
+            pub const RECORD: &'static str = $record;
+            /// Bytes on disk.
+            pub const SIZE: usize = 0 $(+ size_of::<$number>())*;
+
+            #[inline]
+            pub fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
+                let mut fields = Fields::<{ Self::SIZE }>::new(bytes, Self::RECORD, at)?;
+                Ok(Self {
+                    $($field: <$number>::from_le_bytes(fields.take()),)*
+                })
+            }
+
+            pub fn write(&self, out: &mut Vec<u8>) {
+                $(out.extend_from_slice(&self.$field.to_le_bytes());)*
+            }
+        }
+    };
+}
+pub(crate) use record;
+
 /// How much of a table the records may still claim.
 ///
 /// Records that overlap could make a small file mean a huge one: ten thousand modules that all

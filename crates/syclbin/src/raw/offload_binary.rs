@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::Fields;
+use super::{Fields, record};
 use crate::error::{Error, ErrorKind};
 
 /// The first bytes.
@@ -78,56 +78,23 @@ impl Header {
     }
 }
 
-/// What an OffloadBinary says of one image. All offsets count from the start of the OffloadBinary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// What the image is.
-    pub image_kind: u16,
-    /// The offloading model it is for.
-    pub offload_kind: u16,
-    /// Flags; none is defined for images.
-    pub flags: u32,
-    /// Where the string entries start.
-    pub string_offset: u64,
-    /// How many key/value strings there are.
-    pub string_count: u64,
-    /// Where the image starts.
-    pub image_offset: u64,
-    /// Bytes of the image.
-    pub image_size: u64,
-}
-
-impl Entry {
-    /// Bytes on disk.
-    pub const SIZE: usize = 40;
-    pub const RECORD: &'static str = "OffloadBinary entry";
-
-    #[inline]
-    pub fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
-        let mut fields = Fields::<{ Self::SIZE }>::new(bytes, Self::RECORD, at)?;
-        Ok(Self {
-            image_kind: fields.u16(),
-            offload_kind: fields.u16(),
-            flags: fields.u32(),
-            string_offset: fields.u64(),
-            string_count: fields.u64(),
-            image_offset: fields.u64(),
-            image_size: fields.u64(),
-        })
-    }
-
-    pub fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.image_kind.to_le_bytes());
-        out.extend_from_slice(&self.offload_kind.to_le_bytes());
-        out.extend_from_slice(&self.flags.to_le_bytes());
-        for number in [
-            self.string_offset,
-            self.string_count,
-            self.image_offset,
-            self.image_size,
-        ] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
+record! {
+    /// What an OffloadBinary says of one image. All offsets count from the start of the OffloadBinary.
+    Entry, "OffloadBinary entry" {
+        /// What the image is.
+        image_kind: u16,
+        /// The offloading model it is for.
+        offload_kind: u16,
+        /// Flags; none is defined for images.
+        flags: u32,
+        /// Where the string entries start.
+        string_offset: u64,
+        /// How many key/value strings there are.
+        string_count: u64,
+        /// Where the image starts.
+        image_offset: u64,
+        /// Bytes of the image.
+        image_size: u64,
     }
 }
 

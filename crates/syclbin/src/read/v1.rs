@@ -46,7 +46,7 @@ impl<'a> Tables<'a> {
 
     #[inline]
     fn locate_here(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
-        let header = v1::FileHeader::read(bytes)?;
+        let header = v1::FileHeader::parse(bytes)?;
         let record = || "SYCLBIN file header".into();
         // Three counts of 32 bits times 32 bytes each do not overflow 64 bits.
         let headers = u64::from(header.abstract_module_count)
@@ -68,7 +68,7 @@ impl<'a> Tables<'a> {
 
     /// The header, which was read before.
     pub(super) fn header(&self) -> v1::FileHeader {
-        v1::FileHeader::read(self.bytes).unwrap_or_default()
+        v1::FileHeader::parse(self.bytes).unwrap_or_default()
     }
 
     fn modules(&self) -> Headers {

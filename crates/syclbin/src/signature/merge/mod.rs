@@ -18,7 +18,7 @@ use super::names::Names;
 use super::spell::DeclaredParameter;
 use super::spirv::{self, ParameterType, TypeId};
 use super::types::{Element, Scalar};
-use super::{Argument, Parameter, Unsupported, entry, mangled, unsupported};
+use super::{Argument, Parameter, Unsupported, mangled, unsupported};
 use crate::model::AbstractModule;
 use crate::ptx;
 
@@ -58,16 +58,12 @@ impl<'m> Sources<'m> {
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
-        let layouts = &mut names.layouts;
         match (declared, passed) {
             (Some(declared), passed) => self.declared(declared, passed, removed, names),
-            (None, Passed::SpirV(passed)) => self.undeclared(passed, removed, layouts),
-            (None, Passed::Ptx { parameters, shared }) => {
-                entry::undeclared(parameters, removed, shared, layouts)
-            }
             (None, Passed::Unknown) => {
                 unsupported("the file has neither a declaration nor SPIR-V of this kernel")
             }
+            (None, passed) => self.undeclared(passed, removed, &mut names.layouts),
         }
     }
 
