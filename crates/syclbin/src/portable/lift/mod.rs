@@ -10,10 +10,8 @@
 //! In each module, one added kernel copies the initial values to the arena.
 
 mod declarations;
-mod direct;
-pub(crate) mod host;
 mod module;
-mod scan;
+pub(crate) mod scan;
 mod setup;
 
 use alloc::borrow::ToOwned;
