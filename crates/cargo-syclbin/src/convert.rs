@@ -60,12 +60,11 @@ pub fn run(options: &Options) -> Result<()> {
         dropped = drop_unknown(&mut model, options.container);
     }
     let bytes = to_vec(&model, options.container).map_err(|cause| {
-        let file = options.file.clone();
-        let cause = Box::new(cause);
-        match *cause {
-            write::Error::Container { .. } | write::Error::Nul(_) => Error::Convert { file, cause },
-            _ => Error::Unwritable { file, cause },
-        }
+        let of = match cause {
+            write::Error::Container { .. } | write::Error::Nul(_) => Error::Convert,
+            _ => Error::Unwritable,
+        };
+        of(options.file.clone(), cause.into())
     })?;
     save(&options.output, &bytes)?;
     for what in dropped {
@@ -83,10 +82,7 @@ pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
         return Ok(answer_bytes(bytes)?);
     }
-    syclbin_build::file::replace(path, bytes).map_err(|cause| Error::Save {
-        file: path.to_owned(),
-        cause,
-    })
+    syclbin_build::file::replace(path, bytes).map_err(|cause| Error::Save(path.into(), cause))
 }
 
 /// Removes everything from `file` that `container` cannot hold, and returns a description of each removed item.

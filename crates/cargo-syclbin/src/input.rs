@@ -36,10 +36,8 @@ impl Input {
     /// When it cannot be read or unpacked.
     pub fn read(path: &Path) -> Result<Self> {
         let mut input = Self::read_if(path, is_known)?;
-        let unpacked = offload::unpack(&input.bytes).map_err(|cause| Error::Extract {
-            file: path.to_owned(),
-            cause: Box::new(cause),
-        })?;
+        let unpacked = offload::unpack(&input.bytes)
+            .map_err(|cause| Error::Extract(path.into(), cause.into()))?;
         if let Cow::Owned(unpacked) = unpacked {
             input.bytes = unpacked;
         }
@@ -72,10 +70,7 @@ impl Input {
         } else {
             file::read_if(path, wanted)
         };
-        let bytes = bytes.map_err(|cause| Error::Read {
-            file: path.to_owned(),
-            cause,
-        })?;
+        let bytes = bytes.map_err(|cause| Error::Read(path.into(), cause))?;
         Ok(Self {
             path: path.to_owned(),
             bytes,

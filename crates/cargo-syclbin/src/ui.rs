@@ -57,11 +57,7 @@ pub fn pass_on(diagnostics: &str) {
 
 /// Formats an answer as JSON for programs, on several lines for people. Characters that could control a terminal
 /// are escaped here as well.
-///
-/// # Errors
-///
-/// Never for the answers of this program; the serializer's signature requires a result.
-pub fn json(answer: &impl serde::Serialize) -> io::Result<String> {
+fn json(answer: &impl serde::Serialize) -> io::Result<String> {
     let json = serde_json::to_string_pretty(answer)?;
     let mut text = String::with_capacity(json.len() + 1);
     for c in json.chars() {
@@ -77,6 +73,22 @@ pub fn json(answer: &impl serde::Serialize) -> io::Result<String> {
     }
     text.push('\n');
     Ok(text)
+}
+
+/// Prints a report: for people as `render` formats it, for programs as JSON.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub fn show<R: serde::Serialize>(
+    format: Format,
+    report: &R,
+    render: impl FnOnce(&R) -> String,
+) -> io::Result<()> {
+    answer(&match format {
+        Format::Text => render(report),
+        Format::Json => json(report)?,
+    })
 }
 
 /// For whom an answer is.

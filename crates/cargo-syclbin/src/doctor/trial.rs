@@ -29,11 +29,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A compiled trial kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiled {
+pub(super) struct Compiled {
     /// The time that compiling took.
-    pub time: Duration,
+    pub(super) time: Duration,
     /// The SYCLBIN file.
-    pub file: Vec<u8>,
+    pub(super) file: Vec<u8>,
 }
 
 /// A completed run of the trial kernel.

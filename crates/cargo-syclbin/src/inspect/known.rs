@@ -14,7 +14,7 @@ use syclbin::metadata::{
 use syclbin::property::set;
 use syclbin::{Aspect, PropertySets};
 
-use super::report::Kernel;
+use super::Kernel;
 use crate::input::hex;
 
 /// Every set whose meaning is known.

@@ -6,16 +6,15 @@
 //! on behind the code that was last named.
 
 mod report;
-mod step;
-mod text;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-pub use report::{Answers, DeviceReport, ImageReport, KernelReport, ModuleReport, Outcome, Report};
-pub use step::{Position, Step};
+pub use report::{
+    Answers, DeviceReport, ImageReport, KernelReport, ModuleReport, Outcome, Position, Report, Step,
+};
 
 use super::child::{self, Ended};
 use crate::error::{Error, Result};
@@ -45,7 +44,7 @@ pub struct Options<'a> {
 pub fn run(options: &Options<'_>) -> Result<bool> {
     let input = Input::read(options.file)?;
     let (_, model) = input.syclbin()?;
-    let program = std::env::current_exe().map_err(|cause| Error::NoProgram { cause })?;
+    let program = std::env::current_exe().map_err(Error::NoProgram)?;
     let mut trial = Trial::default();
     while let Some(start) = trial.next {
         let mut command = Command::new(&program);
@@ -61,13 +60,10 @@ pub fn run(options: &Options<'_>) -> Result<bool> {
                 trial.take(step);
             }
         });
-        trial.end(&ended.map_err(|cause| Error::Child { cause })?);
+        trial.end(&ended.map_err(Error::Child)?);
     }
     let report = trial.report(input.name(), model.kernel_names());
-    ui::answer(&match options.format {
-        Format::Text => text::render(&report),
-        Format::Json => ui::json(&report)?,
-    })?;
+    ui::show(options.format, &report, report::render)?;
     Ok(report.passed)
 }
 
