@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use syclbin::__private::{OFFLOAD_BINARY_MAGIC, SYCLBIN_MAGIC};
 use syclbin::read::File;
 use syclbin::{Content, ErrorKind, Syclbin, extract, offload};
-
 use syclbin_toolchain::file;
+use syclbin_toolchain::store::hex;
 
 use crate::error::{Error, Result};
 
@@ -122,8 +122,7 @@ impl Input {
                  device code in it"
             ),
             Content::Unknown => {
-                let [bare, wrapped] =
-                    [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(|magic| hex(&magic));
+                let [bare, wrapped] = [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(hex);
                 format!("a SYCLBIN file begins with {wrapped} or {bare}")
             }
             content => format!(
@@ -143,28 +142,12 @@ fn is_known(start: &[u8]) -> bool {
 /// Returns the SHA-256 of `bytes` in lowercase hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Formats `bytes` in lowercase hexadecimal.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    hex(Sha256::digest(bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hexadecimal_has_two_lowercase_digits_a_byte() {
-        assert_eq!(hex(&[0, 0x0f, 0xf0, 0xab]), "000ff0ab");
-    }
 
     /// Returns the result of `act`, and fails the test if `act` hangs.
     fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {

@@ -107,7 +107,7 @@ impl Step {
             None => None,
         };
         let program = self.program.display();
-        match limit::output(&mut command, limit) {
+        match limit::output(command, limit) {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
                 "{program} did not finish {} within {} s; try another version of it, leave this target out, or set \

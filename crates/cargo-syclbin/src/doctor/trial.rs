@@ -128,7 +128,7 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
     let mut command = Command::new(program);
     command.args(["doctor", "--trial"]);
     let mut answer = None;
-    let ended = child::run(command, file.to_vec(), limit, |line| {
+    let ended = child::run(command, file, limit, |line| {
         answer = Some(Ran::read(line));
     });
     let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;

@@ -11,6 +11,7 @@ use syclbin::{
     AbstractModule, Content, ImageKind, IrType, PropertySet, PropertySets, State, Syclbin, Value,
     ptx, read,
 };
+use syclbin_toolchain::store::hex;
 
 use super::known::{Views, is_known};
 use super::{
@@ -18,7 +19,7 @@ use super::{
     PropertyValue, Report, Set, StringEntry,
 };
 use crate::error::Result;
-use crate::input::{Input, hex, sha256};
+use crate::input::{Input, sha256};
 use crate::ui::{SCHEMA_VERSION, is_plain};
 
 impl Report {

@@ -9,6 +9,7 @@ use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Component as Step, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use syclbin_toolchain::store::hex;
 use zip::ZipArchive;
 
 use super::manifest::Manifest;
@@ -170,7 +171,7 @@ fn sha256(file: &mut File, progress: &dyn Progress) -> io::Result<String> {
     loop {
         let count = read_some(file, &mut buffer)?;
         if count == 0 {
-            return Ok(format!("{:x}", hash.finalize()));
+            return Ok(hex(hash.finalize()));
         }
         hash.update(&buffer[..count]);
         progress.advance(count as u64);

@@ -55,7 +55,7 @@ pub fn run(options: &Options<'_>) -> Result<bool> {
             command.env("SYCLBIN_DEVICE", device);
         }
         trial.begin(start);
-        let ended = child::run(command, input.bytes.clone(), options.limit, |line| {
+        let ended = child::run(command, &input.bytes, options.limit, |line| {
             if let Some(step) = Step::read(line) {
                 trial.take(step);
             }
