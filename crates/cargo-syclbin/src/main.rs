@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 
 use cargo_syclbin::doctor::file::Position;
@@ -23,7 +23,7 @@ use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, pins};
-use cargo_syclbin::ui::{Format, Terminal, answer, complain};
+use cargo_syclbin::ui::{Format, Terminal, answer, complain, one_of};
 use cargo_syclbin::{
     build, convert, doctor, expand, extract, inspect, list as files, pack, verify, watch,
 };
@@ -166,9 +166,7 @@ struct Remove {
 }
 
 fn component() -> impl TypedValueParser<Value = Component> {
-    PossibleValuesParser::new(Component::ALL.map(Component::name)).try_map(|name| {
-        Component::from_name(&name).ok_or_else(|| format!("no component is called {name}"))
-    })
+    one_of(Component::ALL.map(Component::name), Component::from_name)
 }
 
 fn main() -> ExitCode {

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use syclbin::extract::{bundle, embed, images, package};
 use syclbin::offload::{self, Compression, Entry, ImageKind, OffloadKind};
 use syclbin::write::to_vec;
@@ -13,7 +12,7 @@ use syclbin::{Container, Content};
 use crate::convert::save;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::ui::complain;
+use crate::ui::{complain, one_of};
 
 /// What to pack, and where to put it.
 #[derive(Clone, Debug, Args)]
@@ -40,14 +39,8 @@ pub struct Options {
     pub bundle: bool,
     /// Compress the OffloadBinary, which LLVM reads after version 23, or the bundle [default method: zstd]
     #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true,
-        default_missing_value = Compression::Zstd.name(), value_parser = compression())]
+        default_missing_value = Compression::Zstd.name(), value_parser = one_of(Compression::ALL.map(Compression::name), Compression::from_name))]
     pub compress: Option<Compression>,
-}
-
-fn compression() -> impl TypedValueParser<Value = Compression> {
-    PossibleValuesParser::new(Compression::ALL.map(Compression::name)).try_map(|name| {
-        Compression::from_name(&name).ok_or_else(|| format!("no method is called {name}"))
-    })
 }
 
 /// One `--image`.

@@ -9,6 +9,7 @@ use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The style of text that needs the user's attention.
@@ -99,6 +100,15 @@ pub enum Format {
     Text,
     /// For programs, by the JSON Schemas in cargo-syclbin/schema
     Json,
+}
+
+/// Parses one of `names`, for an option that takes no other value.
+pub fn one_of<T: Clone + Send + Sync + 'static>(
+    names: impl IntoIterator<Item = &'static str>,
+    from_name: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names)
+        .try_map(move |name| from_name(&name).ok_or_else(|| format!("nothing is called {name}")))
 }
 
 /// The version of every JSON form. A version only ever gains fields. Removing or renaming a field, or changing its

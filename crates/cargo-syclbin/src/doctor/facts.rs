@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Answers, Detected, Failure, Origin, Search};
+use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
@@ -138,7 +139,7 @@ impl Facts {
                 .find()
                 .map(|pip| format!("{} ({})", pip.invocation, pip.version))
                 .map_err(|tried| tried.to_string()),
-            uv: pip::find("uv", search),
+            uv: find_program("uv", search),
             cpu_device: part(Component::CpuDevice, Installed::entry),
             nvidia: part(Component::Nvidia, |installed| installed.folder.clone()),
             device_variable: variable(DEVICE_VARIABLE),

@@ -13,6 +13,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use syclbin_toolchain::file::find_program;
+
 use super::pins::{WheelPin, listing};
 use crate::error::{Error, Result};
 
@@ -182,33 +184,6 @@ fn answer(invocation: Option<Invocation>) -> std::result::Result<Pip, String> {
     })
 }
 
-/// Returns the first executable file called `name` in the directories of `search`, a value of `PATH`.
-///
-/// Like a shell, it does not search for a `name` that contains a directory.
-#[must_use]
-pub fn find(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
-    if name.contains(std::path::MAIN_SEPARATOR) {
-        return Some(PathBuf::from(name)).filter(|path| is_program(path));
-    }
-    std::env::split_paths(search?)
-        // To a shell, an empty entry means the current directory, which is not a safe place to run pip from.
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .map(|folder| folder.join(name))
-        .find(|path| is_program(path))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
-}
-
 /// A program and its first arguments, as found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
@@ -224,7 +199,7 @@ impl Invocation {
     pub fn find(words: &[&str], search: Option<&OsStr>) -> Option<Self> {
         let (name, leading) = words.split_first()?;
         Some(Self {
-            program: find(name, search)?,
+            program: find_program(name, search)?,
             leading: leading.iter().map(|&word| word.to_owned()).collect(),
         })
     }
@@ -321,22 +296,6 @@ mod tests {
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
         let found = explicit_invocation(link.as_os_str(), None).unwrap();
         assert_eq!((found.program, found.leading.len()), (link, 0));
-    }
-
-    #[test]
-    fn programs_are_found_in_search_path_only() {
-        let shell = find("sh", Some(OsStr::new("/nowhere:/bin:/usr/bin"))).unwrap();
-        assert!(shell.is_absolute());
-        assert_eq!(find("sh", Some(OsStr::new("/nowhere"))), None);
-        assert_eq!(find("sh", Some(OsStr::new(""))), None);
-        assert_eq!(find("sh", None), None);
-    }
-
-    #[test]
-    fn non_executable_file_is_not_a_program() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("pip"), "text").unwrap();
-        assert_eq!(find("pip", Some(folder.path().as_os_str())), None);
     }
 
     #[test]
