@@ -145,7 +145,7 @@
 //! use syclbin_rt::{Device, ErrorKind};
 //!
 //! let device = match Device::best() {
-//!     Err(error) if matches!(error.kind(), ErrorKind::NoDevice { .. }) => {
+//!     Err(error) if error.kind() == ErrorKind::NoDevice => {
 //!         eprintln!("{error}; computing in Rust");
 //!         return Ok(());
 //!     }
@@ -182,7 +182,6 @@
 //! This version has no images on CUDA, no streams, and no devices that neither OpenCL nor CUDA reaches.
 
 mod backend;
-mod contract;
 mod device;
 #[cfg(feature = "dlpack")]
 pub mod dlpack;
@@ -209,13 +208,10 @@ pub use syclbin::{Aspect, MergeError, State};
 pub use backend::slice::DeviceSlice;
 pub use backend::{DevicePointer, Mapped, MappedMut};
 pub use bytemuck::{self, NoUninit, Pod};
-pub use contract::Broken as BrokenContract;
 pub use device::facts::DeviceKind;
 pub use device::partition::{Affinity, Partition};
 pub use device::{Device, DeviceChoice};
-pub use error::image_problem::ImageProblem;
-pub use error::launch_problem::LaunchProblem;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, FailedAssert, Result};
 pub use kernel_info::{KernelInfo, ParameterInfo, ParameterKind};
 pub use launch::Launch;
 pub use launch::accessor::AccessorRange;
@@ -258,7 +254,9 @@ pub mod format {
 /// Items for generated code and for the compiler driver. They may change in any version.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::contract::{Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number};
+    pub use crate::launch::contract::{
+        Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number,
+    };
     pub use crate::load::ahead_of_time::{build_native, native_cpu};
     pub use crate::memory::padding::size_of_field;
     pub use crate::module::stub_kernel::StubKernel;

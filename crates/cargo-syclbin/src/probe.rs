@@ -7,7 +7,7 @@ use cargo_syclbin::doctor::file::{Answers, DeviceReport, ImageReport, Position, 
 use syclbin::property::{key, set};
 use syclbin::read::File;
 use syclbin::{AbstractModule, Container, State, Syclbin};
-use syclbin_rt::{Device, ErrorKind, ImageChoice, Module, Queue};
+use syclbin_rt::{Device, ImageChoice, Module, Queue};
 
 /// Loads the file on standard input from `start` on, and writes each [`Step`] to standard output.
 ///
@@ -132,12 +132,14 @@ fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
 
 /// Returns why module `index` cannot be used, without what the error says of the empty modules.
 fn reason(error: &syclbin_rt::Error, index: usize) -> String {
-    let (ErrorKind::NoImage { reasons, .. } | ErrorKind::NotBuilt { reasons, .. }) = error.kind()
-    else {
+    if error.reasons().is_empty() {
         return error.to_string();
-    };
+    }
     let module = format!("module {index} ");
-    let reasons = reasons.iter().filter(|reason| reason.starts_with(&module));
+    let reasons = error
+        .reasons()
+        .iter()
+        .filter(|reason| reason.starts_with(&module));
     reasons.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 

@@ -105,10 +105,11 @@ impl Discovery {
         let missing = missing.map(|tried| {
             format!("{tried}; `{INSTALL_COMMAND}` installs a device that runs SPIR-V on the CPU")
         });
-        ErrorKind::NoFittingDevice {
-            reasons: reasons.chain(missing).collect(),
-        }
-        .into()
+        Error::listing(
+            ErrorKind::NoDevice,
+            "no device of this machine runs anything in this SYCLBIN file",
+            reasons.chain(missing).collect(),
+        )
     }
 
     /// Returns the device that `selector`, written as `text`, asks for.
@@ -146,11 +147,8 @@ impl Discovery {
         }
         let devices = self.devices.iter().enumerate();
         let available = devices.map(|(index, device)| format!("{index}: {}", device.described()));
-        Err(Error::from(ErrorKind::NotSelected {
-            selector: text.to_owned(),
-            reason: reason.unwrap_or_else(|| self.unmatched(selector)),
-            available: available.collect(),
-        }))
+        let reason = reason.unwrap_or_else(|| self.unmatched(selector));
+        Err(not_selected(text, &reason, available.collect()))
     }
 
     /// Explains why nothing matches: where a term asks for a CUDA device, it includes the result for NVIDIA's
@@ -213,9 +211,19 @@ impl Discovery {
     }
 
     fn no_device(&self) -> Error {
-        let tried = self.tried.clone();
-        ErrorKind::NoDevice { tried }.into()
+        let message = format_args!(
+            "no device found that runs SYCLBIN kernels; `{INSTALL_COMMAND}` installs one that runs on the CPU"
+        );
+        Error::listing(ErrorKind::NoDevice, message, self.tried.clone())
     }
+}
+
+/// Returns the error of a selector that matches none of the `available` devices.
+pub(crate) fn not_selected(selector: &str, reason: &str, available: Vec<String>) -> Error {
+    let message = format_args!(
+        "device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}; there is"
+    );
+    Error::listing(ErrorKind::NoDevice, message, available)
 }
 
 #[cfg(test)]

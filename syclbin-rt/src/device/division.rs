@@ -40,11 +40,8 @@ impl Device {
     }
 
     fn indivisible(&self, reason: &Indivisible) -> Error {
-        ErrorKind::Partition {
-            device: self.to_string(),
-            reason: reason.to_string(),
-        }
-        .into()
+        let message = format_args!("{self} cannot be divided: {reason}");
+        Error::new(ErrorKind::InvalidArgument, message)
     }
 
     /// Returns how many times the device was divided.

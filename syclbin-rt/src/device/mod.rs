@@ -20,7 +20,7 @@ use crate::backend::dispatch::device::DriverDevice;
 use crate::device::discovery::Discovery;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The environment variable that [`Device::best`] obeys.
 const VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -152,7 +152,7 @@ impl Device {
     ///
     /// The same as [`Device::best_for`].
     pub fn choose_for(file: impl AsRef<[u8]>) -> Result<DeviceChoice> {
-        let file = syclbin::read::parse(file.as_ref()).map_err(ErrorKind::File)?;
+        let file = syclbin::read::parse(file.as_ref()).map_err(Error::file)?;
         match Self::selected()? {
             Some(choice) => Ok(choice),
             None => Discovery::of_system().best(Some(&file)),
@@ -167,11 +167,10 @@ impl Device {
                 reason: format!("{VARIABLE}={selector} asks for it"),
                 skipped: Vec::new(),
             })),
-            Err(std::env::VarError::NotUnicode(value)) => Err(ErrorKind::Selector {
-                selector: value.to_string_lossy().into_owned(),
-                reason: format!("{VARIABLE} is not UTF-8"),
-            }
-            .into()),
+            Err(std::env::VarError::NotUnicode(value)) => Err(invalid(
+                &value.to_string_lossy(),
+                &format!("{VARIABLE} is not UTF-8"),
+            )),
             _ => Ok(None),
         }
     }
@@ -194,10 +193,7 @@ impl Device {
     /// When the selector does not follow this grammar, when nothing matches, and when the matching device
     /// cannot run kernels of SYCLBIN files. The last two errors list the devices there are.
     pub fn select(selector: &str) -> Result<Self> {
-        let parsed = Selector::parse(selector).map_err(|error| ErrorKind::Selector {
-            selector: selector.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let parsed = Selector::parse(selector).map_err(|error| invalid(selector, &error))?;
         Discovery::of_system().select(selector, &parsed)
     }
 
@@ -350,6 +346,13 @@ impl Device {
     pub(crate) fn driver_device(&self) -> DriverDevice {
         self.0
     }
+}
+
+/// Returns the error of a selector that does not follow the grammar.
+fn invalid(selector: &str, reason: &impl fmt::Display) -> Error {
+    let message =
+        format_args!("device selector {selector:?} ({VARIABLE} or Device::select): {reason}");
+    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 impl PartialEq for Device {

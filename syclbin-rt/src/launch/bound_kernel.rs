@@ -8,7 +8,6 @@ use crate::backend::dispatch::image::Image;
 use crate::backend::dispatch::kernel::KernelObject;
 use crate::backend::dispatch::memory::MemoryUse;
 use crate::backend::dispatch::sampler::Sampler;
-use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::range::{AnyRange, Grid};
@@ -81,9 +80,10 @@ impl BoundKernel {
     ) -> Result<()> {
         let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
         if !kernel.is(&self.kernel) {
-            let problem = LaunchProblem::OtherKernel {
-                prepared: self.kernel.name().to_owned(),
-            };
+            let problem = format_args!(
+                "this was prepared for kernel {}, of this module and queue; prepare another one",
+                self.kernel.name()
+            );
             return Err(Error::launch(kernel.name(), problem));
         }
         self.set(call)?;
@@ -124,7 +124,10 @@ impl BoundKernel {
         if self.complete {
             return Ok(());
         }
-        Err(Error::launch(self.kernel.name(), LaunchProblem::Incomplete))
+        Err(Error::launch(
+            self.kernel.name(),
+            "the driver refused an argument when this prepared launch was changed; change it again before it is launched",
+        ))
     }
 }
 
@@ -135,7 +138,8 @@ fn checked(call: &Invocation<'_>, range: &AnyRange, contract: Option<Contract>) 
     }
     Err(Error::launch(
         call.kernel.name(),
-        LaunchProblem::PreparedAfterEvents,
+        "a prepared launch or a recording takes the events to wait for at each launch (`launch_after`, \
+         `replay_after`), not by `after`",
     ))
 }
 

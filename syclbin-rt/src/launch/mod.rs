@@ -4,8 +4,10 @@
 pub(crate) mod accessor;
 pub(crate) mod arg;
 pub(crate) mod bound_kernel;
+pub(crate) mod contract;
 pub(crate) mod invocation;
 pub(crate) mod local_memory;
+pub(crate) mod number;
 pub(crate) mod parameter_kinds;
 pub(crate) mod prepared;
 pub(crate) mod range;
@@ -137,8 +139,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     /// # Errors
     ///
     /// When the kernel does not fit the device, and when the driver refuses. Also when the number of arguments,
-    /// the device of a buffer or an event, or the range cannot be right
-    /// ([`LaunchProblem`](crate::LaunchProblem)).
+    /// the device of a buffer or an event, or the range cannot be right.
     ///
     /// # Safety
     ///

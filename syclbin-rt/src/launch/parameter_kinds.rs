@@ -5,7 +5,6 @@ use syclbin::__private::spirv::{Module, ParameterType};
 use syclbin::ptx::{Kind, Passed, Space};
 
 use crate::backend::argument::Argument;
-use crate::error::launch_problem::LaunchProblem;
 
 /// The kinds of arguments that a parameter takes.
 #[derive(Clone, Copy)]
@@ -154,14 +153,9 @@ fn image(dimensions: u8, written: bool) -> u32 {
     u32::from(dimensions) + if written { WRITTEN } else { 0 }
 }
 
-/// Describes the problem of `value`, argument `index`, where the kernel takes `takes`.
+/// Describes the problem of `value` where the kernel takes `takes`.
 #[cold]
-pub(crate) fn problem(
-    index: usize,
-    name: &'static str,
-    value: Argument<'_>,
-    takes: Option<Takes>,
-) -> LaunchProblem {
+pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
     let sizes = match (value, takes) {
         (Argument::Bytes(value), Some(Takes::Number(bytes) | Takes::Struct(bytes))) => {
             Some(value.len()).zip(bytes)
@@ -170,39 +164,30 @@ pub(crate) fn problem(
         _ => None,
     };
     if let Some((given, takes)) = sizes {
-        let takes = takes as usize;
-        return LaunchProblem::ArgumentSize {
-            index,
-            name,
-            given,
-            takes,
-        };
+        return format!("has {given} bytes, but the kernel takes {takes} there");
     }
-    LaunchProblem::ArgumentKind {
-        index,
-        name,
-        given: match value {
-            Argument::Local(_) => "work-group memory",
-            Argument::Memory(..) => "a buffer",
-            Argument::Bytes(_) => "a value",
-            Argument::Sampler(_) => "a sampler",
-            Argument::Image(image, written) => described(image.shape().dimensions, written),
-            Argument::Pointer(_) => "a pointer",
-            Argument::Null => "a kernel handler",
-        },
-        takes: match takes {
-            Some(Takes::Number(_)) => "a number",
-            Some(Takes::Buffer) => "a buffer",
-            Some(Takes::LocalMemory) => "work-group memory",
-            Some(Takes::Struct(_)) => "a struct by value",
-            Some(Takes::Sampler) => "a sampler",
-            Some(Takes::Image {
-                dimensions,
-                written,
-            }) => described(dimensions, written),
-            _ => "something else",
-        },
-    }
+    let given = match value {
+        Argument::Local(_) => "work-group memory",
+        Argument::Memory(..) => "a buffer",
+        Argument::Bytes(_) => "a value",
+        Argument::Sampler(_) => "a sampler",
+        Argument::Image(image, written) => described(image.shape().dimensions, written),
+        Argument::Pointer(_) => "a pointer",
+        Argument::Null => "a kernel handler",
+    };
+    let takes = match takes {
+        Some(Takes::Number(_)) => "a number",
+        Some(Takes::Buffer) => "a buffer",
+        Some(Takes::LocalMemory) => "work-group memory",
+        Some(Takes::Struct(_)) => "a struct by value",
+        Some(Takes::Sampler) => "a sampler",
+        Some(Takes::Image {
+            dimensions,
+            written,
+        }) => described(dimensions, written),
+        _ => "something else",
+    };
+    format!("is {given}, but the kernel takes {takes} there")
 }
 
 fn described(dimensions: u8, written: bool) -> &'static str {

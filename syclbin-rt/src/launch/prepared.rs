@@ -5,7 +5,6 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::backend::dispatch::event::WaitList;
-use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::Launch;
 use crate::launch::bound_kernel::BoundKernel;
@@ -97,7 +96,11 @@ fn check_types(call: &Invocation<'_>) -> Result<()> {
         if call.types_are_known() {
             Ok(())
         } else {
-            Err(LaunchProblem::UnknownTypes)
+            Err(
+                "the file does not contain the types of all parameters, so that a wrong argument could crash the driver; \
+                 launch it without `prepare`, record it by `Launch::record`, or give it a contract"
+                    .to_owned(),
+            )
         }
     });
     checked.map_err(|problem| Error::launch(call.kernel.name(), problem))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranges: the number of work-items of a launch, in one to three dimensions.
 
+use std::fmt;
+
 /// The work-items of a launch in `D` dimensions, one to three, and their division into work-groups.
 ///
 /// Sizes are in SYCL's order: dimension 0 varies slowest, and a kernel reads dimension 0 as
@@ -240,6 +242,13 @@ impl Extent {
     pub(crate) fn checked_items(&self) -> Option<usize> {
         let [x, y, z] = self.sizes;
         x.checked_mul(y)?.checked_mul(z)
+    }
+}
+
+/// Writes the sizes in SYCL's order, such as `[480, 640]`.
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.sycl_order())
     }
 }
 

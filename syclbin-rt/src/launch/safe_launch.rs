@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Safe launches: a launch with a contract, which is checked before the driver sees anything.
 
-use crate::contract::LaunchView;
-use crate::contract::broken::Broken;
 use crate::error::Result;
 use crate::launch::Launch;
+use crate::launch::contract::Broken;
+use crate::launch::contract::LaunchView;
 use crate::launch::invocation::Contract;
 use crate::launch::range::AnyRange;
 use crate::module::kernel::Kernel;
@@ -94,7 +94,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     ///
     /// # Errors
     ///
-    /// [`LaunchProblem::Contract`](crate::LaunchProblem::Contract) when the contract does not hold; and as for
+    /// When the contract does not hold; and as for
     /// [`Launch::launch`].
     #[allow(
         unsafe_code,

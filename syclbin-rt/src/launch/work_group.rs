@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The work-group of a launch: its size, and the checks of that size and the range.
 
-use crate::error::launch_problem::LaunchProblem;
+use std::fmt;
+
+use crate::error::join;
 use crate::launch::range::{AnyRange, Extent};
 
 /// The bounds on ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
@@ -32,16 +34,16 @@ pub(crate) struct Limits {
 pub(crate) fn choose(
     range: &AnyRange,
     limits: &Limits,
-    device: &impl ToString,
-) -> Result<Option<Extent>, LaunchProblem> {
+    device: &impl fmt::Display,
+) -> Result<Option<Extent>, String> {
     let global = range.global_extent();
     let given = range.local_extent();
     let items = global.checked_items();
     // A product that overflows may have a factor of 0 after it.
     if items == Some(0) || items.is_none() && global.items() == 0 {
-        return Err(LaunchProblem::EmptyRange {
-            global: global.sycl_order(),
-        });
+        return Err(format!(
+            "the range {global} is empty; leave the launch out when there is nothing to do"
+        ));
     }
     let mut reach = items;
     if let Some(offset) = range.offset_extent() {
@@ -49,18 +51,24 @@ pub(crate) fn choose(
     }
     // Larger ids are undefined behaviour: the compiler was told that there are none.
     if reach.is_none_or(|items| items > limits.max_range) {
-        return Err(LaunchProblem::TooManyItems {
-            global: global.sycl_order(),
-            max: limits.max_range,
-        });
+        let remedy = if limits.max_range == usize::MAX {
+            ""
+        } else {
+            ", or compile with -fsycl-id-queries-range=size_t"
+        };
+        return Err(format!(
+            "the range {global} has more than {} work-items, the most that the kernel was compiled to count; reduce \
+             it{remedy}",
+            limits.max_range
+        ));
     }
     if let Some(dimensions) = limits.dimensions
         && dimensions != global.dimensions()
     {
-        return Err(LaunchProblem::KernelDimensions {
-            dimensions,
-            global: global.sycl_order(),
-        });
+        let plural = if dimensions == 1 { "" } else { "s" };
+        return Err(format!(
+            "it was compiled for ranges of {dimensions} dimension{plural} (work_group_num_dim in the file), not for {global}"
+        ));
     }
     let required = match limits.required {
         Some(sizes) => Some(required_extent(sizes, global)?),
@@ -72,41 +80,39 @@ pub(crate) fn choose(
     if let Some(required) = required
         && local != required
     {
-        return Err(LaunchProblem::RequiredLocal {
-            required: required.sycl_order(),
-            local: local.sycl_order(),
-        });
+        return Err(format!(
+            "it was compiled for work-groups of {required} ({}), not of {local}; leave the size out to get the right one",
+            attributes(required)
+        ));
     }
     let pairs = || local.driver_order().iter().zip(global.driver_order());
     if pairs().any(|(local, global)| *local == 0 || global % local != 0) {
-        return Err(LaunchProblem::Indivisible {
-            global: global.sycl_order(),
-            local: local.sycl_order(),
-        });
+        return Err(format!(
+            "the work-group {local} does not divide the range {global}; round the range up"
+        ));
     }
     if let Some(max) = limits.max_declared
         && exceeds(local, max)
     {
-        return Err(LaunchProblem::MaximumLocal {
-            max: Extent::from_driver(max, local.dimensions().max(Extent::used(max))).sycl_order(),
-            local: local.sycl_order(),
-        });
+        let max = Extent::from_driver(max, local.dimensions().max(Extent::used(max)));
+        return Err(format!(
+            "it was compiled for work-groups of at most {max} (max_work_group_size<{}> in C++), not of {local}",
+            join(max.sycl_order())
+        ));
     }
     if local.items() > limits.max_items {
-        return Err(LaunchProblem::LocalTooLarge {
-            local: local.sycl_order(),
-            items: local.items(),
-            max: limits.max_items,
-            device: device.to_string(),
-        });
+        return Err(format!(
+            "the work-group {local} has {} work-items; on {} it can have {}",
+            local.items(),
+            device,
+            limits.max_items
+        ));
     }
     if exceeds(local, limits.max_sizes) {
         let max = Extent::from_driver(limits.max_sizes, local.dimensions());
-        return Err(LaunchProblem::LocalDimension {
-            local: local.sycl_order(),
-            max: max.sycl_order(),
-            device: device.to_string(),
-        });
+        return Err(format!(
+            "the work-group {local} exceeds the largest one of {device}, {max}"
+        ));
     }
     Ok(Some(local))
 }
@@ -119,15 +125,22 @@ fn exceeds(local: Extent, max: [usize; 3]) -> bool {
 }
 
 /// Returns the required size in the dimensions of the range. It is padded with 1 to three.
-fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, LaunchProblem> {
+fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> {
     let used = Extent::used(sizes);
     if used > global.dimensions() {
-        return Err(LaunchProblem::RequiredDimensions {
-            required: Extent::from_driver(sizes, used).sycl_order(),
-            global: global.sycl_order(),
-        });
+        let required = Extent::from_driver(sizes, used);
+        return Err(format!(
+            "it was compiled for work-groups of {required} ({}) and needs a range of as many dimensions, not {global}",
+            attributes(required)
+        ));
     }
     Ok(Extent::from_driver(sizes, global.dimensions()))
+}
+
+/// Returns the attributes of C++ that require a work-group size.
+fn attributes(required: Extent) -> String {
+    let sizes = join(required.sycl_order());
+    format!("work_group_size<{sizes}> or reqd_work_group_size({sizes}) in C++")
 }
 
 #[cfg(test)]

@@ -9,10 +9,12 @@ use crate::backend::dispatch::context::Context;
 use crate::backend::dispatch::program::Program;
 use crate::backend::source::Source;
 use crate::device::Device;
+use crate::device::discovery::not_selected;
 use crate::device::facts::DeviceKind;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::load::build_options::BuildOptions;
 use crate::load::image;
+use crate::module::unloadable;
 
 /// Returns the CPU device that makes and takes native images of the target `spir64_x86_64`. It is Intel's,
 /// because the target means the format of Intel's driver.
@@ -29,15 +31,14 @@ pub fn native_cpu() -> Result<Device> {
     });
     match found.next() {
         Some(device) => Ok(device.clone()),
-        None => Err(ErrorKind::NotSelected {
-            selector: "cpu:intel".to_owned(),
-            reason: format!(
+        None => {
+            let reason = format!(
                 "no Intel CPU device, which native code for x86-64 is built on; `{}` installs it",
                 syclbin_toolchain::INSTALL_COMMAND
-            ),
-            available: devices.iter().map(Device::described).collect(),
+            );
+            let available = devices.iter().map(Device::described).collect();
+            Err(not_selected("cpu:intel", &reason, available))
         }
-        .into()),
     }
 }
 
@@ -58,13 +59,7 @@ pub fn native_cpu() -> Result<Device> {
     reason = "what a driver does with code is beyond every check; the duty is the caller's"
 )]
 pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
-    let refused = |reason: String| -> Error {
-        ErrorKind::NoImage {
-            device: device.to_string(),
-            reasons: vec![reason],
-        }
-        .into()
-    };
+    let refused = |reason: String| unloadable(device, vec![reason]);
     let image = Image::ir(IrType::SpirV, "", spirv);
     let code = image::spirv(&image, device.facts()).map_err(refused)?;
     let imports: Vec<&str> = code.imports().collect();

@@ -16,7 +16,7 @@ use crate::backend::DevicePointer;
 use crate::backend::reach::Reach;
 use crate::backend::slice::{DeviceSlice, Region};
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::queue::copy::checked_size;
 use syclbin::Aspect;
@@ -35,7 +35,7 @@ macro_rules! arrays {
                 ///
                 /// # Errors
                 ///
-                /// [`ErrorKind::Unsupported`] when the device does not support such memory; and when it does
+                /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such memory; and when it does
                 /// not have enough of it.
                 pub fn zeroed(queue: &Queue, len: usize) -> Result<Self> {
                     let region = region::<T>(queue, Reach::$reach, $plural, $needs, len)?;
@@ -156,12 +156,7 @@ fn region<T: Pod>(
 ) -> Result<Region> {
     let device = queue.device();
     if !has(device, reach) || !queue.raw().has_addresses() {
-        return Err(ErrorKind::Unsupported {
-            what,
-            needs,
-            device: device.to_string(),
-        }
-        .into());
+        return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;
     // Drivers align to what numbers and vectors need. A stricter type gets so much more that its place is

@@ -72,8 +72,11 @@ impl Queue {
 
     fn no_view(&self, problem: &NoView) -> Error {
         match *problem {
-            NoView::InUse => ErrorKind::MemoryInUse.into(),
-            NoView::OutOfReach => ErrorKind::OutOfReach.into(),
+            NoView::InUse => Error::in_use(),
+            NoView::OutOfReach => Error::new(
+                ErrorKind::InvalidArgument,
+                "the host does not reach the memory of a DeviceArray; download it, or make it a SharedArray or a HostArray",
+            ),
             NoView::Failed(failure) => Error::driver(failure, "mapping a buffer", self.device()),
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::load::build::Part;
 use crate::load::loaded_module::{LoadedModule, NativeCode};
 use crate::module::Module;
@@ -63,8 +63,9 @@ impl Module {
         if reasons.is_empty() {
             return Ok(());
         }
-        let device = self.queue().device().to_string();
-        Err(ErrorKind::NotBuilt { device, reasons }.into())
+        let device = self.queue().device();
+        let message = format_args!("not all kernels run on {device}");
+        Err(Error::listing(ErrorKind::Unavailable, message, reasons))
     }
 
     /// Builds all code of `modules`. Native code comes first: other code is only built for kernels without it.

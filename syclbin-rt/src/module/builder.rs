@@ -7,7 +7,7 @@ use std::path::Path;
 use bytemuck::NoUninit;
 use syclbin_toolchain::file;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::kernel_info::KernelInfo;
 use crate::module::source_file::SourceFile;
 use crate::module::{Module, stubs};
@@ -189,9 +189,9 @@ impl<'q> ModuleBuilder<'q> {
         embedded: Embedded,
         kernels: &[KernelInfo],
     ) -> Result<Module> {
-        let bytes = file::read(path).map_err(|error| ErrorKind::Unreadable {
-            path: path.into(),
-            error,
+        let bytes = file::read(path).map_err(|error| {
+            let message = format_args!("cannot read {}", path.display());
+            Error::caused_by(ErrorKind::Io, message, error)
         })?;
         stubs::check(&bytes, Some(path), embedded, kernels)?;
         self.read(SourceFile::Given(&bytes))
@@ -223,8 +223,11 @@ impl<'q> ModuleBuilder<'q> {
             let value = given.map_or(&[][..], |(_, value)| value);
             for &offset in *bools {
                 if let Some(&byte @ 2..) = value.get(offset) {
-                    let name = name.clone();
-                    return Err(ErrorKind::ConstantBool { name, offset, byte }.into());
+                    let message = format_args!(
+                        "byte {offset} of the value for specialization constant {name} is {byte}, but it is a `bool`; \
+                         write 0 or 1"
+                    );
+                    return Err(Error::new(ErrorKind::InvalidArgument, message));
                 }
             }
         }

@@ -80,12 +80,12 @@ impl<T: Pod> Global<T> {
     pub(crate) fn new(queue: &Queue, variable: &Variable) -> Result<Self> {
         let bytes = size_of::<T>();
         if bytes != variable.size {
-            return Err(ErrorKind::GlobalSize {
-                name: variable.name(),
-                size: variable.size,
-                given: bytes,
-            }
-            .into());
+            let message = format_args!(
+                "device global {} has {} bytes, the Rust type has {bytes}",
+                variable.name(),
+                variable.size
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         Ok(Self {
             queue: queue.clone(),
@@ -131,11 +131,12 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// As for [`Global::read`], and [`ErrorKind::HostMemory`] when the host has no memory for the value.
+    /// As for [`Global::read`], and [`ErrorKind::OutOfMemory`] when the host has no memory for the value.
     pub fn read_boxed(&self) -> Result<Box<T>> {
         let value = bytemuck::allocation::try_zeroed_box::<T>();
-        let mut value = value.map_err(|()| ErrorKind::HostMemory {
-            bytes: size_of::<T>(),
+        let mut value = value.map_err(|()| {
+            let message = format_args!("the host has no memory for {} bytes", size_of::<T>());
+            Error::new(ErrorKind::OutOfMemory, message)
         })?;
         self.read_bytes(bytemuck::bytes_of_mut(&mut *value))?;
         Ok(value)

@@ -12,7 +12,7 @@ use crate::backend;
 use crate::backend::dispatch::program::Program;
 use crate::backend::slot::Slot;
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, join};
 use crate::launch::parameter_kinds::{Kinds, Takes};
 use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
@@ -87,13 +87,15 @@ impl Kernel {
         constants: Option<&ConstantsBuffer>,
     ) -> Result<Self> {
         if let Some(reason) = &symbol.unfit {
-            return Err(unavailable(symbol, queue.device(), reason.clone()));
+            return Err(unavailable(
+                &symbol.name,
+                queue.device(),
+                vec![reason.clone()],
+            ));
         }
         // A name with a NUL inside cannot be a symbol of a program.
-        let name = CString::new(symbol.name.as_str()).map_err(|_| ErrorKind::NoKernel {
-            name: symbol.name.clone(),
-            available: program.kernel_names().unwrap_or_default(),
-        })?;
+        let name = CString::new(symbol.name.as_str())
+            .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
         let raw = backend::Kernel::new(program, name, symbol.slots.clone());
         let mut raw = raw.map_err(|failure| {
             let action = format!("making kernel {}", symbol.name);
@@ -281,17 +283,26 @@ fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> 
     let checked = requirements::check_sub_group(size, device.sub_group_sizes());
     checked.map_err(|problem| {
         let reason = format!("it needs sub-groups of {size} (reqd_sub_group_size), {problem}");
-        unavailable(symbol, device, reason)
+        unavailable(&symbol.name, device, vec![reason])
     })
 }
 
-fn unavailable(symbol: &Symbol, device: &Device, reason: String) -> Error {
-    let kind = ErrorKind::KernelUnavailable {
-        kernel: symbol.name.clone(),
-        device: device.to_string(),
-        reasons: vec![reason],
-    };
-    kind.into()
+/// Returns the error of a file without the kernel `name`.
+pub(crate) fn no_kernel(
+    name: &str,
+    available: impl IntoIterator<Item = impl fmt::Display>,
+) -> Error {
+    let message = format_args!(
+        "no kernel {name} in this SYCLBIN file; it has {}",
+        join(available)
+    );
+    Error::new(ErrorKind::NotFound, message)
+}
+
+/// Returns the error of a kernel that does not run on `device`.
+pub(crate) fn unavailable(kernel: &str, device: &Device, reasons: Vec<String>) -> Error {
+    let message = format_args!("kernel {kernel} does not run on {device}");
+    Error::listing(ErrorKind::Unavailable, message, reasons)
 }
 
 /// Returns the largest number of work-items that code can count. DPC++ lets code assume that every id and size,

@@ -26,7 +26,8 @@ use syclbin::__private::mangled::KERNEL_PREFIX;
 use syclbin::State;
 use syclbin::metadata::without_run_prefix;
 
-use crate::error::{ErrorKind, Result};
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result, join, list};
 use crate::load::build::Builder;
 use crate::load::files::Files;
 use crate::load::image_choice::ImageChoice;
@@ -34,7 +35,7 @@ use crate::load::loaded_module::{LoadedModule, NativeCode};
 use crate::load::unit::Unit;
 use crate::module::builder::{Embedded, ModuleBuilder};
 use crate::module::global::Global;
-use crate::module::kernel::Kernel;
+use crate::module::kernel::{Kernel, no_kernel, unavailable};
 use crate::module::source_file::SourceFile;
 use crate::queue::Queue;
 
@@ -117,10 +118,12 @@ impl Module {
         linked: &[SourceFile<'_>],
         constants: &[(String, Vec<u8>)],
     ) -> Result<Self> {
-        let mut files = vec![file.parse().map_err(ErrorKind::File)?];
+        let mut files = vec![file.parse().map_err(Error::file)?];
         for (index, file) in (1..).zip(linked) {
-            let file = file.parse();
-            files.push(file.map_err(|error| ErrorKind::LinkedFile { index, error })?);
+            files.push(file.parse().map_err(|error| {
+                let message = format_args!("cannot read linked SYCLBIN file {index}");
+                Error::caused_by(ErrorKind::InvalidFile, message, error)
+            })?);
         }
         source_file::check_states(&files)?;
         let files = Files::new(files, queue.device().facts());
@@ -145,11 +148,7 @@ impl Module {
         if reasons.is_empty() {
             return Ok(());
         }
-        Err(ErrorKind::NoImage {
-            device: self.queue().device().to_string(),
-            reasons,
-        }
-        .into())
+        Err(unloadable(self.queue().device(), reasons))
     }
 
     /// Returns the kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the compiler's
@@ -168,15 +167,8 @@ impl Module {
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let builder = &self.0.builder;
         let Some((symbol, holders)) = self.find(name) else {
-            return Err(ErrorKind::NoKernel {
-                name: name.to_owned(),
-                available: self
-                    .kernel_names()
-                    .chain(self.registered().map(|(name, _)| name))
-                    .map(str::to_owned)
-                    .collect(),
-            }
-            .into());
+            let registered = self.registered().map(|(name, _)| name);
+            return Err(no_kernel(name, self.kernel_names().chain(registered)));
         };
         // A compiler files every target as a separate abstract module, so the same kernel may be in several. The
         // first native module was compiled for this device ahead of time.
@@ -191,12 +183,11 @@ impl Module {
         let reasons = holders
             .iter()
             .map(|module| module.reasons(builder, &symbol));
-        Err(ErrorKind::KernelUnavailable {
-            kernel: name.to_owned(),
-            device: self.queue().device().to_string(),
-            reasons: reasons.flatten().collect(),
-        }
-        .into())
+        Err(unavailable(
+            name,
+            self.queue().device(),
+            reasons.flatten().collect(),
+        ))
     }
 
     /// Returns the device global called `name`. This is its unique identifier, which is the mangled name, or
@@ -226,12 +217,12 @@ impl Module {
         let globals: BTreeSet<&str> = units
             .flat_map(|unit| global::names(&unit.metadata))
             .collect();
-        Err(ErrorKind::NoGlobal {
-            name: name.to_owned(),
-            device: self.queue().device().to_string(),
-            available: globals.into_iter().map(str::to_owned).collect(),
-        }
-        .into())
+        let message = format_args!(
+            "no device global {name} of this SYCLBIN file is on {}; there is {}",
+            self.queue().device(),
+            join(globals)
+        );
+        Err(Error::new(ErrorKind::NotFound, message))
     }
 
     /// Returns the symbols of the module's kernels, also of kernels that do not fit the device. A kernel that
@@ -306,6 +297,16 @@ impl Module {
             (!holders.is_empty()).then_some((symbol, holders))
         })
     }
+}
+
+/// Returns the error of a file that the device does not run.
+pub(crate) fn unloadable(device: &Device, reasons: Vec<String>) -> Error {
+    let message = format_args!(
+        "nothing in this SYCLBIN file runs on {device}{}\n`Module::best_device()` of the generated code and \
+         `Device::best_for(file)` return a device that runs it, if this machine has one",
+        list(&reasons)
+    );
+    Error::with_reasons(ErrorKind::Unavailable, message, reasons)
 }
 
 impl fmt::Debug for Module {

@@ -4,7 +4,7 @@
 use syclbin::__private::spirv::portable::lift::Layout;
 use syclbin::metadata::{MiscProperties, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
-use syclbin::{AbstractModule, Container, Image, State, Syclbin};
+use syclbin::{AbstractModule, Container, Image, MergeError, State, Syclbin};
 
 use crate::backend::dispatch::program::Program;
 use crate::device::facts::{DeviceKind, Facts};
@@ -86,7 +86,7 @@ impl Module {
         let first = self.executable()?;
         let others = others.iter().map(|other| other.executable());
         let others = others.collect::<Result<Vec<_>>>()?;
-        to_vec(&syclbin::merge(first, others).map_err(ErrorKind::Merge)?)
+        to_vec(&syclbin::merge(first, others).map_err(unmergeable)?)
     }
 
     /// Saves the module as a SYCLBIN file in a state.
@@ -148,8 +148,13 @@ impl Module {
             if let Some(processor) = context.processor_of(&code) {
                 let (first_module, of_first) = *first.get_or_insert((module.index, processor));
                 if processor != of_first {
-                    let modules = [first_module, module.index];
-                    return Err(ErrorKind::MixedCode { modules }.into());
+                    let message = format_args!(
+                        "modules {first_module} and {} are native code for different processors, which Intel's CPU \
+                         driver does not take together, as other native code was loaded between them; save in a process \
+                         that loads no other native code before",
+                        module.index
+                    );
+                    return Err(Error::new(ErrorKind::InvalidArgument, message));
                 }
             }
             let mut metadata = properties(builder, built);
@@ -284,7 +289,15 @@ pub(crate) fn set_values(
 /// Returns the bytes of a file.
 pub(crate) fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
     let bytes = syclbin::write::to_vec(file, Container::default());
-    bytes.map_err(|error| ErrorKind::Unwritable(error).into())
+    bytes.map_err(|error| {
+        let message = "cannot write the SYCLBIN file";
+        Error::caused_by(ErrorKind::InvalidArgument, message, error)
+    })
+}
+
+fn unmergeable(error: MergeError) -> Error {
+    let message = "cannot save the modules in one file";
+    Error::caused_by(ErrorKind::InvalidArgument, message, error)
 }
 
 fn binary(program: &Program, queue: &Queue, module: usize) -> Result<Vec<u8>> {

@@ -7,24 +7,10 @@ use syclbin::metadata::ModuleMetadata;
 use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Image, State, Syclbin, Value};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::load::image;
 use crate::load::unit::list_of_kernels;
 use crate::module::save;
-
-/// The reason why a module cannot be saved as code.
-#[derive(Debug, thiserror::Error)]
-enum Unsavable {
-    #[error("module {module} ({kernels}) has native code only; save it in state executable")]
-    NativeOnly { module: usize, kernels: String },
-    #[error(
-        "the file does not contain the default of specialization constant {0}, so its value cannot be \
-         recorded; load it without a value for the constant"
-    )]
-    Constant(String),
-    #[error("there is no such state; use `State::Input`, `State::Object` or `State::Executable`")]
-    State,
-}
 
 /// Returns the modules of `files` as a file of state input or object. The first is the loaded file, and `constants`
 /// are the given values of specialization constants.
@@ -34,9 +20,9 @@ pub(crate) fn to_vec(
     state: State,
 ) -> Result<Vec<u8>> {
     let saved = whole(files, constants, state);
-    let saved = saved.map_err(|unsavable| ErrorKind::SaveState {
-        state,
-        reason: unsavable.to_string(),
+    let saved = saved.map_err(|reason| {
+        let message = format_args!("cannot save the module in state {state}: {reason}");
+        Error::new(ErrorKind::InvalidArgument, message)
     })?;
     save::to_vec(&saved)
 }
@@ -45,9 +31,12 @@ fn whole<'a>(
     files: Vec<Syclbin<'a>>,
     constants: &[(String, Vec<u8>)],
     state: State,
-) -> std::result::Result<Syclbin<'a>, Unsavable> {
+) -> Result<Syclbin<'a>, String> {
     if !matches!(state, State::Input | State::Object) {
-        return Err(Unsavable::State);
+        return Err(
+            "there is no such state; use `State::Input`, `State::Object` or `State::Executable`"
+                .to_owned(),
+        );
     }
     let all = || files.iter().flat_map(|file| &file.modules);
     let compiled_elsewhere: BTreeSet<String> = all()
@@ -73,10 +62,10 @@ fn whole<'a>(
                 if has_kernels && kernels.all(|name| compiled_elsewhere.contains(name)) {
                     continue;
                 }
-                return Err(Unsavable::NativeOnly {
-                    module: number,
-                    kernels: list_of_kernels(module.kernel_names()),
-                });
+                return Err(format!(
+                    "module {number} ({}) has native code only; save it in state executable",
+                    list_of_kernels(module.kernel_names())
+                ));
             }
             whole.modules.push(with_values(module, constants)?);
         }
@@ -93,7 +82,7 @@ fn is_code(image: &Image<'_>) -> bool {
 fn with_values<'a>(
     module: AbstractModule<'a>,
     constants: &[(String, Vec<u8>)],
-) -> std::result::Result<AbstractModule<'a>, Unsavable> {
+) -> Result<AbstractModule<'a>, String> {
     // A malformed module is not loaded, so it has no values.
     let Ok(metadata) = ModuleMetadata::read(&module.metadata) else {
         return Ok(module);
@@ -104,7 +93,10 @@ fn with_values<'a>(
         return Ok(module);
     };
     if held.defaults.is_none() && held.set_values.is_none() {
-        return Err(Unsavable::Constant(name.clone()));
+        return Err(format!(
+            "the file does not contain the default of specialization constant {name}, so its value cannot be recorded; \
+             load it without a value for the constant"
+        ));
     }
     let mut module = module.into_owned();
     save::set_values(&mut module.metadata, held, constants);

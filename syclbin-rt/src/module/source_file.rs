@@ -3,7 +3,7 @@
 
 use syclbin::{State, Syclbin};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::load::unit::list_of_kernels;
 
 /// The bytes of a file to load.
@@ -51,12 +51,15 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
             _ => format!("linked file {index} ({kernels})"),
         }
     };
-    let names = files.iter().enumerate().map(name);
-    Err(ErrorKind::LinkedExecutable {
-        index,
-        files: names.collect(),
-    }
-    .into())
+    let names: Vec<String> = files.iter().enumerate().map(name).collect();
+    let message = format_args!(
+        "cannot link {} with {}: {} is in state executable, so it is linked already; load it without other files, or \
+         compile it to an object (`Build::link_at_load`, `-fsyclbin=object`)",
+        names[0],
+        names[1..].join(" and "),
+        names[index]
+    );
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use syclbin::__private::spirv::portable::specialize;
 use syclbin::metadata::{Malformed, ModuleMetadata, SpecConstantLayout, SpecializationConstants};
 use syclbin::ptx;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, join};
 
 /// A scalar of a constant that gets a value other than the compiled-in value.
 pub(crate) struct Setting {
@@ -36,23 +36,23 @@ pub(crate) fn check<'m>(
             };
             found = true;
             if !takes(place, value.len()) {
-                return Err(ErrorKind::ConstantSize {
-                    name: name.clone(),
-                    size: place.size,
-                    given: value.len(),
-                }
-                .into());
+                let message = format_args!(
+                    "specialization constant {name} has {} bytes, the value has {}",
+                    place.size,
+                    value.len()
+                );
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
             }
         }
         if !found {
             let names = modules.clone();
             let names = names.flat_map(|metadata| metadata.specialization.constants.names());
             let names: BTreeSet<&str> = names.collect();
-            return Err(ErrorKind::NoConstant {
-                name: name.clone(),
-                available: names.into_iter().map(str::to_owned).collect(),
-            }
-            .into());
+            let message = format_args!(
+                "no specialization constant {name} in this SYCLBIN file; it has {}",
+                join(names)
+            );
+            return Err(Error::new(ErrorKind::NotFound, message));
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use syclbin::signature::{self, Signatures};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::kernel_info::KernelInfo;
 use crate::module::builder::Embedded;
 
@@ -17,21 +17,27 @@ pub(crate) fn check(
     kernels: &[KernelInfo],
 ) -> Result<()> {
     let file = signatures(bytes).map_err(|error| match path {
-        Some(path) => ErrorKind::FileAt {
-            path: path.into(),
-            error,
-        },
-        None => ErrorKind::File(error),
+        Some(path) => {
+            let message = format_args!("cannot read the SYCLBIN file {}", path.display());
+            Error::caused_by(ErrorKind::InvalidFile, message, error)
+        }
+        None => Error::file(error),
     })?;
-    let mut stubs = signatures(embedded.as_ref()).map_err(ErrorKind::File)?;
+    let mut stubs = signatures(embedded.as_ref()).map_err(Error::file)?;
     let has_stub = |symbol: &str| kernels.iter().any(|kernel| kernel.symbol == symbol);
     stubs.kernels.retain(|kernel| has_stub(&kernel.symbol));
     let differences = stubs.differences(&file);
     if differences.is_empty() {
         return Ok(());
     }
-    let path = path.map(Path::to_path_buf);
-    Err(ErrorKind::Stubs { path, differences }.into())
+    let file = path.map_or("this SYCLBIN file".into(), Path::to_string_lossy);
+    let differences = differences.iter().map(ToString::to_string).collect();
+    let message = format_args!("{file} does not fit the stubs");
+    Err(Error::listing(
+        ErrorKind::StubMismatch,
+        message,
+        differences,
+    ))
 }
 
 fn signatures(bytes: &[u8]) -> std::result::Result<Signatures, syclbin::Error> {

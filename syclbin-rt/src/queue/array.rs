@@ -29,7 +29,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::upload`], and [`ErrorKind::HostMemory`] when the host has no memory for the copy.
+    /// As for [`Queue::upload`], and [`ErrorKind::OutOfMemory`] when the host has no memory for the copy.
     pub fn upload_array<T: Pod, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Buffer<T>> {
         match array.as_slice() {
             Some(elements) => self.upload(elements),
@@ -50,7 +50,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Shape`] when `shape` has another number of elements; and as for [`Queue::download`].
+    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements; and as for [`Queue::download`].
     pub fn download_array<T: Pod, S: ShapeBuilder>(
         &self,
         slice: &DeviceSlice<T>,
@@ -63,10 +63,11 @@ impl Queue {
             .iter()
             .try_fold(1usize, |all, &n| all.checked_mul(n));
         let wrong = || {
-            Error::from(ErrorKind::Shape {
-                shape: expected.slice().to_vec(),
-                len: slice.len(),
-            })
+            let (len, shape) = (slice.len(), expected.slice());
+            let message = format_args!(
+                "cannot download {len} elements as an array of shape {shape:?}: the numbers differ"
+            );
+            Error::new(ErrorKind::InvalidArgument, message)
         };
         if elements != Some(slice.len()) {
             return Err(wrong());

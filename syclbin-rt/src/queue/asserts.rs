@@ -6,11 +6,11 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syclbin::__private::failed_assert::{FailedAssert, SIZE};
+use syclbin::__private::failed_assert::{self as record, SIZE};
 
 use crate::backend::dispatch::program::Program;
 use crate::backend::failure::Failure;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, FailedAssert, Result};
 use crate::queue::Queue;
 
 /// The programs of a queue whose kernels have asserts.
@@ -97,26 +97,37 @@ impl Queue {
                 "reading failed asserts",
                 self.device(),
             )),
-            Ok(Some(failed)) => Err(ErrorKind::Assert {
-                condition: failed.condition,
-                file: failed.file,
-                line: failed.line,
-                function: failed.function,
-                work_item: failed.work_item,
-                device: self.device().to_string(),
+            Ok(Some(failed)) => {
+                let record::FailedAssert {
+                    condition,
+                    file,
+                    line,
+                    function,
+                    work_item,
+                } = failed;
+                let failed = FailedAssert {
+                    condition,
+                    file,
+                    line,
+                    function,
+                    work_item,
+                };
+                Err(Error::assert(failed, self.device()))
             }
-            .into()),
         }
     }
 
     /// Reads the record of a program, after all earlier commands, and clears it for the next failure.
-    fn take_failed_assert(&self, asserting: &Asserting) -> Result<Option<FailedAssert>, Failure> {
+    fn take_failed_assert(
+        &self,
+        asserting: &Asserting,
+    ) -> Result<Option<record::FailedAssert>, Failure> {
         let Asserting {
             program, symbol, ..
         } = asserting;
-        let mut record = [0; SIZE];
-        self.raw().read_variable(program, symbol, 0, &mut record)?;
-        let failed = FailedAssert::read(&record);
+        let mut bytes = [0; SIZE];
+        self.raw().read_variable(program, symbol, 0, &mut bytes)?;
+        let failed = record::FailedAssert::read(&bytes);
         if failed.is_some() {
             self.raw().write_variable(program, symbol, &[0; SIZE])?;
         }

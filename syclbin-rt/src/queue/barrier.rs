@@ -41,13 +41,10 @@ impl Queue {
     /// Turns `events` into the wait list of a command of this queue.
     pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<WaitList<'a>> {
         Event::wait_list(events, self).map_err(|unwaitable| match unwaitable {
-            Unwaitable::Foreign(index) => ErrorKind::EventDevice {
-                index,
-                event: events[index].what().to_string(),
-                device: events[index].queue().device().to_string(),
-                queue: self.device().to_string(),
-            }
-            .into(),
+            Unwaitable::Foreign(index) => Error::new(
+                ErrorKind::InvalidArgument,
+                events[index].foreign(index, self),
+            ),
             Unwaitable::Failed(index, failure) => events[index].failed(failure),
             Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, self.device()),
         })

@@ -149,11 +149,9 @@ impl Queue {
         if slice.region().memory.is_for(self.raw()) {
             return Ok(());
         }
-        Err(ErrorKind::BufferDevice {
-            buffer: slice.device().to_string(),
-            queue: self.device().to_string(),
-        }
-        .into())
+        let (buffer, queue) = (slice.device(), self.device());
+        let message = format_args!("the buffer is on {buffer}, the queue is on {queue}");
+        Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
     pub(crate) fn failed(&self, failure: Failure, action: &str, size: usize) -> Error {
@@ -254,7 +252,10 @@ pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
     let data = bytemuck::allocation::try_zeroed_vec(len);
     data.map_err(|()| {
         let bytes = len.saturating_mul(size_of::<T>());
-        ErrorKind::HostMemory { bytes }.into()
+        let message = format_args!(
+            "the host has no memory for {bytes} bytes; download parts of the slice, or read them into memory of your own"
+        );
+        Error::new(ErrorKind::OutOfMemory, message)
     })
 }
 
@@ -264,11 +265,11 @@ pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
     let size = len.checked_mul(size_of::<T>());
     let size = size.filter(|size| isize::try_from(*size).is_ok());
     size.ok_or_else(|| {
-        ErrorKind::TooLarge {
-            elements: len,
-            element_bytes: size_of::<T>(),
-        }
-        .into()
+        let message = format_args!(
+            "a buffer of {len} elements of {} bytes exceeds the address space",
+            size_of::<T>()
+        );
+        Error::new(ErrorKind::OutOfMemory, message)
     })
 }
 
@@ -276,18 +277,17 @@ pub(crate) fn same_elements(from: usize, to: usize) -> Result<()> {
     if from == to {
         return Ok(());
     }
-    Err(ErrorKind::CopyLength { from, to }.into())
+    let message = format_args!("cannot copy {from} elements to {to}: lengths differ");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 fn same_length(slice: usize, data: usize) -> Result<()> {
     if slice == data {
         return Ok(());
     }
-    Err(ErrorKind::Length {
-        buffer: slice,
-        slice: data,
-    }
-    .into())
+    let message =
+        format_args!("the buffer has {slice} elements, the slice has {data}; they must be equal");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 #[cfg(test)]

@@ -138,12 +138,15 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoProfile`] when its queue was made without
+    /// [`ErrorKind::InvalidArgument`] when its queue was made without
     /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and as for [`Event::wait`].
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
-            let command = self.what.to_string();
-            return Err(ErrorKind::NoProfile { command }.into());
+            let message = format_args!(
+                "no times were recorded for {}; make the queue by Device::queue_with(QueueOptions::new().profiling())",
+                self.what
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         self.wait()?;
         let times = self.raw.times();
@@ -186,6 +189,15 @@ impl Event {
             }
         }
         Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
+    }
+
+    /// Describes why a command of `queue` cannot wait for this, event `index` of its list.
+    pub(crate) fn foreign(&self, index: usize, queue: &Queue) -> String {
+        let (device, queue) = (self.queue().device(), queue.device());
+        format!(
+            "event {index} to wait for ({}) is on {device}, queue is on {queue}",
+            self.what
+        )
     }
 
     /// Returns the driver's event.

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::backend;
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::queue::asserts::Asserts;
 use crate::queue::options::QueueOptions;
 use crate::trace::{self, Class};
@@ -66,7 +66,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] when the device does not support such queues; and when the driver refuses.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such queues; and when the driver refuses.
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
         Queue::new(self, options)
     }
@@ -90,13 +90,7 @@ impl Queue {
         if options != QueueOptions::new() || trace::needs_times() {
             let abilities = backend::Queue::abilities(&context).map_err(failed)?;
             if let Some((what, needs)) = options.beyond(abilities) {
-                let device = device.to_string();
-                return Err(ErrorKind::Unsupported {
-                    what,
-                    needs,
-                    device,
-                }
-                .into());
+                return Err(Error::unsupported(what, needs, device));
             }
             driver_options.profiling |= trace::needs_times() && abilities.profiling;
         }
@@ -136,7 +130,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Assert`] when an assert in a kernel has failed; and when the driver reports a failure.
+    /// [`ErrorKind::Assert`](crate::ErrorKind::Assert) when an assert in a kernel has failed; and when the driver reports a failure.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for a queue", 0);
         let finished = self.0.raw.finish();

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::backend;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use collector::Collector;
 
@@ -206,7 +206,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TraceFile`] when the file cannot be written.
+    /// [`ErrorKind::Io`] when the file cannot be written.
     pub fn finish(mut self) -> Result<()> {
         self.write()
     }
@@ -227,8 +227,8 @@ impl Trace {
             None => Err(std::io::Error::other("another thread is using the trace")),
         };
         written.map_err(|error| {
-            let path = self.path.clone();
-            ErrorKind::TraceFile { path, error }.into()
+            let message = format_args!("cannot write the trace {}", self.path.display());
+            Error::caused_by(ErrorKind::Io, message, error)
         })
     }
 }

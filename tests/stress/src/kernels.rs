@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use syclbin::signature::{self, KernelSignature, Signatures};
-use syclbin_rt::{Device, ErrorKind, Kernel, Module, Queue};
+use syclbin_rt::{Device, Kernel, Module, Queue};
 
 use crate::arguments::{self, Made};
 use crate::{memory, say};
@@ -283,12 +283,8 @@ impl Tally {
         // Native code fits few drivers; SPIR-V fits all of them.
         let refused =
             |reason: &String| reason.contains("(SPIR-V") && reason.contains(" failed with CL_");
-        let by_driver = match error.kind() {
-            ErrorKind::NoImage { reasons, .. } | ErrorKind::KernelUnavailable { reasons, .. } => {
-                reasons.iter().any(refused)
-            }
-            _ => true,
-        };
+        let reasons = error.reasons();
+        let by_driver = reasons.is_empty() || reasons.iter().any(refused);
         let list = if by_driver {
             &mut self.failures
         } else {

@@ -9,11 +9,10 @@ pub(crate) mod validation;
 use crate::backend::argument::{Argument, Arguments, Values};
 use crate::backend::dispatch::event::WaitList;
 use crate::backend::failure::Failure;
-use crate::contract::LaunchView;
-use crate::contract::broken::Broken;
-use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::arg::Arg;
+use crate::launch::contract::Broken;
+use crate::launch::contract::LaunchView;
 use crate::launch::invocation::validation::check;
 use crate::launch::parameter_kinds::Takes;
 use crate::launch::range::{AnyRange, Grid};
@@ -72,16 +71,20 @@ impl<'l> Invocation<'l> {
     #[inline]
     pub(crate) fn checked(&self, range: &AnyRange, contract: Option<Contract>) -> Result<Grid> {
         let kernel = self.kernel;
-        let refused = |problem| Error::launch(kernel.name(), problem);
+        let refused = |problem: String| Error::launch(kernel.name(), problem);
         check(self).map_err(refused)?;
         let device = kernel.queue().device();
         let local = work_group::choose(range, kernel.limits(), device).map_err(refused)?;
         if contract.is_some() && range.offset_extent().is_some() {
-            return Err(refused(LaunchProblem::SafeOffset));
+            return Err(refused(
+                "its contract assumes ids that begin at 0, and the range has an offset; declare the kernel \
+                 without `safe` to launch it so"
+                    .to_owned(),
+            ));
         }
         match contract.map(|holds| holds(&LaunchView::new(self.args, range))) {
             None | Some(Ok(())) => Ok(range.grid(local)),
-            Some(Err(broken)) => Err(refused(LaunchProblem::contract(broken, self.names))),
+            Some(Err(broken)) => Err(refused(broken.describe(self.names))),
         }
     }
 
@@ -110,14 +113,7 @@ impl<'l> Invocation<'l> {
         let queue = kernel.queue();
         Event::wait_list(self.after, queue).map_err(|unwaitable| match unwaitable {
             Unwaitable::Foreign(index) => {
-                let event = self.after[index];
-                let problem = LaunchProblem::EventDevice {
-                    index,
-                    event: event.what().to_string(),
-                    device: event.queue().device().to_string(),
-                    queue: queue.device().to_string(),
-                };
-                Error::launch(kernel.name(), problem)
+                Error::launch(kernel.name(), self.after[index].foreign(index, queue))
             }
             Unwaitable::Failed(index, failure) => self.after[index].failed(failure),
             Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, queue.device()),

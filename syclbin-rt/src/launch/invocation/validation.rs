@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checks of a launch's arguments, before the driver sees any of them.
 
+use std::fmt;
+
 use crate::backend::argument::Argument;
 use crate::backend::slice::Region;
 use crate::device::Device;
-use crate::error::launch_problem::LaunchProblem;
+use crate::error::join;
 use crate::launch::arg::Arg;
 use crate::launch::invocation::Invocation;
 use crate::launch::parameter_kinds;
-use crate::module::kernel::Kernel;
 
 /// Checks the number, kinds, sizes and devices of the arguments.
 #[inline]
-pub(crate) fn check(call: &Invocation<'_>) -> Result<(), LaunchProblem> {
+pub(crate) fn check(call: &Invocation<'_>) -> Result<(), String> {
     let takes = call.kernel.arguments();
     match check_each(call) {
         Ok(passed) if passed == takes => Ok(()),
         // If the number of arguments is wrong, an argument seems wrong only because another argument belongs
         // there. The number may include specialization constants, which are no argument of the launch.
         checked if call.passed().count() == takes => checked.map(drop),
-        _ => Err(LaunchProblem::ArgumentCount {
-            takes: call.kernel.takes(),
-            given: call.args.iter().map(Arg::lowered).sum(),
-            names: call.names,
-        }),
+        _ => Err(wrong_count(call)),
     }
 }
 
@@ -40,7 +37,7 @@ struct Seen {
 /// Checks the kinds, sizes and devices of the arguments, and returns the number of arguments that the device
 /// gets. The mask of removed arguments may be longer than the list; only the arguments in the list count.
 #[inline]
-fn check_each(call: &Invocation<'_>) -> Result<usize, LaunchProblem> {
+fn check_each(call: &Invocation<'_>) -> Result<usize, String> {
     let mut seen = Seen {
         number: 0,
         passed: 0,
@@ -54,11 +51,7 @@ fn check_each(call: &Invocation<'_>) -> Result<usize, LaunchProblem> {
         if let Some((range, elements)) = arg.accessor_range() {
             range
                 .check(elements)
-                .map_err(|problem| LaunchProblem::Accessor {
-                    index,
-                    name: call.names[index],
-                    problem,
-                })?;
+                .map_err(|problem| of_argument(call, index, format_args!("{problem}")))?;
         }
         for part in 0..arg.lowered() {
             check_value(call, index, arg.raw(part), &mut seen)?;
@@ -75,7 +68,7 @@ fn check_value(
     index: usize,
     value: Argument<'_>,
     seen: &mut Seen,
-) -> Result<(), LaunchProblem> {
+) -> Result<(), String> {
     let kernel = call.kernel;
     let number = seen.number;
     seen.number += 1;
@@ -87,12 +80,8 @@ fn check_value(
     let kinds = kernel.kinds().get(position);
     if kinds.is_some_and(|kinds| !kinds.take(value)) {
         let takes = kernel.parameter(position);
-        return Err(parameter_kinds::problem(
-            index,
-            call.names[index],
-            value,
-            takes,
-        ));
+        let problem = parameter_kinds::problem(value, takes);
+        return Err(of_argument(call, index, format_args!("{problem}")));
     }
     let lies_on = match value {
         Argument::Bytes(_) | Argument::Pointer(_) | Argument::Null => return Ok(()),
@@ -101,8 +90,14 @@ fn check_value(
                 check_part(call, index, region)?;
             }
             if region.memory.is_mapped(written) {
-                let name = call.names[index];
-                return Err(LaunchProblem::Mapped { index, name });
+                return Err(of_argument(
+                    call,
+                    index,
+                    format_args!(
+                        "is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, that was \
+                         not dropped; a view of a part counts for all of a buffer"
+                    ),
+                ));
             }
             if region.memory.is_for(kernel.raw_queue()) {
                 return Ok(());
@@ -122,24 +117,20 @@ fn check_value(
             image.device()
         }
         Argument::Local(bytes) => {
-            seen.local = check_local(kernel, index, call.names[index], bytes, seen.local)?;
+            seen.local = check_local(call, index, bytes, seen.local)?;
             return Ok(());
         }
     };
-    Err(LaunchProblem::ArgumentDevice {
+    let (place, queue) = (Device::new(lies_on), kernel.queue().device());
+    Err(of_argument(
+        call,
         index,
-        name: call.names[index],
-        buffer: Device::new(lies_on).to_string(),
-        queue: kernel.queue().device().to_string(),
-    })
+        format_args!("is on {place}, queue is on {queue}"),
+    ))
 }
 
 /// Checks that a part of a buffer begins where the device allows.
-fn check_part(
-    call: &Invocation<'_>,
-    index: usize,
-    region: &Region<[()]>,
-) -> Result<(), LaunchProblem> {
+fn check_part(call: &Invocation<'_>, index: usize, region: &Region<[()]>) -> Result<(), String> {
     // A part without elements is not used.
     if region.bytes() == 0 {
         return Ok(());
@@ -147,37 +138,59 @@ fn check_part(
     let alignment = region.memory.part_alignment();
     match alignment.filter(|alignment| !region.offset.is_multiple_of(*alignment)) {
         None => Ok(()),
-        Some(alignment) => Err(LaunchProblem::Misaligned {
+        Some(alignment) => Err(of_argument(
+            call,
             index,
-            name: call.names[index],
-            offset: region.offset,
-            alignment,
-            device: call.kernel.queue().device().to_string(),
-        }),
+            format_args!(
+                "begins at byte {} of its buffer; on {} a part begins at a multiple of {alignment} bytes, or is one of an \
+                 array with addresses, such as a DeviceArray",
+                region.offset,
+                call.kernel.queue().device()
+            ),
+        )),
     }
 }
 
 /// Returns the amount of work-group memory in use, including `bytes`.
 fn check_local(
-    kernel: &Kernel,
+    call: &Invocation<'_>,
     index: usize,
-    name: &'static str,
     bytes: usize,
     used: u64,
-) -> Result<u64, LaunchProblem> {
-    let device = kernel.queue().device();
+) -> Result<u64, String> {
+    let device = call.kernel.queue().device();
     let max = device.local_memory_bytes();
     let requested = bytes as u64;
     let total = used.saturating_add(requested);
     if total <= max {
         return Ok(total);
     }
-    Err(LaunchProblem::LocalMemory {
+    Err(of_argument(
+        call,
         index,
-        name,
-        requested,
-        used,
-        max,
-        device: device.to_string(),
-    })
+        format_args!(
+            "asks for {requested} bytes of work-group memory, and the kernel uses {used} bytes besides; {device} has {max}"
+        ),
+    ))
+}
+
+/// Describes a problem of argument `index`.
+#[cold]
+fn of_argument(call: &Invocation<'_>, index: usize, problem: fmt::Arguments<'_>) -> String {
+    format!("argument {index} ({}) {problem}", call.names[index])
+}
+
+#[cold]
+fn wrong_count(call: &Invocation<'_>) -> String {
+    let given: usize = call.args.iter().map(Arg::lowered).sum();
+    let note = if given == call.names.len() {
+        ""
+    } else {
+        "; each accessor counts as 4"
+    };
+    format!(
+        "it takes {} arguments, {given} were given ({}){note}",
+        call.kernel.takes(),
+        join(call.names)
+    )
 }

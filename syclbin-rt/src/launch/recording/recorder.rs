@@ -81,10 +81,10 @@ impl Recorder {
     ) -> Result<()> {
         let fixed = BoundKernel::new(call, range, contract)?;
         if !fixed.kernel.queue().is(&self.queue) {
-            return Err(ErrorKind::RecordedQueue {
-                kernel: fixed.kernel.name().to_owned(),
-            }
-            .into());
+            return Err(Error::launch(
+                fixed.kernel.name(),
+                "its module was loaded on a different queue from the recorder's",
+            ));
         }
         self.steps.push(Step::Launch(Box::new(fixed)));
         Ok(())
@@ -102,10 +102,9 @@ impl Recorder {
         same_elements(from.len(), to.len())?;
         let (from, to) = (from.region(), to.region());
         if from.memory.address().is_some() != to.memory.address().is_some() {
-            return Err(ErrorKind::Unrecordable {
-                what: "a copy between a buffer and an array with an address",
-            }
-            .into());
+            return Err(unrecordable(
+                "a copy between a buffer and an array with an address",
+            ));
         }
         // A driver refuses to copy nothing.
         if from.bytes() > 0 {
@@ -134,10 +133,9 @@ impl Recorder {
             return Ok(());
         }
         let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
-            return Err(ErrorKind::Unrecordable {
-                what: "a fill with elements of more than 128 bytes, or whose size is not a power of two",
-            }
-            .into());
+            return Err(unrecordable(
+                "a fill with elements of more than 128 bytes, or whose size is not a power of two",
+            ));
         };
         self.steps.push(Step::Fill {
             region: region.part(0, region.len),
@@ -164,6 +162,14 @@ impl Recorder {
             replaying: Mutex::new(()),
         })
     }
+}
+
+/// Returns the error of an action that takes more than one command.
+fn unrecordable(what: &str) -> Error {
+    let message = format_args!(
+        "{what} takes more than one command and cannot be recorded; put it into the queue between two recordings"
+    );
+    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 /// Returns the steps as a graph; `None` if the driver does not support graphs.

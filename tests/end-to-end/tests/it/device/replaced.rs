@@ -113,10 +113,8 @@ fn other_types_are_named_all_at_once() {
         error.to_string(),
         format!("this SYCLBIN file does not fit the stubs:{lines}")
     );
-    let ErrorKind::Stubs { differences, .. } = error.kind() else {
-        panic!("{error}")
-    };
-    assert_eq!(differences.len(), 4);
+    assert_eq!(error.kind(), ErrorKind::StubMismatch);
+    assert_eq!(error.reasons().len(), 4);
     let (_folder, path) = written(TYPES);
     // SAFETY: a compiler made the file.
     let error = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
@@ -143,16 +141,16 @@ fn unreadable_file_error_names_the_path() {
     let (directory, path) = written(&CODE[..CODE.len() / 2]);
     // SAFETY: no code is used before the damage is found.
     let damaged = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
-    assert!(matches!(damaged.kind(), ErrorKind::FileAt { .. }));
+    assert!(damaged.kind() == ErrorKind::InvalidFile);
     let start = format!("cannot read the SYCLBIN file {}: ", path.display());
     assert!(damaged.to_string().starts_with(&start), "{damaged}");
     let error = load(&queue, &CODE[..CODE.len() / 2]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::File(_)), "{error}");
+    assert!(error.kind() == ErrorKind::InvalidFile, "{error}");
 
     let path = directory.path().join("nowhere.syclbin");
     // SAFETY: the file is missing.
     let missing = unsafe { kernels::Module::load_file(&queue, &path) }.unwrap_err();
-    assert!(matches!(missing.kind(), ErrorKind::Unreadable { .. }));
+    assert!(missing.kind() == ErrorKind::Io);
     let start = format!("cannot read {}: ", path.display());
     assert!(missing.to_string().starts_with(&start), "{missing}");
 }

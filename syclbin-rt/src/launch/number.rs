@@ -27,7 +27,7 @@ pub struct Number<'g> {
 }
 
 impl<'g> Number<'g> {
-    pub(super) fn new(value: i128, length: bool, fault: &'g Cell<Option<Fault>>) -> Self {
+    pub(crate) fn new(value: i128, length: bool, fault: &'g Cell<Option<Fault>>) -> Self {
         Self {
             value,
             length,

@@ -3,19 +3,15 @@
 //!
 //! Generated code uses this module. It is not meant for hand-written code.
 
-pub(crate) mod broken;
-pub(crate) mod number;
-
 use std::cell::Cell;
 use std::fmt;
 use std::ops::{Deref, Index};
 
 use bytemuck::Pod;
 
-pub use crate::contract::broken::Broken;
-use crate::contract::number::Fault;
-pub use crate::contract::number::{Integer, Number};
 use crate::launch::arg::Arg;
+use crate::launch::number::Fault;
+pub use crate::launch::number::{Integer, Number};
 use crate::launch::range::{AnyRange, Extent};
 
 /// A contract's view of a launch: its arguments, read back, and its range.
@@ -25,6 +21,13 @@ pub struct LaunchView<'g> {
     range: Extent,
     /// What was wrong since the last condition.
     fault: Cell<Option<Fault>>,
+}
+
+/// A condition of a contract that does not hold.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Broken {
+    argument: Option<usize>,
+    problem: String,
 }
 
 /// The memory behind a pointer or an accessor, or work-group memory.
@@ -133,7 +136,21 @@ impl<'g> LaunchView<'g> {
         argument: Option<usize>,
         values: &[(&'static str, &dyn fmt::Display)],
     ) -> Broken {
-        Broken::new(condition, argument, values, self.fault.take())
+        let values: Vec<String> = (values.iter())
+            .map(|(text, value)| format!("{text} is {value}"))
+            .collect();
+        let colon = if values.is_empty() { "" } else { ": " };
+        let fault = match self.fault.take() {
+            None => "",
+            Some(Fault::Overflow) => "; it overflows or divides by zero",
+            Some(Fault::UnknownSign) => "; a number of unknown sign is negative",
+            Some(Fault::NegativeLength) => "; it compares a length with a negative number",
+        };
+        let values = values.join(", ");
+        Broken {
+            argument,
+            problem: format!("breaks the contract `{condition}`{colon}{values}{fault}"),
+        }
     }
 
     /// Checks that the memory of argument `index` is aligned to `bytes`, or as the device aligns all memory.
@@ -148,7 +165,7 @@ impl<'g> LaunchView<'g> {
         };
         let required = bytes.or_else(|| arg.and_then(Arg::whole_alignment));
         match required.filter(|required| known < *required) {
-            Some(required) => Err(Broken::unaligned(index, required, known)),
+            Some(required) => Err(unaligned(index, required, known)),
             None => Ok(()),
         }
     }
@@ -161,6 +178,35 @@ impl<'g> LaunchView<'g> {
 
     fn natural(&'g self, value: i128) -> Number<'g> {
         Number::new(value, false, &self.fault)
+    }
+}
+
+impl Broken {
+    /// Describes the problem of a launch whose arguments are called `names`.
+    pub(crate) fn describe(&self, names: &[&'static str]) -> String {
+        let argument = self.argument.and_then(|index| {
+            let name = names.get(index)?;
+            Some(format!("argument {index} ({name})"))
+        });
+        let culprit = argument.unwrap_or_else(|| "the launch".to_owned());
+        format!("{culprit} {}", self.problem)
+    }
+}
+
+/// Reports an argument whose memory is aligned to `known` bytes only.
+#[cold]
+fn unaligned(index: usize, required: u64, known: u64) -> Broken {
+    // All drivers align memory to more than that, so this is a part that begins in between.
+    let remedy = if known < 64 {
+        "pass memory from its beginning, or a part that begins at a multiple of that; if the kernel is right with less, \
+         say so in its contract by `x.align() >= N`"
+    } else {
+        "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the one that \
+         include_syclbin! writes, or of more elements and pass an aligned part"
+    };
+    Broken {
+        argument: Some(index),
+        problem: format!("is aligned to {known} bytes, and the kernel needs {required}: {remedy}"),
     }
 }
 
@@ -373,7 +419,11 @@ mod tests {
         assert!(given.memory(1, 1).align() == 4);
         assert_eq!(given.aligned(1, Some(4)), Ok(()));
         let broken = given.aligned(1, Some(8)).unwrap_err();
-        assert_eq!(broken.alignment(), Some((8, 4)));
+        let problem = broken.describe(&["a", "b"]);
+        assert!(
+            problem.starts_with("argument 1 (b) is aligned to 4 bytes, and the kernel needs 8: "),
+            "{problem}"
+        );
         assert!(given.aligned(1, None).is_err());
         assert_eq!(
             given.aligned(2, Some(4096)),
@@ -401,28 +451,29 @@ mod tests {
         let view = given(&args, 1);
         let (n, m) = (view.number::<u32>(0, 0), view.number::<i32>(1, 0));
         let broken = view.broken("n < m", Some(0), &[("n", &n), ("m", &m)]);
-        assert_eq!(broken.to_string(), "`n < m`: n is 10, m is -16");
-        assert_eq!(broken.condition(), "n < m");
-        let values = [("n", "10".to_owned()), ("m", "-16".to_owned())];
-        assert_eq!(broken.values(), values);
+        assert_eq!(
+            broken.describe(&["n"]),
+            "argument 0 (n) breaks the contract `n < m`: n is 10, m is -16"
+        );
         let condition = n * m / 0 < 3 || n == 10;
         assert!(condition && !view.holds(condition));
         assert_eq!(
             view.broken("n * m / 0 < 3 || n == 10", None, &[("n", &n)])
-                .to_string(),
-            "`n * m / 0 < 3 || n == 10`: n is 10; it overflows or divides by zero"
+                .describe(&[]),
+            "the launch breaks the contract `n * m / 0 < 3 || n == 10`: n is 10; it overflows or divides by zero"
         );
         let condition = view.memory(0, 1).len() >= m;
         assert!(!view.holds(condition));
         assert_eq!(
-            view.broken("x.len() >= m", None, &[("m", &m)]).to_string(),
-            "`x.len() >= m`: m is -16; it compares a length with a negative number"
+            view.broken("x.len() >= m", None, &[("m", &m)])
+                .describe(&[]),
+            "the launch breaks the contract `x.len() >= m`: m is -16; it compares a length with a negative number"
         );
         assert!(view.holds(true), "the fault was reported");
         assert!(view.unsure::<i32>(1, 0) != 3);
         assert_eq!(
-            view.broken("m != 3", None, &[("m", &m)]).to_string(),
-            "`m != 3`: m is -16; a number of unknown sign is negative"
+            view.broken("m != 3", None, &[("m", &m)]).describe(&[]),
+            "the launch breaks the contract `m != 3`: m is -16; a number of unknown sign is negative"
         );
     }
 }
