@@ -186,7 +186,7 @@ mod device;
 #[cfg(feature = "dlpack")]
 pub mod dlpack;
 mod error;
-mod kernel_info;
+
 mod launch;
 mod load;
 mod log;
@@ -212,37 +212,31 @@ pub use device::facts::DeviceKind;
 pub use device::partition::{Affinity, Partition};
 pub use device::{Device, DeviceChoice};
 pub use error::{Error, ErrorKind, FailedAssert, Result};
-pub use kernel_info::{KernelInfo, ParameterInfo, ParameterKind};
-pub use launch::Launch;
 pub use launch::accessor::AccessorRange;
-pub use launch::arg::{Arg, Scalar};
-pub use launch::local_memory::LocalMemory;
+pub use launch::arg::{Arg, LocalMemory, Scalar};
+pub use launch::kernel::Kernel;
 pub use launch::prepared::{Prepared, SafePrepared};
 pub use launch::range::{AnyRange, Extent, NdRange, Range};
-pub use launch::recording::Recording;
-pub use launch::recording::recorder::Recorder;
-pub use launch::safe_launch::SafeLaunch;
+pub use launch::recording::{Recorder, Recording};
 pub use launch::sampler::Sampler;
 pub use launch::sampler::modes::{Addressing, Filtering};
-pub use load::image_choice::ImageChoice;
-pub use memory::array::{DeviceArray, HostArray, SharedArray};
-pub use memory::buffer::Buffer;
+pub use launch::{Launch, SafeLaunch};
+pub use memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};
+pub use memory::copy::After;
 pub use memory::image::Image;
 pub use memory::padding::Padding;
 pub use memory::slice::{SliceMut, SliceRef};
+pub use memory::transfer::{Transfer, TransferFuture};
 pub use module::Module;
 pub use module::builder::{Embedded, ModuleBuilder};
 pub use module::global::Global;
-pub use module::kernel::Kernel;
 pub use module::kernel_attributes::KernelAttributes;
+pub use module::kernel_info::{KernelInfo, ParameterInfo, ParameterKind};
+pub use module::loaded::ImageChoice;
 pub use module::watched_file::WatchedFile;
 pub use queue::Queue;
-pub use queue::copy::After;
-pub use queue::event::Event;
-pub use queue::future::{EventFuture, TransferFuture};
+pub use queue::event::{Event, EventFuture, Profile};
 pub use queue::options::QueueOptions;
-pub use queue::profile::Profile;
-pub use queue::transfer::Transfer;
 
 /// Formats of the pixels of an [`Image`].
 pub mod format {
@@ -257,8 +251,8 @@ pub mod __private {
     pub use crate::launch::contract::{
         Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number,
     };
-    pub use crate::load::ahead_of_time::{build_native, native_cpu};
     pub use crate::memory::padding::size_of_field;
+    pub use crate::module::ahead_of_time::{build_native, native_cpu};
     pub use crate::module::stub_kernel::StubKernel;
     pub use include_bytes_aligned::include_bytes_aligned;
     pub use std::path::Path;

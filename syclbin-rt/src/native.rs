@@ -41,10 +41,10 @@ use crate::backend::dispatch::memory::Memory;
 use crate::backend::slice::DeviceSlice;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::launch::kernel::Kernel;
 use crate::memory::buffer::Buffer;
-use crate::module::kernel::Kernel;
+use crate::memory::copy::checked_size;
 use crate::queue::Queue;
-use crate::queue::copy::checked_size;
 use crate::queue::event::Event;
 
 /// Native handles.

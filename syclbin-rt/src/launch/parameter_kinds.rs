@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kinds of arguments: the kinds that a parameter takes, determined once for a kernel and not at each launch.
 
-use syclbin::__private::spirv::{Module, ParameterType};
-use syclbin::ptx::{Kind, Passed, Space};
-
 use crate::backend::argument::Argument;
+use crate::load::code::Takes;
 
 /// The kinds of arguments that a parameter takes.
 #[derive(Clone, Copy)]
@@ -29,80 +27,6 @@ const WRITTEN: u32 = 8;
 
 /// The size of a null pointer.
 const NULL_BYTES: usize = 8;
-
-/// The type of a kernel's parameter, as far as the code contains it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Takes {
-    /// A number of this many bytes, where the code contains that.
-    Number(Option<u32>),
-    /// A struct of this many bytes, where the code contains that.
-    Struct(Option<u32>),
-    Buffer,
-    LocalMemory,
-    Sampler,
-    Image {
-        /// One to three.
-        dimensions: u8,
-        /// Whether the kernel writes it.
-        written: bool,
-    },
-    /// A type that the code does not contain; drivers still know its size.
-    Unknown,
-    /// As `Unknown`, and also work-group memory: for CUDA both are numbers.
-    Anything,
-}
-
-impl Takes {
-    /// Returns the type of a SPIR-V parameter of `module`.
-    pub(crate) fn of_spirv(module: &Module, parameter: ParameterType) -> Self {
-        let bytes = || u32::try_from(module.value_size(parameter)?).ok();
-        match parameter {
-            ParameterType::Int { .. } | ParameterType::Float { .. } => Self::Number(bytes()),
-            ParameterType::ByValue { .. } => Self::Struct(bytes()),
-            ParameterType::GlobalPointer { .. } => Self::Buffer,
-            ParameterType::LocalPointer { .. } => Self::LocalMemory,
-            ParameterType::Sampler => Self::Sampler,
-            ParameterType::Image {
-                dimensions,
-                written,
-            } => Self::Image {
-                dimensions,
-                written,
-            },
-            ParameterType::Other => Self::Unknown,
-        }
-    }
-
-    /// Returns whether the code contains the type.
-    pub(crate) fn is_known(self) -> bool {
-        !matches!(self, Self::Unknown | Self::Anything)
-    }
-}
-
-impl Takes {
-    /// Returns the type of a PTX parameter. With `shared`, numbers may be addresses of work-group memory.
-    pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
-        match parameter {
-            Passed::Number {
-                kind: Kind::Float,
-                bits,
-            } => Self::Number(Some(bits / 8)),
-            Passed::Number { bits: 64, .. } => Self::Anything,
-            Passed::Number { bits: 32, .. } if shared => Self::Anything,
-            Passed::Number { bits, .. } => Self::Number(Some(bits / 8)),
-            Passed::Pointer {
-                space: None | Some(Space::Global),
-                ..
-            } => Self::Buffer,
-            Passed::Pointer {
-                space: Some(Space::Shared),
-                ..
-            } => Self::LocalMemory,
-            Passed::Bytes { size, .. } => Self::Struct(u32::try_from(size).ok()),
-            Passed::Pointer { .. } | Passed::Other => Self::Anything,
-        }
-    }
-}
 
 impl Kinds {
     /// Returns the kinds that a parameter takes.

@@ -5,12 +5,14 @@ use std::fmt;
 use std::path::Path;
 
 use bytemuck::NoUninit;
+use syclbin::signature::{self, Signatures};
+use syclbin::{State, Syclbin};
 use syclbin_toolchain::file;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel_info::KernelInfo;
-use crate::module::source_file::SourceFile;
-use crate::module::{Module, stubs};
+use crate::load::files::list_of_kernels;
+use crate::module::Module;
+use crate::module::kernel_info::KernelInfo;
 use crate::queue::Queue;
 
 /// Loads a module with values for its specialization constants, linked with other files. Made by
@@ -193,7 +195,7 @@ impl<'q> ModuleBuilder<'q> {
             let message = format_args!("cannot read {}", path.display());
             Error::caused_by(ErrorKind::Io, message, error)
         })?;
-        stubs::check(&bytes, Some(path), embedded, kernels)?;
+        check_stubs(&bytes, Some(path), embedded, kernels)?;
         self.read(SourceFile::Given(&bytes))
     }
 
@@ -213,7 +215,7 @@ impl<'q> ModuleBuilder<'q> {
         embedded: Embedded,
         kernels: &[KernelInfo],
     ) -> Result<Module> {
-        stubs::check(bytes, None, embedded, kernels)?;
+        check_stubs(bytes, None, embedded, kernels)?;
         self.read(SourceFile::Given(bytes))
     }
 
@@ -232,5 +234,134 @@ impl<'q> ModuleBuilder<'q> {
             }
         }
         Module::read(self.queue, file, &self.linked, &self.values)
+    }
+}
+
+/// The bytes of a file to load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SourceFile<'b> {
+    /// Part of the program, so no module copies them.
+    Embedded(&'static [u8]),
+    Given(&'b [u8]),
+}
+
+impl SourceFile<'_> {
+    /// Reads the file. Its images are copied unless they are part of the program.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a SYCLBIN file.
+    pub(crate) fn parse(self) -> Result<Syclbin<'static>, syclbin::Error> {
+        match self {
+            Self::Embedded(bytes) => syclbin::read::parse(bytes),
+            Self::Given(bytes) => Ok(syclbin::read::parse(bytes)?.into_owned()),
+        }
+    }
+}
+
+/// Checks that files which are linked with each other are still to be linked. The first is the loaded file.
+///
+/// # Errors
+///
+/// When one of several files is an executable.
+pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
+    let (Some(file), [_, linked @ ..]) = (files.first(), files) else {
+        return Ok(());
+    };
+    let executable = |file: &Syclbin<'_>| file.state() == Some(State::Executable);
+    let is_executable = executable(file);
+    let index = match linked.iter().position(executable) {
+        _ if is_executable && !linked.is_empty() => 0,
+        Some(position) => position + 1,
+        None => return Ok(()),
+    };
+    let name = |(index, file): (usize, &Syclbin<'_>)| {
+        let kernels = list_of_kernels(file.kernel_names());
+        match index {
+            0 => format!("the loaded file ({kernels})"),
+            _ => format!("linked file {index} ({kernels})"),
+        }
+    };
+    let names: Vec<String> = files.iter().enumerate().map(name).collect();
+    let message = format_args!(
+        "cannot link {} with {}: {} is in state executable, so it is linked already; load it without other files, or \
+         compile it to an object (`Build::link_at_load`, `-fsyclbin=object`)",
+        names[0],
+        names[1..].join(" and "),
+        names[index]
+    );
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+/// Checks that `bytes` has all that the stubs of `embedded` need, which are those of `kernels`. Errors name `path`.
+fn check_stubs(
+    bytes: &[u8],
+    path: Option<&Path>,
+    embedded: Embedded,
+    kernels: &[KernelInfo],
+) -> Result<()> {
+    let file = signatures(bytes).map_err(|error| match path {
+        Some(path) => {
+            let message = format_args!("cannot read the SYCLBIN file {}", path.display());
+            Error::caused_by(ErrorKind::InvalidFile, message, error)
+        }
+        None => Error::file(error),
+    })?;
+    let mut stubs = signatures(embedded.as_ref()).map_err(Error::file)?;
+    let has_stub = |symbol: &str| kernels.iter().any(|kernel| kernel.symbol == symbol);
+    stubs.kernels.retain(|kernel| has_stub(&kernel.symbol));
+    let differences = stubs.differences(&file);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let file = path.map_or("this SYCLBIN file".into(), Path::to_string_lossy);
+    let differences = differences.iter().map(ToString::to_string).collect();
+    let message = format_args!("{file} does not fit the stubs");
+    Err(Error::listing(
+        ErrorKind::StubMismatch,
+        message,
+        differences,
+    ))
+}
+
+fn signatures(bytes: &[u8]) -> Result<Signatures, syclbin::Error> {
+    signature::kernels(&syclbin::read::parse(bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(states: &[State]) -> Option<String> {
+        let files: Vec<Syclbin<'_>> = states.iter().copied().map(Syclbin::new).collect();
+        check_states(&files).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn executable_is_linked_with_no_file() {
+        use State::{Executable, Input, Object, Other};
+        for states in [
+            &[Executable][..],
+            &[Object, Input],
+            &[Other(7), Object],
+            &[],
+        ] {
+            assert_eq!(refusal(states), None, "{states:?}");
+        }
+        assert_eq!(
+            refusal(&[Executable, Object]).unwrap(),
+            "cannot link the loaded file (no kernels) with linked file 1 (no kernels): the loaded file \
+             (no kernels) is in state executable, so it is linked already; load it without other files, or \
+             compile it to an object (`Build::link_at_load`, `-fsyclbin=object`)"
+        );
+        let last = refusal(&[Object, Object, Executable]).unwrap();
+        assert!(
+            last.contains("linked file 1 (no kernels) and linked file 2"),
+            "{last}"
+        );
+        assert!(
+            last.contains(": linked file 2 (no kernels) is in state"),
+            "{last}"
+        );
     }
 }

@@ -48,26 +48,6 @@ pub(crate) struct Variable {
     storage: Storage,
 }
 
-/// A device global that a program cannot use.
-#[derive(Debug, thiserror::Error)]
-#[error("device global {global}: {reason}")]
-pub(crate) struct ConnectError {
-    global: String,
-    reason: Unconnected,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum Unconnected {
-    #[error("its name has a NUL inside")]
-    NameWithNul,
-    #[error("two modules describe it differently")]
-    DescribedTwice,
-    #[error("the device lacks unified shared memory (cl_intel_unified_shared_memory)")]
-    NoAddresses,
-    #[error(transparent)]
-    Driver(#[from] Failure),
-}
-
 #[derive(Clone)]
 enum Storage {
     /// Outside the programs, which hold a pointer to it.
@@ -216,7 +196,7 @@ pub(crate) fn connect(
     metadata: &ModuleMetadata,
     unreached: &BTreeSet<String>,
     variables: &mut Vec<Variable>,
-) -> Result<(), ConnectError> {
+) -> Result<(), String> {
     // A program that fails halfway has no variables, so only complete programs count.
     let mut connected = variables.clone();
     // These are maps because a hostile file may have a hundred thousand variables.
@@ -232,11 +212,9 @@ pub(crate) fn connect(
         if unreached.contains(id) {
             continue;
         }
-        let fail = |reason| ConnectError {
-            global: id.to_owned(),
-            reason,
-        };
-        let c_id = CString::new(id).map_err(|_| fail(Unconnected::NameWithNul))?;
+        let fail = |reason: &dyn fmt::Display| format!("device global {id}: {reason}");
+        let with_nul = |_| fail(&"its name has a NUL inside");
+        let c_id = CString::new(id).map_err(with_nul)?;
         let DeviceGlobal { size, image_scope } = *global;
         let size = size as usize;
         let code_name = code_names.get(id).copied();
@@ -244,7 +222,7 @@ pub(crate) fn connect(
             Some(name) if queue.raw().names_variables_as_code() => CString::new(name.as_str()),
             _ => Ok(c_id.clone()),
         };
-        let symbol = symbol.map_err(|_| fail(Unconnected::NameWithNul))?;
+        let symbol = symbol.map_err(with_nul)?;
         if id == failed_assert::VARIABLE {
             queue.watch_asserts(program, symbol);
             continue;
@@ -253,7 +231,7 @@ pub(crate) fn connect(
         let variable = match known.and_then(|index| connected.get_mut(*index)) {
             Some(known) => {
                 if known.size != size || known.is_in_programs() != image_scope {
-                    return Err(fail(Unconnected::DescribedTwice));
+                    return Err(fail(&"two modules describe it differently"));
                 }
                 known
             }
@@ -267,11 +245,13 @@ pub(crate) fn connect(
                     } else if raw.has_addresses() {
                         raw.zeroed_at_address(Reach::Device, size)
                     } else {
-                        return Err(fail(Unconnected::NoAddresses));
+                        return Err(fail(
+                            &"the device lacks unified shared memory (cl_intel_unified_shared_memory)",
+                        ));
                     };
-                    let memory = memory.map_err(|failure| fail(failure.into()))?;
+                    let memory = memory.map_err(|failure| fail(&failure))?;
                     let initialized = initialize(queue, program, &symbol, &memory, size);
-                    initialized.map_err(|failure| fail(failure.into()))?;
+                    initialized.map_err(|failure| fail(&failure))?;
                     Storage::Memory(Arc::new(memory))
                 };
                 indices.insert(c_id.clone(), connected.len());
@@ -297,7 +277,7 @@ pub(crate) fn connect(
             }
             Storage::Memory(memory) => {
                 let pointer = queue.raw().point_variable(program, &symbol, memory);
-                pointer.map_err(|failure| fail(failure.into()))?;
+                pointer.map_err(|failure| fail(&failure))?;
             }
         }
     }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events: the state of one command of a queue, to wait for on the host or in another command.
+//! Events: the state of one command of a queue, to wait for on the host, in a task or in another command.
 
+use std::borrow::Borrow;
 use std::fmt;
-use std::task::{Poll, Waker};
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use crate::backend;
 use crate::backend::dispatch::event::{End, WaitList};
 use crate::backend::failure::Failure;
+use crate::backend::times::Times;
 use crate::error::{Error, ErrorKind, Result};
-use crate::module::kernel::Kernel;
+use crate::launch::kernel::Kernel;
 use crate::queue::Queue;
-use crate::queue::profile::Profile;
 use crate::trace::{self, Class};
 
 /// A command of a queue to wait for, such as a launched kernel.
@@ -245,6 +249,55 @@ impl fmt::Debug for Event {
     }
 }
 
+/// The end of a command, made by `.await` or [`IntoFuture::into_future`] of an [`Event`] or of `&Event`.
+///
+/// The future works on any executor and keeps no thread busy. The driver reports the end of the command, and a
+/// thread of this crate then wakes the task. One thread wakes all tasks of the process. While a waker blocks
+/// for more than 10 ms, which a good waker does not, another thread wakes the rest.
+///
+/// The command runs whether the future is polled or not. Dropping the future does not end the command.
+#[must_use = "the command runs without it; to wait, `.await` it"]
+pub struct EventFuture<E: Borrow<Event> = Event> {
+    event: E,
+    end: End,
+}
+
+impl<E: Borrow<Event> + Unpin> Future for EventFuture<E> {
+    /// Returns an error as [`Event::wait`] does.
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        this.event.borrow().poll(&mut this.end, context.waker())
+    }
+}
+
+impl IntoFuture for Event {
+    type Output = Result<()>;
+    type IntoFuture = EventFuture;
+
+    fn into_future(self) -> EventFuture {
+        let end = End::default();
+        EventFuture { event: self, end }
+    }
+}
+
+impl<'a> IntoFuture for &'a Event {
+    type Output = Result<()>;
+    type IntoFuture = EventFuture<&'a Event>;
+
+    fn into_future(self) -> EventFuture<&'a Event> {
+        let end = End::default();
+        EventFuture { event: self, end }
+    }
+}
+
+impl<E: Borrow<Event>> fmt::Debug for EventFuture<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EventFuture({})", self.event.borrow().what())
+    }
+}
+
 #[cfg(test)]
 pub(in crate::queue) mod tests {
     use std::sync::{Arc, mpsc};
@@ -437,5 +490,88 @@ pub(in crate::queue) mod tests {
             }
         }
         Ok(())
+    }
+}
+
+/// The action of a barrier, for messages.
+const BARRIER: &str = "waiting at a barrier";
+/// The action on the queue of an event to wait for, for messages.
+pub(crate) const FLUSHING: &str = "flushing the queue of an event";
+
+impl Queue {
+    /// Enqueues a barrier and returns its event.
+    ///
+    /// Commands that are put into this queue later wait for `events` and for every command that was put into it
+    /// before. So two queues can wait for each other:
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Event, Queue, Result};
+    /// # fn main() -> Result<()> {
+    /// # let queue = syclbin_rt::Device::best()?.queue()?;
+    /// let copies = queue.device().queue()?;
+    /// let done = queue.barrier(&[])?;
+    /// copies.barrier(&[&done])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When an event is of another device, or the driver refuses.
+    pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
+        let list = self.wait_list(events)?;
+        let raw = self.raw().barrier(&list);
+        let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
+        Ok(Event::of_action(self, BARRIER, raw))
+    }
+
+    /// Turns `events` into the wait list of a command of this queue.
+    pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<WaitList<'a>> {
+        Event::wait_list(events, self).map_err(|unwaitable| match unwaitable {
+            Unwaitable::Foreign(index) => Error::new(
+                ErrorKind::InvalidArgument,
+                events[index].foreign(index, self),
+            ),
+            Unwaitable::Failed(index, failure) => events[index].failed(failure),
+            Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, self.device()),
+        })
+    }
+}
+
+/// The times of a command, returned by [`Event::profile`](crate::Event::profile).
+///
+/// They are on the clock of the device, which starts at an arbitrary time. Only differences are meaningful,
+/// also between commands of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Profile {
+    /// The time when the command was put into its queue.
+    pub queued: Duration,
+    /// The time when the driver handed the command to the device.
+    pub submitted: Duration,
+    /// The time when the command began.
+    pub started: Duration,
+    /// The time when the command ended.
+    pub ended: Duration,
+}
+
+impl Profile {
+    pub(crate) fn new(times: &Times) -> Self {
+        Self {
+            // For some commands, such as barriers, a driver records nothing here.
+            queued: Duration::from_nanos(match times.queued {
+                0 => times.submitted,
+                queued => queued,
+            }),
+            submitted: Duration::from_nanos(times.submitted),
+            started: Duration::from_nanos(times.started),
+            ended: Duration::from_nanos(times.ended),
+        }
+    }
+
+    /// Returns how long the command ran on the device.
+    #[must_use]
+    pub fn execution(&self) -> Duration {
+        self.ended.saturating_sub(self.started)
     }
 }

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues: every command is checked before the driver sees it, and the last handle waits for what is in flight.
 
-#[cfg(feature = "ndarray")]
-mod array;
 pub(crate) mod asserts;
-pub(crate) mod barrier;
-mod between;
-pub(crate) mod copy;
 pub(crate) mod event;
-pub(crate) mod future;
 pub(crate) mod options;
 #[cfg(test)]
 mod out_of_order_tests;
-pub(crate) mod profile;
-pub(crate) mod transfer;
 
 use std::fmt;
 use std::sync::Arc;

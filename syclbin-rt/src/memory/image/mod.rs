@@ -11,10 +11,10 @@ use std::sync::Arc;
 use crate::backend;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::copy::{checked_size, host_memory};
 use crate::memory::image::format::{Format, sealed};
 use crate::memory::image::shape::Shape;
 use crate::queue::Queue;
-use crate::queue::copy::{checked_size, host_memory};
 
 /// The requirement of images, for messages.
 pub(crate) const NEEDS_IMAGES: &str = "images (CL_DEVICE_IMAGE_SUPPORT)";

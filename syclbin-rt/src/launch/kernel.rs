@@ -9,15 +9,19 @@ use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
 use crate::backend;
+use crate::backend::argument::Argument;
+use crate::backend::dispatch::memory::Memory;
 use crate::backend::dispatch::program::Program;
+use crate::backend::failure::Failure;
+use crate::backend::reach::Reach;
 use crate::backend::slot::Slot;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join};
-use crate::launch::parameter_kinds::{Kinds, Takes};
+use crate::launch::parameter_kinds::Kinds;
 use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
+use crate::load::code::Takes;
 use crate::load::requirements;
-use crate::module::constants_buffer::ConstantsBuffer;
 use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::Queue;
 use crate::queue::asserts::Asserting;
@@ -320,5 +324,35 @@ pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Kernel({} on {})", self.symbol(), self.queue().device())
+    }
+}
+
+/// The values of a module's specialization constants in device memory. A clone is the same memory.
+#[derive(Clone)]
+pub(crate) struct ConstantsBuffer {
+    address: [u8; 8],
+    /// Keeps the values.
+    _memory: Arc<Memory>,
+}
+
+impl ConstantsBuffer {
+    /// Uploads `values`, which have the layout that the file describes.
+    pub(crate) fn new(queue: &Queue, values: &[u8]) -> Result<Self, Failure> {
+        let queue = queue.raw();
+        let memory = queue.zeroed_at_address(Reach::Device, values.len())?;
+        queue.write(&memory, 0, values)?;
+        let address = memory.address().unwrap_or_default();
+        Ok(Self {
+            address: address.to_ne_bytes(),
+            _memory: Arc::new(memory),
+        })
+    }
+
+    /// Returns the argument for a `kernel_handler`: the address, or a struct that consists of the address.
+    pub(crate) fn argument(&self, takes: Option<Takes>) -> Argument<'_> {
+        match takes {
+            Some(Takes::Struct(_)) => Argument::Bytes(&self.address),
+            _ => Argument::Pointer(u64::from_ne_bytes(self.address)),
+        }
     }
 }

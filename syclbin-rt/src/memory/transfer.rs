@@ -2,14 +2,18 @@
 //! Transfers: copies between a buffer and the host that do not block the caller.
 
 use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use bytemuck::Pod;
 
+use crate::backend::dispatch::event::End;
 use crate::backend::slice::DeviceSlice;
 use crate::backend::transfer::Lent;
 use crate::error::{Error, Result};
+use crate::memory::copy::{After, host_memory};
 use crate::queue::Queue;
-use crate::queue::copy::{After, host_memory};
 use crate::queue::event::Event;
 use crate::trace::{self, Class};
 
@@ -163,5 +167,63 @@ impl After<'_> {
 impl<T: Pod> fmt::Debug for Transfer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Transfer({})", self.event.what())
+    }
+}
+
+/// The end of a copy, made by `.await` or [`IntoFuture::into_future`] of a [`Transfer`]. Like a transfer, it
+/// waits if it is dropped before the copy has ended.
+#[must_use = "dropping it waits for the copy; `.await` it instead"]
+pub struct TransferFuture<T: Pod> {
+    /// `None` when the transfer has been given back.
+    transfer: Option<Transfer<T>>,
+    end: End,
+}
+
+// The elements lie elsewhere, and nothing in here is pinned.
+impl<T: Pod> Unpin for TransferFuture<T> {}
+
+impl<T: Pod> Future for TransferFuture<T> {
+    /// Returns the elements, or an error as [`Transfer::wait`] does.
+    type Output = Result<Vec<T>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        // If it is polled once too often, which no executor does, it never ends.
+        let Some(transfer) = &this.transfer else {
+            return Poll::Pending;
+        };
+        let ended = transfer.event().poll(&mut this.end, context.waker());
+        match (ended, this.transfer.take()) {
+            // The copy has ended, so neither of these blocks. Some drivers report a failure only here.
+            (Poll::Ready(Err(error)), Some(transfer)) => {
+                drop(transfer);
+                Poll::Ready(Err(error))
+            }
+            (Poll::Ready(Ok(())), Some(transfer)) => Poll::Ready(transfer.wait()),
+            (_, transfer) => {
+                this.transfer = transfer;
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T: Pod> IntoFuture for Transfer<T> {
+    type Output = Result<Vec<T>>;
+    type IntoFuture = TransferFuture<T>;
+
+    fn into_future(self) -> TransferFuture<T> {
+        TransferFuture {
+            transfer: Some(self),
+            end: End::default(),
+        }
+    }
+}
+
+impl<T: Pod> fmt::Debug for TransferFuture<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TransferFuture")
+            .field(&self.transfer)
+            .finish()
     }
 }

@@ -196,7 +196,7 @@ fn a_new_program_evicts_only_programs_without_users() {
     let (again, origin) = get(&kept);
     assert!(program.is(&again));
     assert_eq!(origin, Origin::Process);
-    let settings = driver_settings::of_environment();
+    let settings = driver_settings();
     let key = key(context.device().facts(), &settings, &ir(&unused));
     let in_use = IN_USE.lock().unwrap();
     let programs = in_use.as_ref().unwrap();
@@ -226,7 +226,7 @@ fn damaged_cache_entry_is_built_again() {
     assert_eq!(get(), Origin::Built);
     assert_eq!(std::fs::read(&entry).unwrap().len(), whole.len());
     // The file is whole, but the driver cannot use it.
-    let settings = driver_settings::of_environment();
+    let settings = driver_settings();
     let key = key(context.device().facts(), &settings, &ir(&spirv));
     // Another test of this process may have loaded native code of a file meanwhile.
     let variant = context.variant().map(|variant| key_for(&key, variant));

@@ -5,10 +5,10 @@ use bytemuck::Pod;
 
 use crate::backend::slice::DeviceSlice;
 use crate::error::Result;
+use crate::memory::copy::{host_memory, same_elements};
+use crate::memory::transfer::Transfer;
 use crate::queue::Queue;
-use crate::queue::copy::{host_memory, same_elements};
 use crate::queue::event::Event;
-use crate::queue::transfer::Transfer;
 use crate::trace::{self, Class};
 
 /// The size of a chunk in bytes. Larger chunks leave more of the second device's work to the end.

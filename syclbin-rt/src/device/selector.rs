@@ -17,6 +17,7 @@
 //! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
 
 #[cfg(test)]
+#[path = "selector_tests.rs"]
 mod tests;
 
 use crate::device::best::first_of_best_rank;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arrays of the crate `ndarray`: views of any layout are uploaded, and buffers are downloaded in a shape.
 
+use ::ndarray::{Array, ArrayRef, Dimension, ShapeBuilder, ShapeError};
 use bytemuck::Pod;
-use ndarray::{Array, ArrayRef, Dimension, ShapeBuilder, ShapeError};
 
 use crate::backend::slice::DeviceSlice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;
+use crate::memory::copy::host_memory;
 use crate::queue::Queue;
-use crate::queue::copy::host_memory;
 
 /// Arrays of the crate `ndarray` (feature `ndarray`).
 impl Queue {

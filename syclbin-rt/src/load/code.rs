@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images: their formats, and whether a device takes the SPIR-V or PTX of an image.
+//! Code: whether a device takes the SPIR-V or PTX of an image, and the symbols and parameters in it.
 //!
 //! All decisions here use only the file and the driver's answers about the device. No driver sees an image
 //! before it has passed, because some drivers end the process on code that they do not accept.
@@ -7,15 +7,172 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use syclbin::__private::spirv as code;
-use syclbin::__private::spirv::KernelUses;
 use syclbin::__private::spirv::portable::{self, Reader};
+use syclbin::__private::spirv::{self, KernelUses, ParameterType};
 use syclbin::metadata::Target;
-use syclbin::ptx;
+use syclbin::ptx::{self, Kind, Passed, Space};
 use syclbin::{Content, Image, ImageKind, IrType};
 
+use crate::backend::slot::Slot;
 use crate::device::facts::{Facts, PtxFacts};
-use crate::load::device_code::Code;
+
+/// The symbols and parameters of an image's code.
+pub(crate) enum Code {
+    SpirV(Box<spirv::Module>),
+    Ptx(ptx::Module),
+}
+
+impl Code {
+    /// Returns the symbols of its kernels.
+    pub(crate) fn kernels(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.kernels().collect(),
+            Self::Ptx(module) => {
+                let kernels = module.kernels.iter();
+                kernels.map(|kernel| kernel.name.as_str()).collect()
+            }
+        }
+    }
+
+    /// Returns the symbols that it uses but does not define.
+    pub(crate) fn imports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.imports().collect(),
+            Self::Ptx(module) => module.imports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns the symbols that it defines for others.
+    pub(crate) fn exports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.exports().collect(),
+            Self::Ptx(module) => module.exports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns the exported symbols that other modules may also define.
+    pub(crate) fn weak_exports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.weak_exports().collect(),
+            Self::Ptx(module) => module.weak_exports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns the parameter types of a kernel, without the parameters that the compiler removed.
+    pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<Takes>> {
+        match self {
+            Self::SpirV(module) => {
+                let parameters = module.parameters(kernel)?;
+                Some(
+                    parameters
+                        .iter()
+                        .map(|parameter| Takes::of_spirv(module, parameter.ty))
+                        .collect(),
+                )
+            }
+            Self::Ptx(module) => {
+                let kernel = module.kernel(kernel)?;
+                let shared = kernel.uses_dynamic_shared_memory;
+                let parameters = kernel.parameters.iter();
+                Some(
+                    parameters
+                        .map(|parameter| Takes::of_ptx(parameter.ty, shared))
+                        .collect(),
+                )
+            }
+        }
+    }
+
+    /// Returns the positions of a kernel's parameters, where the language contains them.
+    pub(crate) fn slots(&self, kernel: &str) -> Option<Vec<Slot>> {
+        match self {
+            Self::SpirV(_) => None,
+            Self::Ptx(module) => {
+                let parameters = module.kernel(kernel)?.parameters.iter();
+                let slots = parameters.map(|parameter| {
+                    let place = parameter.layout?;
+                    Some(Slot {
+                        offset: usize::try_from(place.offset).ok()?,
+                        size: usize::try_from(place.size).ok()?,
+                    })
+                });
+                slots.collect()
+            }
+        }
+    }
+}
+
+/// The type of a kernel's parameter, as far as the code contains it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// A number of this many bytes, where the code contains that.
+    Number(Option<u32>),
+    /// A struct of this many bytes, where the code contains that.
+    Struct(Option<u32>),
+    Buffer,
+    LocalMemory,
+    Sampler,
+    Image {
+        /// One to three.
+        dimensions: u8,
+        /// Whether the kernel writes it.
+        written: bool,
+    },
+    /// A type that the code does not contain; drivers still know its size.
+    Unknown,
+    /// As `Unknown`, and also work-group memory: for CUDA both are numbers.
+    Anything,
+}
+
+impl Takes {
+    /// Returns the type of a SPIR-V parameter of `module`.
+    pub(crate) fn of_spirv(module: &spirv::Module, parameter: ParameterType) -> Self {
+        let bytes = || u32::try_from(module.value_size(parameter)?).ok();
+        match parameter {
+            ParameterType::Int { .. } | ParameterType::Float { .. } => Self::Number(bytes()),
+            ParameterType::ByValue { .. } => Self::Struct(bytes()),
+            ParameterType::GlobalPointer { .. } => Self::Buffer,
+            ParameterType::LocalPointer { .. } => Self::LocalMemory,
+            ParameterType::Sampler => Self::Sampler,
+            ParameterType::Image {
+                dimensions,
+                written,
+            } => Self::Image {
+                dimensions,
+                written,
+            },
+            ParameterType::Other => Self::Unknown,
+        }
+    }
+
+    /// Returns whether the code contains the type.
+    pub(crate) fn is_known(self) -> bool {
+        !matches!(self, Self::Unknown | Self::Anything)
+    }
+
+    /// Returns the type of a PTX parameter. With `shared`, numbers may be addresses of work-group memory.
+    pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
+        match parameter {
+            Passed::Number {
+                kind: Kind::Float,
+                bits,
+            } => Self::Number(Some(bits / 8)),
+            Passed::Number { bits: 64, .. } => Self::Anything,
+            Passed::Number { bits: 32, .. } if shared => Self::Anything,
+            Passed::Number { bits, .. } => Self::Number(Some(bits / 8)),
+            Passed::Pointer {
+                space: None | Some(Space::Global),
+                ..
+            } => Self::Buffer,
+            Passed::Pointer {
+                space: Some(Space::Shared),
+                ..
+            } => Self::LocalMemory,
+            Passed::Bytes { size, .. } => Self::Struct(u32::try_from(size).ok()),
+            Passed::Pointer { .. } | Passed::Other => Self::Anything,
+        }
+    }
+}
 
 /// Returns the code of `image`, if it is in a language that the device compiles. Its imports are not resolved
 /// yet.
@@ -25,15 +182,15 @@ use crate::load::device_code::Code;
 /// Says in words why the device does not take it.
 pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
     if let Some(takes) = facts.ptx {
-        return ptx(image, takes).map(Code::Ptx);
+        return read_ptx(image, takes).map(Code::Ptx);
     }
-    spirv(image, facts).map(Box::new).map(Code::SpirV)
+    read_spirv(image, facts).map(Box::new).map(Code::SpirV)
 }
 
 /// Returns the SPIR-V of `image`, if it is SPIR-V, whatever a device takes.
 pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
-    let is_spirv = !image.native && image.bytes.starts_with(&code::MAGIC_BYTES);
-    let module = is_spirv.then(|| code::Module::parse(&image.bytes).ok());
+    let is_spirv = !image.native && image.bytes.starts_with(&spirv::MAGIC_BYTES);
+    let module = is_spirv.then(|| spirv::Module::parse(&image.bytes).ok());
     module.flatten().map(Box::new).map(Code::SpirV)
 }
 
@@ -43,7 +200,7 @@ pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
 }
 
 /// Reads the PTX of `image`.
-fn ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
+fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     match image.kind() {
         // Compilers file PTX as native code if no SPIR-V precedes it in a module.
         ImageKind::Native { .. } if is_ptx(image) => {}
@@ -93,7 +250,7 @@ fn ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
 /// # Errors
 ///
 /// Says in words why the device does not take it.
-pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, String> {
+pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Module, String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {
             return Err("it is native code, which OpenCL does not link to other code".to_owned());
@@ -106,17 +263,17 @@ pub(crate) fn spirv(image: &Image<'_>, facts: &Facts) -> Result<code::Module, St
     };
     check_fpga(target)?;
     // An image without architecture is always filed as SPIR-V, so both are checked.
-    if !code::is_target(target) {
+    if !spirv::is_target(target) {
         return Err(format!("the target {target} is not 64-bit SPIR-V"));
     }
     let bytes: &[u8] = &image.bytes;
-    if !bytes.starts_with(&code::MAGIC_BYTES) {
+    if !bytes.starts_with(&spirv::MAGIC_BYTES) {
         return Err("it is stored as SPIR-V, but contains something else".to_owned());
     }
     if !facts.takes_spirv {
         return Err("the device takes no SPIR-V".to_owned());
     }
-    let module = code::Module::parse(bytes).map_err(|error| error.to_string())?;
+    let module = spirv::Module::parse(bytes).map_err(|error| error.to_string())?;
     portable::check(bytes, &reader(facts)).map_err(|unfit| unfit.to_string())?;
     Ok(module)
 }
@@ -131,7 +288,7 @@ pub(crate) fn check_fpga(target: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns SPIR-V of one program, which [`spirv`] has accepted, in a form that the driver takes.
+/// Returns SPIR-V of one program, which [`read_spirv`] has accepted, in a form that the driver takes.
 pub(crate) fn portable<'c>(
     codes: Vec<Cow<'c, [u8]>>,
     facts: &Facts,
@@ -206,7 +363,7 @@ mod tests {
     }
 
     fn refusal(image: &Image<'_>) -> String {
-        spirv(image, &able()).map(|_| ()).unwrap_err()
+        read_spirv(image, &able()).map(|_| ()).unwrap_err()
     }
 
     #[test]
@@ -304,7 +461,7 @@ mod tests {
             let text =
                 format!(".version {version}\n.target {target}\n.visible .entry k() {{ ret; }}");
             let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text.into_bytes());
-            ptx(&image, takes).map(|_| ())
+            read_ptx(&image, takes).map(|_| ())
         };
         for target in ["sm_75", "sm_80", "sm_86"] {
             assert_eq!(taken(target, "7.1"), Ok(()), "{target}");
@@ -319,5 +476,17 @@ mod tests {
             refusal.contains("update the driver to one of CUDA 12.5"),
             "{refusal}"
         );
+    }
+
+    #[test]
+    fn ptx_tells_weak_exports_from_others() {
+        let text = b".version 6.3\n.target sm_75\n.address_size 64\n\
+            .weak .func once() { ret; }\n.visible .func own() { ret; }\n\
+            .visible .entry k() { call own; call once; ret; }";
+        let code = Code::Ptx(ptx::Module::parse(text).unwrap());
+        assert_eq!(code.kernels(), ["k"]);
+        assert_eq!(code.exports(), ["once", "own"]);
+        assert_eq!(code.weak_exports(), ["once"]);
+        assert_eq!(code.imports(), [""; 0]);
     }
 }

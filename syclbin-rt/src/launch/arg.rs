@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments: the value of a kernel's parameter, which may be several arguments of the device.
 
-#[cfg(test)]
-mod tests;
-
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::{NoUninit, Pod};
@@ -12,7 +10,6 @@ use crate::backend::argument::Argument;
 use crate::backend::slice::{DeviceSlice, Region};
 use crate::backend::{self, DevicePointer};
 use crate::launch::accessor::AccessorRange;
-use crate::launch::local_memory::LocalMemory;
 use crate::launch::sampler::Sampler;
 use crate::memory::image::Image;
 use crate::memory::image::format::Format;
@@ -412,5 +409,69 @@ impl std::fmt::Debug for Arg<'_> {
             Value::Pointer(address) => write!(f, "Arg({address:#x})"),
             Value::Null => f.write_str("Arg(kernel handler)"),
         }
+    }
+}
+
+/// Memory for elements of `T` that the work-items of a work-group share. Its size is given at launch. It
+/// becomes an [`Arg`](crate::Arg) with `into`.
+///
+/// ```
+/// use syclbin_rt::{Arg, LocalMemory};
+///
+/// let scratch = LocalMemory::<i32>::of(64);
+/// assert_eq!(scratch.bytes(), 256);
+/// let arg: Arg<'_> = scratch.into();
+/// ```
+#[derive(Debug)]
+pub struct LocalMemory<T> {
+    count: usize,
+    /// It gives the layout of `T`, and holds no `T`.
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T> LocalMemory<T> {
+    /// Creates memory for `count` elements.
+    #[must_use]
+    pub const fn of(count: usize) -> Self {
+        Self {
+            count,
+            element: PhantomData,
+        }
+    }
+
+    /// Returns the number of elements.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the size in bytes. If the size overflows, this is `usize::MAX`, which no device has.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.count.saturating_mul(size_of::<T>())
+    }
+}
+
+// Derived implementations would require the same of `T`.
+impl<T> Clone for LocalMemory<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for LocalMemory<T> {}
+
+#[cfg(test)]
+#[path = "arg_tests.rs"]
+mod arg_tests;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overflowing_local_memory_size_saturates() {
+        assert_eq!(LocalMemory::<u64>::of(usize::MAX / 2).bytes(), usize::MAX);
+        assert_eq!(LocalMemory::<[u16; 3]>::of(7).bytes(), 42);
     }
 }

@@ -13,7 +13,7 @@ use crate::device::discovery::not_selected;
 use crate::device::facts::DeviceKind;
 use crate::error::{Error, Result};
 use crate::load::build_options::BuildOptions;
-use crate::load::image;
+use crate::load::code;
 use crate::module::unloadable;
 
 /// Returns the CPU device that makes and takes native images of the target `spir64_x86_64`. It is Intel's,
@@ -61,7 +61,7 @@ pub fn native_cpu() -> Result<Device> {
 pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     let refused = |reason: String| unloadable(device, vec![reason]);
     let image = Image::ir(IrType::SpirV, "", spirv);
-    let code = image::spirv(&image, device.facts()).map_err(refused)?;
+    let code = code::read_spirv(&image, device.facts()).map_err(refused)?;
     let imports: Vec<&str> = code.imports().collect();
     if !imports.is_empty() {
         let reason = format!(
@@ -72,7 +72,7 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     }
     let context = Context::shared(device.driver_device())
         .map_err(|failure| Error::driver(failure, "creating a context", device))?;
-    let codes = image::portable(vec![spirv.into()], device.facts()).map_err(refused)?;
+    let codes = code::portable(vec![spirv.into()], device.facts()).map_err(refused)?;
     let sources = codes.into_iter().map(|code| Source {
         code,
         constants: Vec::new(),

@@ -2,6 +2,7 @@
 //! Loaded modules: each part of an abstract module is built when it is first needed, and once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
@@ -10,13 +11,10 @@ use syclbin::metadata::{KernelSizes, ModuleMetadata};
 
 use crate::backend::process::gate::Passage;
 use crate::error::Result;
-use crate::load::build::{Build, Builder, BuiltProgram, Part};
-use crate::load::device_code::Code;
-use crate::load::image;
-use crate::load::image_choice::{ImageChoice, ImageVerdict};
-use crate::load::unit::{Unit, list_of_kernels};
-use crate::load::verdict::Verdict;
-use crate::module::kernel::{Kernel, Symbol};
+use crate::launch::kernel::{Kernel, Symbol};
+use crate::load::code::{self, Code};
+use crate::load::files::{self, Unit, list_of_kernels};
+use crate::module::build::{Build, Builder, BuiltProgram, Part, Verdict};
 
 /// An abstract module of the loaded file.
 pub(crate) struct LoadedModule {
@@ -112,12 +110,10 @@ impl LoadedModule {
 
     /// Returns the kernels that the file lists.
     fn listed<'m>(&self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
-        let module = match builder.files.loaded().get(self.index) {
-            Some(Ok(unit)) => Some(&unit.module),
-            Some(Err(malformed)) => Some(&malformed.module),
-            None => None,
-        };
-        module.into_iter().flat_map(AbstractModule::kernel_names)
+        let unit = builder.files.loaded().get(self.index);
+        unit.map(files::module)
+            .into_iter()
+            .flat_map(AbstractModule::kernel_names)
     }
 
     /// Returns the symbols of the module's kernels.
@@ -183,9 +179,9 @@ impl LoadedModule {
             let verdicts = built.as_ref().map_or(&preview, |build| &build.verdicts);
             for (image, verdict) in verdicts {
                 let text = match (verdict, chosen, other) {
-                    (Verdict::Fits, Some(first), _) => Verdict::OtherImage(first).to_string(),
+                    (Verdict::Fits, Some(first), _) => Verdict::other_image(first).to_string(),
                     (Verdict::Fits, None, Some(module)) if part != &Part::Native => {
-                        Verdict::OtherModule(module).to_string()
+                        format!("not needed, as module {module} has native code of its kernels")
                     }
                     (Verdict::Fits | Verdict::Chosen(_), ..) => {
                         chosen = Some(*image);
@@ -198,18 +194,12 @@ impl LoadedModule {
         }
         let unit = builder.unit(self.index);
         let described = unit.map_or(&[][..], |unit| &unit.module.images);
-        let image = |(image, verdict)| ImageVerdict {
-            image: image::describe(image),
-            verdict,
-        };
         ImageChoice {
             module: self.index,
             kernels: list_of_kernels(self.listed(builder)),
             chosen,
-            images: described
-                .iter()
+            images: (described.iter().map(code::describe))
                 .zip(images.into_values())
-                .map(image)
                 .collect(),
         }
     }
@@ -318,5 +308,49 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
         id_range: built.id_range,
         unfit: built.unfit.get(name).cloned(),
         name: name.to_owned(),
+    }
+}
+
+/// The image of an abstract module that was chosen for the device, and the reasons against the others. Returned
+/// by [`Module::images`](crate::Module::images).
+///
+/// Its text has a line for the module and a line for each image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageChoice {
+    module: usize,
+    kernels: String,
+    chosen: Option<usize>,
+    /// A description of each image, with the verdict.
+    images: Vec<(String, String)>,
+}
+
+impl ImageChoice {
+    /// Returns the index of the abstract module, counted from 0 in the order of the file.
+    #[must_use]
+    pub fn module(&self) -> usize {
+        self.module
+    }
+
+    /// Returns the index of the image that runs, counted from 0 in the order of the module; `None` if no image
+    /// fits.
+    #[must_use]
+    pub fn image(&self) -> Option<usize> {
+        self.chosen
+    }
+
+    /// Describes each image, with the reason why it was chosen or skipped.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let images = self.images.iter();
+        images.map(|(image, verdict)| (image.as_str(), verdict.as_str()))
+    }
+}
+
+impl fmt::Display for ImageChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "module {} ({})", self.module, self.kernels)?;
+        for (index, (image, verdict)) in self.verdicts().enumerate() {
+            write!(f, "\n  image {index} ({image}): {verdict}")?;
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,8 @@
 //! Everything here is pure: devices come in as [`Facts`].
 
 #[cfg(test)]
-pub(in crate::device) mod tests;
+#[path = "best_tests.rs"]
+pub(crate) mod tests;
 
 use crate::device::facts::{DeviceKind, Facts};
 use crate::load::coverage::Coverage;

@@ -5,17 +5,20 @@
 //! and the environment variables that drivers read. Modules with device globals share no program, because each
 //! module has its own variables.
 
-pub(crate) mod disk;
-mod driver_settings;
 #[cfg(test)]
+#[path = "program_cache_tests.rs"]
 mod tests;
 
 use std::collections::HashMap;
+use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use hmac_sha256::Hash as Sha256;
+use syclbin_toolchain::store::{Store, hex};
+use syclbin_toolchain::{HOME_VARIABLE, Home};
 
 use crate::backend::dispatch::context::Context;
 use crate::backend::dispatch::program::{Program, WeakProgram};
@@ -24,8 +27,58 @@ use crate::backend::process::gate::Passage;
 use crate::backend::source::Source;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::log;
-use crate::program_cache::disk::{Cache, Key};
 use crate::trace::{self, Class};
+
+/// `off`, or another directory.
+const VARIABLE: &str = "SYCLBIN_CACHE";
+const DIRECTORY: &str = "programs";
+/// The maximum size of all entries together, in bytes.
+const LIMIT: u64 = 256 << 20;
+
+/// The inputs that determine the code that a driver makes, as a hash.
+pub(crate) type Key = [u8; 32];
+
+/// The cache of native code from drivers, which a [`Store`] preserves between runs of programs. It is in
+/// `$SYCLBIN_CACHE/programs`, else in `programs` in the home directory of the toolchain.
+#[derive(Debug)]
+pub(crate) struct Cache(Store);
+
+impl Cache {
+    /// Returns the cache that the environment requests, unless it disables the cache.
+    pub(crate) fn of_environment() -> Option<Self> {
+        let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+            Some(off) if off == "off" => return None,
+            // A relative path would name another directory in each program.
+            Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
+            None => {
+                let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
+                home.ok()?.path().to_owned()
+            }
+        };
+        Some(Self::in_directory(directory.join(DIRECTORY)))
+    }
+
+    pub(crate) fn in_directory(directory: PathBuf) -> Self {
+        Self(Store::new(directory, LIMIT))
+    }
+
+    pub(crate) fn read(&self, key: &Key) -> Option<Vec<u8>> {
+        self.0.read(&file_name(key))
+    }
+
+    pub(crate) fn remove(&self, key: &Key) {
+        self.0.remove(&file_name(key));
+    }
+
+    pub(crate) fn write(&self, key: &Key, code: &[u8]) {
+        self.0.write(&file_name(key), code);
+    }
+}
+
+fn file_name(key: &Key) -> String {
+    let digits = hex(*key);
+    digits + ".program"
+}
 
 /// The origin of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +134,7 @@ fn find_or_build(
     if !context.keeps_programs() {
         return Ok((Program::build(context, modules)?, Origin::Built));
     }
-    let settings = driver_settings::of_environment();
+    let settings = driver_settings();
     let key = key(context.device().facts(), &settings, modules);
     if sharing == Sharing::None {
         return build(context, modules, &key, cache);
@@ -268,4 +321,118 @@ fn features() -> String {
     }
     #[cfg(not(target_arch = "x86_64"))]
     String::new()
+}
+
+/// The prefixes of Intel's CPU device, of Intel's compiler and driver for GPUs, of PoCL, and of Mesa's drivers
+/// and the LLVM below them. The last two of Intel's GPUs are the prefixes of its assembler and of its newer
+/// debug keys.
+const PREFIXES: &[&str] = &[
+    "CL_CONFIG_",
+    "VOLCANO_",
+    "IGC_",
+    "VISA_",
+    "NEO_",
+    "POCL_",
+    "RUSTICL_",
+    "MESA_",
+    "INTEL_DEBUG",
+    "RADV_DEBUG",
+    "AMD_DEBUG",
+];
+/// Intel's compiler for GPUs reads this variable without the prefix that its others have.
+const NAMES: &[&str] = &["OverrideDefaultFP64Settings"];
+/// If this is set to a number other than 0, Intel's driver for GPUs reads hundreds of variables without a
+/// prefix.
+const READS_DEBUG_KEYS: &str = "NEOReadDebugKeys";
+
+/// Returns the environment variables of this process that change the code which drivers make from the same source,
+/// by name.
+///
+/// Drivers do not report these variables, so their names are listed here. If a name is missing, the cache may
+/// return a program with other settings. An unneeded name only causes another build.
+fn driver_settings() -> Vec<(OsString, OsString)> {
+    among(env::vars_os())
+}
+
+/// Returns the settings among `variables`, by name.
+fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    let variables: Vec<_> = variables.collect();
+    let reads_debug_keys = variables.iter().any(|(name, value)| {
+        name == READS_DEBUG_KEYS && !value.is_empty() && value.as_encoded_bytes() != b"0"
+    });
+    let decides = |name: &OsString| {
+        let Some(name) = name.to_str() else {
+            return false;
+        };
+        NAMES.contains(&name)
+            || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || reads_debug_keys && is_debug_key(name)
+    };
+    let mut found: Vec<_> = variables
+        .into_iter()
+        .filter(|(name, _)| decides(name))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Returns whether the name looks like such a debug key, for instance `ForceSimdSize`. Taking all other
+/// variables would defeat the cache: the launchers of clusters give each process some variables of its own.
+fn is_debug_key(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric())
+        && name.chars().any(|c| c.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod settings_tests {
+    use super::*;
+
+    fn names(variables: &[(&str, &str)]) -> Vec<String> {
+        let variables = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        let found = among(variables);
+        found
+            .into_iter()
+            .map(|(name, _)| name.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn only_settings_that_affect_code_are_selected() {
+        let variables = [
+            ("PATH", "/bin"),
+            ("VISA_optlevel", "0"),
+            ("IGC_ForceOCLSIMDWidth", "8"),
+            ("OverrideDefaultFP64Settings", "1"),
+            ("CL_CONFIG_CPU_TARGET_ARCH", "corei7"),
+            ("ForceSimdSize", "8"),
+            ("PBS_JOBID", "7"),
+        ];
+        let expected = [
+            "CL_CONFIG_CPU_TARGET_ARCH",
+            "IGC_ForceOCLSIMDWidth",
+            "OverrideDefaultFP64Settings",
+            "VISA_optlevel",
+        ];
+        assert_eq!(names(&variables), expected);
+        let mut reversed = variables;
+        reversed.reverse();
+        assert_eq!(names(&reversed), expected);
+    }
+
+    #[test]
+    fn unprefixed_settings_count_if_the_driver_reads_them() {
+        let with = |on| {
+            names(&[
+                ("NEOReadDebugKeys", on),
+                ("ForceSimdSize", "8"),
+                ("HOSTNAME", "a"),
+                ("PMIX_RANK", "1"),
+            ])
+        };
+        assert_eq!(with("1"), ["ForceSimdSize", "NEOReadDebugKeys"]);
+        assert!(with("0").is_empty() && with("").is_empty());
+    }
 }
