@@ -27,12 +27,13 @@ use crate::queue::Queue;
 /// A tensor that owns foreign memory, and is dropped on any thread.
 struct Owner(#[allow(dead_code, reason = "dropped last")] DLPackTensor);
 
-// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. Nothing else uses it.
+// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. Nothing else
+// uses it.
 unsafe impl Send for Owner {}
 // SAFETY: as for Send.
 unsafe impl Sync for Owner {}
 
-/// What a tensor of ours keeps alive.
+/// A tensor that we export, and the memory that it keeps alive.
 struct Exported<T: Pod> {
     tensor: DLManagedTensorVersioned,
     shape: Vec<i64>,
@@ -46,12 +47,12 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when the tensor has other elements, is on another device, has gaps, or is read-only. And as for
-    /// [`Queue::buffer_from_native`].
+    /// [`ErrorKind::InvalidArgument`] when the tensor has other elements, is on another device, has gaps, or is
+    /// read-only. And as for [`Queue::buffer_from_native`].
     ///
     /// # Safety
     ///
-    /// - As for [`Queue::buffer_from_native`]. A `cl_mem` is of the context of this queue.
+    /// - The duties of [`Queue::buffer_from_native`]. A `cl_mem` is of the context of this queue.
     /// - The tensor may be dropped on any thread.
     /// - What fills the tensor has ended, or this queue waits for it.
     pub unsafe fn buffer_from_dlpack<T: Pod + GetDLPackDataType>(
@@ -74,8 +75,8 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements. [`ErrorKind::MemoryInUse`] when a prepared launch
-    /// or a recording holds the buffer. And when a command of the device failed.
+    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements. [`ErrorKind::MemoryInUse`] when a
+    /// prepared launch or a recording holds the buffer. And when a command of the device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();
@@ -148,7 +149,7 @@ fn wrong_shape(shape: &[i64], len: usize) -> String {
     format!("a shape of {shape:?} does not have {len} elements")
 }
 
-/// Drops a tensor of ours.
+/// Drops an exported tensor.
 ///
 /// # Safety
 ///

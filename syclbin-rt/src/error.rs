@@ -4,6 +4,8 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
+pub use syclbin::__private::failed_assert::FailedAssert;
+
 use crate::backend::failure::{Code, Failure};
 
 /// The result of every fallible function of this crate.
@@ -62,23 +64,6 @@ pub enum ErrorKind {
     Assert,
     /// A driver call failed, or would fail.
     Driver,
-}
-
-/// An `assert` that failed in a kernel. Its work-item went on, and so did all others. If several have failed, this
-/// is one of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FailedAssert {
-    /// The first 255 bytes of the condition.
-    pub condition: String,
-    /// The first 255 bytes of the path of the source file, as the compiler was given it.
-    pub file: String,
-    /// The line in that file.
-    pub line: u32,
-    /// The C++ function that contains the assert: a kernel, or a function that a kernel calls.
-    pub function: String,
-    /// The global id of the work-item. The dimension that varies fastest, the last of a range, is first.
-    pub work_item: [u64; 3],
 }
 
 impl Error {

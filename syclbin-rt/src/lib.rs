@@ -175,7 +175,8 @@
 //!   variable, a program finds the home it was built with.
 //! - `SYCLBIN_CACHE` names another directory for the code that drivers compile, or is `off`. By default, that
 //!   code is cached in the home directory for the next run.
-//! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see [`trace`].
+//! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see
+//!   [`trace`].
 //!
 //! # Out of scope
 //!
@@ -203,14 +204,14 @@ pub use syclbin_macros::include_syclbin;
 pub use half;
 
 pub use syclbin::architecture::Architecture;
-pub use syclbin::{Aspect, MergeError, State};
+pub use syclbin::{Aspect, State};
 
 pub use backend::slice::DeviceSlice;
 pub use backend::{DevicePointer, Mapped, MappedMut};
 pub use bytemuck::{self, NoUninit, Pod};
+pub use device::Device;
 pub use device::facts::DeviceKind;
 pub use device::partition::{Affinity, Partition};
-pub use device::{Device, DeviceChoice};
 pub use error::{Error, ErrorKind, FailedAssert, Result};
 pub use launch::accessor::AccessorRange;
 pub use launch::arg::{Arg, LocalMemory, Scalar};
@@ -248,6 +249,7 @@ pub mod format {
 /// Items for generated code and for the compiler driver. They may change in any version.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::device::DeviceChoice;
     pub use crate::launch::contract::{
         Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number,
     };

@@ -300,20 +300,12 @@ fn features_for(kind: DeviceKind) -> Option<String> {
 fn features() -> String {
     #[cfg(target_arch = "x86_64")]
     {
-        let known = [
-            std::arch::is_x86_feature_detected!("sse4.2"),
-            std::arch::is_x86_feature_detected!("avx"),
-            std::arch::is_x86_feature_detected!("avx2"),
-            std::arch::is_x86_feature_detected!("fma"),
-            std::arch::is_x86_feature_detected!("f16c"),
-            std::arch::is_x86_feature_detected!("bmi2"),
-            std::arch::is_x86_feature_detected!("avx512f"),
-            std::arch::is_x86_feature_detected!("avx512bw"),
-            std::arch::is_x86_feature_detected!("avx512vl"),
-            std::arch::is_x86_feature_detected!("avx512dq"),
-            std::arch::is_x86_feature_detected!("avx512vnni"),
-            std::arch::is_x86_feature_detected!("avx512bf16"),
-        ];
+        macro_rules! detected {
+            ($($name:tt)*) => { [$(std::arch::is_x86_feature_detected!($name)),*] };
+        }
+        let known = detected! {
+            "sse4.2" "avx" "avx2" "fma" "f16c" "bmi2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vnni" "avx512bf16"
+        };
         known
             .map(|has| if has { '1' } else { '0' })
             .iter()

@@ -4,7 +4,7 @@
 use std::io::Read as _;
 
 use cargo_syclbin::doctor::{KERNEL, Ran, VALUE};
-use syclbin_rt::{Arg, Device, Launch, Module};
+use syclbin_rt::{Arg, Device, Module};
 
 /// Runs the trial kernel of the SYCLBIN file on standard input, on the device that a program with this file would
 /// get. Returns the answer that the doctor parses with [`Ran::read`].
@@ -29,7 +29,7 @@ fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
     let mut out = queue.upload(&[0i32])?;
     let arguments = [Arg::write(&mut out)];
     // SAFETY: the kernel writes one `int` through its only argument.
-    unsafe { Launch::new(&module.kernel(KERNEL), &["out"], arguments).launch(1)? };
+    unsafe { module.kernel(KERNEL)?.launch(arguments).launch(1)? };
     let [value] = queue.download(&out)?[..] else {
         return Ok(Ran::new(&choice, None));
     };

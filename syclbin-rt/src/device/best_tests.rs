@@ -20,7 +20,7 @@ fn best_of(devices: &[&Facts]) -> Option<usize> {
 }
 
 /// A device of the maker "Maker".
-pub(in crate::device) fn device(name: &str, kind: DeviceKind, takes_spirv: bool) -> Facts {
+pub(crate) fn device(name: &str, kind: DeviceKind, takes_spirv: bool) -> Facts {
     Facts {
         name: name.to_owned(),
         vendor: "Maker".to_owned(),
@@ -31,7 +31,7 @@ pub(in crate::device) fn device(name: &str, kind: DeviceKind, takes_spirv: bool)
 }
 
 /// A machine with a bit of everything.
-pub(in crate::device) fn machine() -> Vec<Facts> {
+pub(crate) fn machine() -> Vec<Facts> {
     vec![
         device("Portable CPU", DeviceKind::Cpu, false),
         device("Xeon CPU", DeviceKind::Cpu, true),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A search for devices: the libraries it loads, the devices they offer, and the device that wins.
+//! Discovery: loads driver libraries, lists their devices, and chooses one.
 //!
 //! The installed CPU driver is only loaded when no device found so far is suitable.
 
@@ -178,7 +178,7 @@ impl Discovery {
     fn add(&mut self, lookup: LibraryLookup) {
         let devices = lookup.library.and_then(|library| {
             let devices = library.devices();
-            devices.map_err(|failure| LibraryError::Driver(failure).into())
+            devices.map_err(|failure| LibraryError::Driver(failure).to_string())
         });
         let outcome = match devices {
             Ok(devices) if devices.is_empty() => "no devices".to_owned(),
@@ -198,7 +198,7 @@ impl Discovery {
                 }
                 described.join("; ")
             }
-            Err(error) => error.to_string(),
+            Err(reason) => reason,
         };
         let tried = format!("{}: {outcome}", lookup.name);
         log::debug(format_args!("looked for devices in {tried}"));

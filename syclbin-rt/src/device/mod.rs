@@ -32,7 +32,7 @@ const VARIABLE: &str = "SYCLBIN_DEVICE";
 #[derive(Clone)]
 pub struct Device(DriverDevice);
 
-/// A device and the reason why it was chosen. Returned by [`Device::choose`] and [`Device::choose_for`].
+/// A device and the reason why it was chosen.
 #[derive(Clone, Debug)]
 pub struct DeviceChoice {
     pub(crate) device: Device,
@@ -47,23 +47,16 @@ impl DeviceChoice {
         &self.device
     }
 
-    /// Returns the reason for the choice in words: the request for this device, or the devices that would have
-    /// come before it.
+    /// Returns the request for this device, or the devices that would have come before it.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
     /// Returns the devices that would have been preferred if the file had code for them, each with the reason.
-    /// Empty without a file, and where `SYCLBIN_DEVICE` selects the device.
+    /// Empty where `SYCLBIN_DEVICE` selects the device.
     pub fn skipped(&self) -> impl Iterator<Item = &str> {
         self.skipped.iter().map(String::as_str)
-    }
-}
-
-impl fmt::Display for DeviceChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.device, self.reason)
     }
 }
 
@@ -105,18 +98,9 @@ impl Device {
     /// When no such device is found; the error lists every place that was tried and every device that was
     /// skipped.
     pub fn best() -> Result<Self> {
-        Ok(Self::choose()?.device)
-    }
-
-    /// Returns the device of [`Device::best`] with the reason for the choice.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Device::best`].
-    pub fn choose() -> Result<DeviceChoice> {
         match Self::selected()? {
-            Some(choice) => Ok(choice),
-            None => Discovery::of_system().best(None),
+            Some(choice) => Ok(choice.device),
+            None => Ok(Discovery::of_system().best(None)?.device),
         }
     }
 
@@ -146,11 +130,8 @@ impl Device {
     }
 
     /// Returns the device of [`Device::best_for`] with the reason for the choice and the devices that were
-    /// skipped.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Device::best_for`].
+    /// skipped, for `cargo syclbin doctor`.
+    #[doc(hidden)]
     pub fn choose_for(file: impl AsRef<[u8]>) -> Result<DeviceChoice> {
         let file = syclbin::read::parse(file.as_ref()).map_err(Error::file)?;
         match Self::selected()? {

@@ -47,21 +47,6 @@ enum Pick {
     Text(String),
 }
 
-/// A mistake in a selector.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SelectorError {
-    #[error("devices of {backend} are not reached in this version; use opencl:{device}")]
-    OtherBackend { backend: String, device: String },
-    #[error("{0:?} is not a kind of device; use gpu, cpu or accelerator before the colon")]
-    NoKind(String),
-    #[error("{0:?} has too many colons; the longest form is opencl:gpu:0")]
-    TooManyColons(String),
-    #[error("a term is empty; use a kind (gpu, cpu, accelerator), an index or a part of the name")]
-    Empty,
-    #[error("{0} asks for a part of a part; the longest form is 0.1, for part 1 of device 0")]
-    PartOfPart(String),
-}
-
 /// The backends.
 const BACKENDS: [&str; 2] = ["opencl", "cuda"];
 
@@ -74,7 +59,7 @@ impl Selector {
     /// # Errors
     ///
     /// When a term does not follow the grammar.
-    pub(crate) fn parse(text: &str) -> Result<Self, SelectorError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         text.split(',')
             .map(Term::parse)
             .collect::<Result<_, _>>()
@@ -88,7 +73,7 @@ impl Selector {
 }
 
 impl Term {
-    fn parse(text: &str) -> Result<Self, SelectorError> {
+    fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim().to_lowercase();
         let mut parts: Vec<&str> = text.split(':').map(str::trim).collect();
         let mut backend = None;
@@ -102,10 +87,10 @@ impl Term {
         } else if let [backend, _, ..] = parts[..]
             && OTHER_BACKENDS.contains(&backend)
         {
-            return Err(SelectorError::OtherBackend {
-                backend: backend.to_owned(),
-                device: parts[1..].join(":"),
-            });
+            let device = parts[1..].join(":");
+            return Err(format!(
+                "devices of {backend} are not reached in this version; use opencl:{device}"
+            ));
         }
         let (kind, pick) = match parts[..] {
             [] | ["*"] => (None, "*"),
@@ -116,19 +101,34 @@ impl Term {
             ["*", pick] => (None, pick),
             [name, pick] => match kind(name) {
                 Some(kind) => (Some(kind), pick),
-                None => return Err(SelectorError::NoKind(name.to_owned())),
+                None => {
+                    return Err(format!(
+                        "{name:?} is not a kind of device; use gpu, cpu or accelerator before the colon"
+                    ));
+                }
             },
-            _ => return Err(SelectorError::TooManyColons(text)),
+            _ => {
+                return Err(format!(
+                    "{text:?} has too many colons; the longest form is opencl:gpu:0"
+                ));
+            }
         };
         if pick.is_empty() {
-            return Err(SelectorError::Empty);
+            return Err(
+                "a term is empty; use a kind (gpu, cpu, accelerator), an index or a part of the name"
+                    .to_owned(),
+            );
         }
         // A name may contain such numbers, but a number alone is not a name.
         let numbers: Option<Vec<usize>> = pick.split('.').map(|part| part.parse().ok()).collect();
         let (pick, part) = match numbers.as_deref() {
             Some([index]) => (Pick::Index(*index), None),
             Some([index, part]) => (Pick::Index(*index), Some(*part)),
-            Some(_) => return Err(SelectorError::PartOfPart(pick.to_owned())),
+            Some(_) => {
+                return Err(format!(
+                    "{pick} asks for a part of a part; the longest form is 0.1, for part 1 of device 0"
+                ));
+            }
             None if pick == "*" => (Pick::Any, None),
             None => (Pick::Text(pick.to_owned()), None),
         };

@@ -274,6 +274,9 @@ impl<'a> Arg<'a> {
 
     /// Returns number `part` of those arguments.
     pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
+        if let Some(bytes) = self.value_bytes() {
+            return Argument::Bytes(bytes);
+        }
         match &self.0 {
             // The order of the lowering: the pointer, then the three sizes.
             Value::Accessor {
@@ -288,16 +291,15 @@ impl<'a> Arg<'a> {
                 None => Argument::Local(*bytes),
                 Some(id) => Argument::Bytes(range.bytes(id)),
             },
-            Value::Word { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
-            Value::Inline { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
-            Value::Boxed(bytes) => Argument::Bytes(bytes),
-            Value::Borrowed(bytes) => Argument::Bytes(bytes),
             Value::Slice { region, written } => Argument::Memory(region, *written),
             Value::Local(bytes) => Argument::Local(*bytes),
             Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
             Value::Image { image, written } => Argument::Image(image, *written),
             Value::Pointer(address) => Argument::Pointer(*address),
             Value::Null => Argument::Null,
+            Value::Word { .. } | Value::Inline { .. } | Value::Boxed(_) | Value::Borrowed(_) => {
+                Argument::Bytes(&[])
+            }
         }
     }
 
@@ -394,10 +396,9 @@ impl<T> From<LocalMemory<T>> for Arg<'_> {
 impl std::fmt::Debug for Arg<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Value::Word { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
-            Value::Inline { bytes, size } => write!(f, "Arg({:02x?})", &bytes[..*size]),
-            Value::Boxed(bytes) => write!(f, "Arg({bytes:02x?})"),
-            Value::Borrowed(bytes) => write!(f, "Arg({bytes:02x?})"),
+            Value::Word { .. } | Value::Inline { .. } | Value::Boxed(_) | Value::Borrowed(_) => {
+                write!(f, "Arg({:02x?})", self.value_bytes().unwrap_or_default())
+            }
             Value::Slice { .. } => f.write_str("Arg(buffer)"),
             Value::Accessor { range, .. } => write!(f, "Arg(accessor of {range:?})"),
             Value::Local(bytes) => write!(f, "Arg({bytes} bytes of work-group memory)"),

@@ -10,6 +10,7 @@ use std::ops::{Deref, Index};
 use bytemuck::Pod;
 
 use crate::launch::arg::Arg;
+use crate::launch::invocation::argument;
 use crate::launch::number::Fault;
 pub use crate::launch::number::{Integer, Number};
 use crate::launch::range::{AnyRange, Extent};
@@ -184,11 +185,10 @@ impl<'g> LaunchView<'g> {
 impl Broken {
     /// Describes the problem of a launch whose arguments are called `names`.
     pub(crate) fn describe(&self, names: &[&'static str]) -> String {
-        let argument = self.argument.and_then(|index| {
-            let name = names.get(index)?;
-            Some(format!("argument {index} ({name})"))
-        });
-        let culprit = argument.unwrap_or_else(|| "the launch".to_owned());
+        let culprit = match self.argument {
+            Some(index) => argument(names, index),
+            None => "the launch".to_owned(),
+        };
         format!("{culprit} {}", self.problem)
     }
 }

@@ -18,8 +18,7 @@ use crate::launch::kernel::Kernel;
 use crate::launch::range::{AnyRange, Grid};
 use crate::launch::{parameter_kinds, work_group};
 use crate::load::code::Takes;
-use crate::queue::event::FLUSHING;
-use crate::queue::event::{Event, Unwaitable};
+use crate::queue::event::Event;
 
 /// A kernel with its arguments.
 #[derive(Clone, Copy)]
@@ -39,8 +38,7 @@ impl<'l> Invocation<'l> {
     ///
     /// # Safety
     ///
-    /// As for [`Launch::launch`](crate::Launch::launch), where `contract` holds.
-    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    /// The duties of [`Launch::launch`](crate::Launch::launch), where `contract` holds.
     pub(crate) unsafe fn launch(
         &self,
         range: &AnyRange,
@@ -52,13 +50,17 @@ impl<'l> Invocation<'l> {
         let after = if self.after.is_empty() {
             WaitList::NOTHING
         } else {
-            list = self.wait_list()?;
+            list = kernel.queue().wait_list(self.after, Some(kernel.name()))?;
             &list
         };
-        // SAFETY: `wait_list` gives only events of the context; the rest is what the caller vouches for.
-        let launched = unsafe { kernel.raw().launch(kernel.raw_queue(), self, &grid, after) };
+        // SAFETY: the list has only events of the context; the rest is what the caller vouches for.
+        let launched = unsafe {
+            kernel
+                .raw()
+                .launch(&kernel.checked().raw_queue, self, &grid, after)
+        };
         match launched {
-            Ok(event) => Ok(Event::of_kernel(kernel, event)),
+            Ok(event) => Ok(Event::of_kernel(kernel.command(), event)),
             Err((Some(position), failure)) => Err(self.refused(position, failure)),
             Err((None, failure)) => {
                 let action = format!("launching kernel {}", kernel.name());
@@ -74,7 +76,7 @@ impl<'l> Invocation<'l> {
         let refused = |problem: String| Error::launch(kernel.name(), problem);
         check(self).map_err(refused)?;
         let device = kernel.queue().device();
-        let local = work_group::choose(range, kernel.limits(), device).map_err(refused)?;
+        let local = work_group::choose(range, &kernel.checked().limits, device).map_err(refused)?;
         if contract.is_some() && range.offset_extent().is_some() {
             return Err(refused(
                 "its contract assumes ids that begin at 0, and the range has an offset; declare the kernel \
@@ -91,7 +93,7 @@ impl<'l> Invocation<'l> {
     /// Returns whether the code contains the types of all arguments, so that the checks suffice for a driver.
     /// Otherwise a driver could take the bytes of a number for a handle.
     pub(crate) fn types_are_known(&self) -> bool {
-        (0..self.passed().count()).all(|position| {
+        (0..self.passed().len()).all(|position| {
             let takes = self.kernel.parameter(position);
             takes.is_some_and(Takes::is_known)
         })
@@ -99,41 +101,37 @@ impl<'l> Invocation<'l> {
 
     /// Creates the error of a driver that refuses the value at `position`.
     pub(crate) fn refused(&self, position: usize, failure: Failure) -> Error {
-        let index = self.passed().nth(position).map(|(index, _)| index);
-        let index = index.unwrap_or(position);
-        let name = (self.names.get(index)).unwrap_or(&"specialization constants");
-        let kernel_name = self.kernel.name();
-        let action = format!("setting argument {index} ({name}) of kernel {kernel_name}");
+        let passed = self.passed();
+        let index = passed.get(position).map_or(position, |(index, _)| *index);
+        let argument = if index < self.args.len() {
+            argument(self.names, index)
+        } else {
+            format!("argument {index} (specialization constants)")
+        };
+        let action = format!("setting {argument} of kernel {}", self.kernel.name());
         Error::driver(failure, action, self.kernel.queue().device())
     }
 
-    /// Returns the events that the kernel waits for, for the driver.
-    fn wait_list(&self) -> Result<WaitList<'l>> {
-        let kernel = self.kernel;
-        let queue = kernel.queue();
-        Event::wait_list(self.after, queue).map_err(|unwaitable| match unwaitable {
-            Unwaitable::Foreign(index) => {
-                Error::launch(kernel.name(), self.after[index].foreign(index, queue))
+    /// Returns the values for the device, in its order, each with the index of its argument. The compiler removes
+    /// parts of arguments as well as whole arguments.
+    pub(crate) fn passed(&self) -> Vec<(usize, Argument<'l>)> {
+        let mut passed = Vec::new();
+        let mut number = 0;
+        for (index, arg) in self.args.iter().enumerate() {
+            for part in 0..arg.lowered() {
+                if !self.kernel.is_eliminated(number) {
+                    passed.push((index, self.raw(arg, part, passed.len())));
+                }
+                number += 1;
             }
-            Unwaitable::Failed(index, failure) => self.after[index].failed(failure),
-            Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, queue.device()),
-        })
-    }
-
-    /// Returns the values for the device, in its order, each with the index of its argument.
-    pub(crate) fn passed(&self) -> Passed<'l> {
-        Passed {
-            call: *self,
-            index: 0,
-            part: 0,
-            number: 0,
-            position: 0,
         }
+        passed.extend(self.hidden().map(|value| (self.args.len(), value)));
+        passed
     }
 
     /// Returns device argument `part` of `arg`, which the kernel takes at `position`.
     fn raw(&self, arg: &'l Arg<'l>, part: usize, position: usize) -> Argument<'l> {
-        match (arg.raw(part), self.kernel.constants()) {
+        match (arg.raw(part), self.kernel.checked().constants.as_ref()) {
             (Argument::Null, Some(constants)) => {
                 constants.argument(self.kernel.parameter(position))
             }
@@ -144,21 +142,24 @@ impl<'l> Invocation<'l> {
     /// Returns the address of specialization constants, if the kernel takes it after the arguments of the launch.
     fn hidden(&self) -> Option<Argument<'l>> {
         let kernel = self.kernel;
-        let constants = kernel.constants().filter(|_| kernel.may_hide_constants())?;
+        let constants = kernel
+            .checked()
+            .constants
+            .as_ref()
+            .filter(|_| kernel.may_hide_constants())?;
         let number = self.args.iter().map(Arg::lowered).sum();
         let passed = (0..number).filter(|number| !kernel.is_eliminated(*number));
         let position = passed.count();
-        if kernel.is_eliminated(number) || position + 1 != kernel.arguments() {
+        if kernel.is_eliminated(number) || position + 1 != kernel.checked().arguments {
             return None;
         }
         let value = constants.argument(kernel.parameter(position));
-        let kinds = kernel.kinds().get(position);
+        let kinds = kernel.checked().kinds.get(position);
         kinds.is_none_or(|kinds| kinds.take(value)).then_some(value)
     }
 }
 
 impl Values for Invocation<'_> {
-    #[allow(unsafe_code, reason = "as of `Arguments::set`")]
     #[inline(always)]
     unsafe fn give(&self, object: &mut impl Arguments) -> Result<(), (usize, Failure)> {
         let (mut number, mut position) = (0, 0);
@@ -166,7 +167,7 @@ impl Values for Invocation<'_> {
             // This does not use `passed`, which has to track the part of an argument.
             if let Some(value) = arg.plain() {
                 if !self.kernel.is_eliminated(number) {
-                    // SAFETY: as the caller says.
+                    // SAFETY: the duties are the same.
                     let set = unsafe { object.set(position, value) };
                     set.map_err(|failure| (position, failure))?;
                     position += 1;
@@ -176,7 +177,7 @@ impl Values for Invocation<'_> {
             }
             for part in 0..arg.lowered() {
                 if !self.kernel.is_eliminated(number) {
-                    // SAFETY: as the caller says.
+                    // SAFETY: the duties are the same.
                     let set = unsafe { object.set_any(position, self.raw(arg, part, position)) };
                     set.map_err(|failure| (position, failure))?;
                     position += 1;
@@ -184,10 +185,10 @@ impl Values for Invocation<'_> {
                 number += 1;
             }
         }
-        if self.kernel.constants().is_some()
+        if self.kernel.checked().constants.is_some()
             && let Some(value) = self.hidden()
         {
-            // SAFETY: as the caller says.
+            // SAFETY: the duties are the same.
             let set = unsafe { object.set_any(position, value) };
             set.map_err(|failure| (position, failure))?;
         }
@@ -195,53 +196,16 @@ impl Values for Invocation<'_> {
     }
 }
 
-/// The values for the device. The compiler removes parts of arguments as well as whole arguments.
-pub(crate) struct Passed<'l> {
-    call: Invocation<'l>,
-    /// The next argument, and its next part. One past the last argument is the hidden argument.
-    index: usize,
-    part: usize,
-    /// The next device argument, with and without removed arguments.
-    number: usize,
-    position: usize,
-}
-
-impl<'l> Iterator for Passed<'l> {
-    type Item = (usize, Argument<'l>);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let (index, part, number) = (self.index, self.part, self.number);
-            let Some(arg) = self.call.args.get(index) else {
-                self.index = usize::MAX;
-                let hidden = (index != usize::MAX).then(|| self.call.hidden());
-                return hidden.flatten().map(|value| (index, value));
-            };
-            self.number += 1;
-            self.part += 1;
-            if self.part == arg.lowered() {
-                self.index += 1;
-                self.part = 0;
-            }
-            if !self.call.kernel.is_eliminated(number) {
-                let position = self.position;
-                self.position += 1;
-                return Some((index, self.call.raw(arg, part, position)));
-            }
-        }
-    }
-}
-
 /// Checks the number, kinds, sizes and devices of the arguments.
 #[inline]
 pub(crate) fn check(call: &Invocation<'_>) -> Result<(), String> {
-    let takes = call.kernel.arguments();
+    let takes = call.kernel.checked().arguments;
     match check_each(call) {
         Ok(passed) if passed == takes => Ok(()),
+        Ok(passed) if passed + usize::from(call.hidden().is_some()) == takes => Ok(()),
         // If the number of arguments is wrong, an argument seems wrong only because another argument belongs
         // there. The number may include specialization constants, which are no argument of the launch.
-        checked if call.passed().count() == takes => checked.map(drop),
+        checked if call.passed().len() == takes => checked.map(drop),
         _ => Err(wrong_count(call)),
     }
 }
@@ -263,7 +227,7 @@ fn check_each(call: &Invocation<'_>) -> Result<usize, String> {
     let mut seen = Seen {
         number: 0,
         passed: 0,
-        local: call.kernel.local_memory(),
+        local: call.kernel.checked().local_memory,
     };
     for (index, arg) in call.args.iter().enumerate() {
         if let Some(value) = arg.plain() {
@@ -299,7 +263,7 @@ fn check_value(
     }
     let position = seen.passed;
     seen.passed += 1;
-    let kinds = kernel.kinds().get(position);
+    let kinds = kernel.checked().kinds.get(position);
     if kinds.is_some_and(|kinds| !kinds.take(value)) {
         let takes = kernel.parameter(position);
         let problem = parameter_kinds::problem(value, takes);
@@ -321,19 +285,19 @@ fn check_value(
                     ),
                 ));
             }
-            if region.memory.is_for(kernel.raw_queue()) {
+            if region.memory.is_for(&kernel.checked().raw_queue) {
                 return Ok(());
             }
             region.memory.device()
         }
         Argument::Sampler(sampler) => {
-            if sampler.is_for(kernel.raw_queue()) {
+            if sampler.is_for(&kernel.checked().raw_queue) {
                 return Ok(());
             }
             sampler.device()
         }
         Argument::Image(image, _) => {
-            if image.is_for(kernel.raw_queue()) {
+            if image.is_for(&kernel.checked().raw_queue) {
                 return Ok(());
             }
             image.device()
@@ -399,20 +363,29 @@ fn check_local(
 /// Describes a problem of argument `index`.
 #[cold]
 fn of_argument(call: &Invocation<'_>, index: usize, problem: fmt::Arguments<'_>) -> String {
-    format!("argument {index} ({}) {problem}", call.names[index])
+    format!("{} {problem}", argument(call.names, index))
 }
 
 #[cold]
 fn wrong_count(call: &Invocation<'_>) -> String {
     let given: usize = call.args.iter().map(Arg::lowered).sum();
-    let note = if given == call.names.len() {
+    let note = if given == call.args.len() {
         ""
     } else {
         "; each accessor counts as 4"
     };
-    format!(
-        "it takes {} arguments, {given} were given ({}){note}",
-        call.kernel.takes(),
-        join(call.names)
-    )
+    let names = match call.names {
+        [] => String::new(),
+        names => format!(" ({})", join(names)),
+    };
+    let takes = call.kernel.takes();
+    format!("it takes {takes} arguments, {given} were given{names}{note}")
+}
+
+/// Names an argument, as far as its name is known.
+pub(crate) fn argument(names: &[&str], index: usize) -> String {
+    match names.get(index) {
+        Some(name) => format!("argument {index} ({name})"),
+        None => format!("argument {index}"),
+    }
 }

@@ -17,6 +17,8 @@ use crate::backend::reach::Reach;
 use crate::backend::slot::Slot;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join};
+use crate::launch::Launch;
+use crate::launch::arg::Arg;
 use crate::launch::parameter_kinds::Kinds;
 use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
@@ -25,6 +27,7 @@ use crate::load::requirements;
 use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::Queue;
 use crate::queue::asserts::Asserting;
+use crate::queue::event::Command;
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
 ///
@@ -48,18 +51,20 @@ struct Inner {
 
 /// The data that each launch reads. It is contiguous because the driver evicts much of the processor's cache
 /// between two launches.
-struct Checked {
-    /// The allowed kinds of each device argument, without the removed arguments.
-    kinds: Vec<Kinds>,
+pub(crate) struct Checked {
+    /// The allowed kinds of each device argument, as far as the code contains them, without the removed arguments.
+    pub(crate) kinds: Vec<Kinds>,
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
-    arguments: usize,
+    /// The number of device arguments, without the removed arguments.
+    pub(crate) arguments: usize,
     /// The argument for its `kernel_handler`, where the code reads specialization constants from memory.
-    constants: Option<ConstantsBuffer>,
-    local_memory: u64,
+    pub(crate) constants: Option<ConstantsBuffer>,
+    /// The work-group memory that the kernel uses beside its arguments, in bytes.
+    pub(crate) local_memory: u64,
     /// The driver's queue of `queue`.
-    raw_queue: backend::Queue,
-    limits: Limits,
+    pub(crate) raw_queue: backend::Queue,
+    pub(crate) limits: Limits,
 }
 
 /// A kernel, as the file describes it.
@@ -154,6 +159,26 @@ impl Kernel {
         })))
     }
 
+    /// Returns a launch of the kernel with `args`, for kernels whose names are known only at run time.
+    ///
+    /// ```no_run
+    /// use syclbin_rt::{Arg, Device, Module};
+    ///
+    /// let file = std::fs::read("fill.syclbin").unwrap();
+    /// let queue = Device::best_for(&file)?.queue()?;
+    /// // SAFETY: a compiler made the file.
+    /// let module = unsafe { Module::load(&queue, &file)? };
+    /// let iota = module.kernel("iota")?;
+    /// let mut out = queue.zeroed::<f32>(16)?;
+    /// let args = [Arg::scalar(3.0f32), Arg::write(&mut out), Arg::scalar(16i32)];
+    /// // SAFETY: `iota` writes 16 elements.
+    /// unsafe { iota.launch(args).launch(1)? };
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    pub fn launch<'a, const N: usize>(&'a self, args: [Arg<'a>; N]) -> Launch<'a, N> {
+        Launch::of(Ok(self), &[], args)
+    }
+
     /// Returns the kernel's symbol, such as `__sycl_kernel_saxpy`.
     #[must_use]
     pub fn symbol(&self) -> &str {
@@ -198,9 +223,15 @@ impl Kernel {
             Error::driver(failure, action, self.queue().device())
         })?;
         Ok(KernelAttributes {
-            max_work_group_size: self.limits().max_items,
+            max_work_group_size: self.0.checked.limits.max_items,
             ..info
         })
+    }
+
+    /// Returns the data that each launch reads.
+    #[inline]
+    pub(crate) fn checked(&self) -> &Checked {
+        &self.0.checked
     }
 
     /// Returns the name for messages: the C++ name, or the symbol if it cannot be demangled.
@@ -215,17 +246,6 @@ impl Kernel {
         eliminated.copied().unwrap_or(false)
     }
 
-    /// Returns how many device arguments the kernel takes, without the removed arguments.
-    pub(crate) fn arguments(&self) -> usize {
-        self.0.checked.arguments
-    }
-
-    /// Returns the specialization constants that the kernel reads from memory, if its module has such.
-    #[inline]
-    pub(crate) fn constants(&self) -> Option<&ConstantsBuffer> {
-        self.0.checked.constants.as_ref()
-    }
-
     /// Returns whether the last argument may be specialization constants without being a parameter in C++. Lambdas and
     /// functors have such an argument, and free functions declare a `kernel_handler`.
     pub(crate) fn may_hide_constants(&self) -> bool {
@@ -233,43 +253,21 @@ impl Kernel {
         !symbol.name.contains(KERNEL_PREFIX) && !symbol.last_is_local
     }
 
-    /// Returns how much work-group memory the kernel uses beside its arguments, in bytes.
-    pub(crate) fn local_memory(&self) -> u64 {
-        self.0.checked.local_memory
-    }
-
-    /// Has the next wait look for failed asserts of this kernel, which was launched.
+    /// Returns the kernel as its events see it.
     #[inline]
-    pub(crate) fn note_launch(&self) {
-        if let Some(asserting) = &self.0.asserting {
-            asserting.note_launch();
-        }
-    }
-
-    /// Returns the driver's queue on which the kernel is launched.
-    pub(crate) fn raw_queue(&self) -> &backend::Queue {
-        &self.0.checked.raw_queue
+    pub(crate) fn command(&self) -> Arc<dyn Command> {
+        Arc::clone(&self.0) as Arc<dyn Command>
     }
 
     /// Returns how many device arguments the kernel has, including the removed arguments.
     pub(crate) fn takes(&self) -> usize {
         let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
-        self.arguments() + removed.count()
-    }
-
-    /// Returns the allowed kinds of each argument, as far as the code contains them. Removed arguments do not
-    /// count.
-    pub(crate) fn kinds(&self) -> &[Kinds] {
-        &self.0.checked.kinds
+        self.0.checked.arguments + removed.count()
     }
 
     /// Returns the type of parameter `position`, if the code contains it. Removed arguments do not count.
     pub(crate) fn parameter(&self, position: usize) -> Option<Takes> {
         self.0.symbol.parameters.get(position).copied()
-    }
-
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.0.checked.limits
     }
 
     /// Returns whether both are the same kernel of the same module.
@@ -279,6 +277,22 @@ impl Kernel {
 
     pub(crate) fn raw(&self) -> &backend::Kernel {
         &self.0.raw
+    }
+}
+
+impl Command for Inner {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    fn note_launch(&self) {
+        if let Some(asserting) = &self.asserting {
+            asserting.note_launch();
+        }
     }
 }
 

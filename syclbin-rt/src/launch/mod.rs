@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches: every mistake visible on the host becomes an error before the driver sees the kernel.
+#![allow(
+    unsafe_code,
+    reason = "what a kernel does is beyond every check; the duty is the caller's, or the author's of a contract"
+)]
 
 pub(crate) mod accessor;
 pub(crate) mod arg;
@@ -27,21 +31,7 @@ use crate::queue::event::Event;
 
 /// A kernel and its arguments, to be launched over a range.
 ///
-/// Generated stubs return a launch. Hand-written code creates it like this:
-///
-/// ```no_run
-/// use syclbin_rt::{Arg, Device, Launch, Module};
-///
-/// let queue = Device::best()?.queue()?;
-/// // SAFETY: a compiler made the file.
-/// let module = unsafe { Module::load(&queue, &std::fs::read("fill.syclbin").unwrap())? };
-/// let iota = module.kernel("iota");
-/// let mut out = queue.zeroed::<f32>(16)?;
-/// let args = [Arg::scalar(3.0f32), Arg::write(&mut out), Arg::scalar(16i32)];
-/// // SAFETY: `iota` writes 16 elements.
-/// unsafe { Launch::new(&iota, &["start", "out", "count"], args).launch(1)? };
-/// # Ok::<(), syclbin_rt::Error>(())
-/// ```
+/// Generated functions return it, and [`Kernel::launch`] for kernels whose names are known only at run time.
 ///
 /// `R` is the type of its range:
 ///
@@ -54,21 +44,29 @@ use crate::queue::event::Event;
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a, const N: usize, R = AnyRange> {
-    kernel: &'a Result<Kernel>,
-    names: &'static [&'static str; N],
+    kernel: Result<&'a Kernel>,
+    /// For messages; empty if they are not known.
+    names: &'static [&'static str],
     args: [Arg<'a>; N],
     after: &'a [&'a Event],
     range: PhantomData<fn(R)>,
 }
 
 impl<'a, const N: usize> Launch<'a, N> {
-    /// Creates a launch of `kernel` with `args`. Messages use the `names` of the arguments.
-    ///
-    /// `kernel` may be an error: a kernel that does not fit the device only fails when it is launched, with a
-    /// copy of that error.
+    /// Creates a launch of `kernel` with `args`. Messages use the `names` of the arguments. For generated code, where a
+    /// kernel that does not fit the device only fails when it is launched.
+    #[doc(hidden)]
     pub fn new(
         kernel: &'a Result<Kernel>,
         names: &'static [&'static str; N],
+        args: [Arg<'a>; N],
+    ) -> Self {
+        Self::of(kernel.as_ref().map_err(Error::clone), names, args)
+    }
+
+    pub(crate) fn of(
+        kernel: Result<&'a Kernel>,
+        names: &'static [&'static str],
         args: [Arg<'a>; N],
     ) -> Self {
         Self {
@@ -83,10 +81,9 @@ impl<'a, const N: usize> Launch<'a, N> {
     /// Returns the same launch, restricted to ranges of type `R`.
     ///
     /// ```no_run
-    /// # use syclbin_rt::{Arg, Buffer, Event, Range, Kernel, Launch, Result};
-    /// # fn coords(kernel: &Result<Kernel>, out: &mut Buffer<i32>) -> Result<Event> {
-    /// let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
-    /// let launch = launch.with_range::<Range<3>>();
+    /// # use syclbin_rt::{Arg, Buffer, Event, Range, Kernel, Result};
+    /// # fn coords(kernel: &Kernel, out: &mut Buffer<i32>) -> Result<Event> {
+    /// let launch = kernel.launch([Arg::write(out)]).with_range::<Range<3>>();
     /// // SAFETY: `coords` writes an element for each work-item.
     /// unsafe { launch.launch([4, 8, 16]) }
     /// # }
@@ -111,9 +108,9 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     /// if it is polled before the kernel would have ended.
     ///
     /// ```no_run
-    /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Launch, Result};
-    /// # fn coords(kernel: &Result<Kernel>, out: &mut Buffer<i32>, uploaded: &Event) -> Result<Event> {
-    /// let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
+    /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Result};
+    /// # fn coords(kernel: &Kernel, out: &mut Buffer<i32>, uploaded: &Event) -> Result<Event> {
+    /// let launch = kernel.launch([Arg::write(out)]);
     /// // SAFETY: `coords` writes an element for each work-item.
     /// unsafe { launch.after(&[uploaded]).launch([4, 8, 16]) }
     /// # }
@@ -137,7 +134,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     /// # Errors
     ///
     /// When the kernel does not fit the device, and when the driver refuses. Also when the number of arguments,
-    /// the device of a buffer or an event, or the range cannot be right.
+    /// the device of a buffer or an event, or the range is invalid.
     ///
     /// # Safety
     ///
@@ -159,10 +156,6 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     /// - the work-items do not race with each other;
     /// - while the kernel runs, nothing on another queue uses a buffer that this kernel writes, nor writes one
     ///   that it reads. This also holds for commands on this queue if it is out of order.
-    #[allow(
-        unsafe_code,
-        reason = "what a kernel does is beyond every check; the duty is the caller's"
-    )]
     pub unsafe fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: the duties are the same.
         unsafe { self.call()?.launch(&range.into().into(), None) }
@@ -174,14 +167,14 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     ///
     /// When the kernel does not fit the device.
     pub fn kernel(&self) -> Result<&'a Kernel> {
-        self.kernel.as_ref().map_err(Error::clone)
+        self.kernel.clone()
     }
 
     /// Asks the driver about the compiled kernel, as [`Kernel::attributes`] does. The arguments do not matter.
     ///
     /// # Errors
     ///
-    /// As for [`Launch::kernel`] and [`Kernel::attributes`].
+    /// Fails for the same reasons as [`Launch::kernel`] and [`Kernel::attributes`].
     pub fn attributes(&self) -> Result<KernelAttributes> {
         self.kernel()?.attributes()
     }
@@ -222,9 +215,10 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
 ///
 /// # What the author of a contract guarantees
 ///
-/// By writing `unsafe extern "SYCL"`, the author guarantees that every launch which the contract allows is defined behaviour of
-/// C++ and SYCL. The kernel stays inside its memory and never divides by zero. All work-items of a group get to
-/// a barrier, or none of them does. Callers choose the rest, possibly the worst values, so the guarantee covers
+/// By writing `unsafe extern "SYCL"`, the author guarantees that every launch which the contract allows is defined
+/// behaviour of C++ and SYCL. The kernel stays inside its memory and never divides by zero. All work-items of a
+/// group get to a barrier, or none of them does. Callers choose the rest, possibly the worst values, so the
+/// guarantee covers
 ///
 /// - every value of an argument that the contract does not bound;
 /// - whatever the buffers and device globals hold, also if another launch or another work-item writes
@@ -260,10 +254,6 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     ///
     /// Whenever `contract` is `Ok`, the duties of [`Launch::launch`] are met.
     #[doc(hidden)]
-    #[allow(
-        unsafe_code,
-        reason = "that a contract is enough is beyond every check; the duty is the caller's"
-    )]
     pub unsafe fn new(
         launch: Launch<'a, N, R>,
         contract: fn(&LaunchView<'_>) -> Result<(), Broken>,
@@ -286,10 +276,6 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     ///
     /// When the contract does not hold; and as for
     /// [`Launch::launch`].
-    #[allow(
-        unsafe_code,
-        reason = "launching is unsafe; the caller who made this guarantees it"
-    )]
     pub fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: `new` was told that the duties are met where the contract holds.
         unsafe {
@@ -302,7 +288,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::kernel`].
+    /// Fails for the same reasons as [`Launch::kernel`].
     pub fn kernel(&self) -> Result<&'a Kernel> {
         self.launch.kernel()
     }
@@ -311,7 +297,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::attributes`].
+    /// Fails for the same reasons as [`Launch::attributes`].
     pub fn attributes(&self) -> Result<KernelAttributes> {
         self.launch.attributes()
     }

@@ -90,15 +90,20 @@ pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
     if let Some((given, takes)) = sizes {
         return format!("has {given} bytes, but the kernel takes {takes} there");
     }
+    let image;
     let given = match value {
         Argument::Local(_) => "work-group memory",
         Argument::Memory(..) => "a buffer",
         Argument::Bytes(_) => "a value",
         Argument::Sampler(_) => "a sampler",
-        Argument::Image(image, written) => described(image.shape().dimensions, written),
+        Argument::Image(given, written) => {
+            image = described(given.shape().dimensions, written);
+            &image
+        }
         Argument::Pointer(_) => "a pointer",
         Argument::Null => "a kernel handler",
     };
+    let taken;
     let takes = match takes {
         Some(Takes::Number(_)) => "a number",
         Some(Takes::Buffer) => "a buffer",
@@ -108,21 +113,23 @@ pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
         Some(Takes::Image {
             dimensions,
             written,
-        }) => described(dimensions, written),
+        }) => {
+            taken = described(dimensions, written);
+            &taken
+        }
         _ => "something else",
     };
     format!("is {given}, but the kernel takes {takes} there")
 }
 
-fn described(dimensions: u8, written: bool) -> &'static str {
-    match (dimensions, written) {
-        (1, false) => "an image of one dimension to read",
-        (2, false) => "an image of two dimensions to read",
-        (_, false) => "an image of three dimensions to read",
-        (1, true) => "an image of one dimension to write",
-        (2, true) => "an image of two dimensions to write",
-        (_, true) => "an image of three dimensions to write",
-    }
+fn described(dimensions: u8, written: bool) -> String {
+    let dimensions = match dimensions {
+        1 => "one dimension",
+        2 => "two dimensions",
+        _ => "three dimensions",
+    };
+    let access = if written { "write" } else { "read" };
+    format!("an image of {dimensions} to {access}")
 }
 
 #[cfg(test)]

@@ -27,11 +27,11 @@ use crate::queue::event::Event;
 ///
 /// ```no_run
 /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
-/// # fn steps(kernel: &Result<Kernel>, a: &mut Buffer<f32>, b: &mut Buffer<f32>) -> Result<()> {
+/// # fn steps(kernel: &Kernel, a: &mut Buffer<f32>, b: &mut Buffer<f32>) -> Result<()> {
 /// # fn step<'a>(
-/// #     kernel: &'a Result<Kernel>, from: &'a Buffer<f32>, to: &'a mut Buffer<f32>,
+/// #     kernel: &'a Kernel, from: &'a Buffer<f32>, to: &'a mut Buffer<f32>,
 /// # ) -> Launch<'a, 2> {
-/// #     Launch::new(kernel, &["from", "to"], [Arg::read(from), Arg::write(to)])
+/// #     kernel.launch([Arg::read(from), Arg::write(to)])
 /// # }
 /// let there = step(kernel, a, b).prepare(1024)?;
 /// let back = step(kernel, b, a).prepare(1024)?;
@@ -49,15 +49,15 @@ use crate::queue::event::Event;
 /// Threads may launch a prepared launch at the same time. They do not wait, unless about 1,024 commands are in
 /// the queue.
 #[must_use = "nothing runs before `launch`"]
-pub struct Prepared<const N: usize, R = AnyRange> {
+pub struct Prepared<R = AnyRange> {
     fixed: BoundKernel,
     range: PhantomData<fn(R)>,
 }
 
 /// A prepared launch with a contract, which held when the launch was prepared. Made by [`SafeLaunch::prepare`].
 #[must_use = "nothing runs before `launch`"]
-pub struct SafePrepared<const N: usize, R = AnyRange> {
-    prepared: Prepared<N, R>,
+pub struct SafePrepared<R = AnyRange> {
+    prepared: Prepared<R>,
 }
 
 impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
@@ -66,16 +66,17 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::launch`], and in two more cases:
+    /// Fails for the same reasons as [`Launch::launch`], and in two more cases:
     ///
     /// - The launch has events to wait for ([`Launch::after`]). Pass events to each launch instead
     ///   ([`Prepared::launch_after`]).
     /// - The file does not contain the types of all parameters, as a file with only native code does not. No
     ///   caller guarantees them before [`Prepared::launch`]. [`Launch::record`] and [`SafeLaunch::prepare`]
     ///   take such kernels.
-    pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<N, R>> {
-        check_types(&self.call()?)?;
-        Prepared::new(&self, &range.into().into(), None)
+    pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R>> {
+        let call = self.call()?;
+        check_types(&call)?;
+        Prepared::new(&call, &range.into().into(), None)
     }
 }
 
@@ -85,10 +86,10 @@ impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::prepare`] and [`SafeLaunch::launch`].
-    pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<N, R>> {
+    /// Fails for the same reasons as [`Launch::prepare`] and [`SafeLaunch::launch`].
+    pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<R>> {
         let (launch, contract) = self.parts();
-        let prepared = Prepared::new(launch, &range.into().into(), Some(contract))?;
+        let prepared = Prepared::new(&launch.call()?, &range.into().into(), Some(contract))?;
         Ok(SafePrepared { prepared })
     }
 }
@@ -110,14 +111,10 @@ fn check_types(call: &Invocation<'_>) -> Result<()> {
     checked.map_err(|problem| Error::launch(call.kernel.name(), problem))
 }
 
-impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
-    fn new(
-        launch: &Launch<'_, N, R>,
-        range: &AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<Self> {
+impl<R: Into<AnyRange>> Prepared<R> {
+    fn new(call: &Invocation<'_>, range: &AnyRange, contract: Option<Contract>) -> Result<Self> {
         Ok(Self {
-            fixed: BoundKernel::new(&launch.call()?, range, contract)?,
+            fixed: BoundKernel::new(call, range, contract)?,
             range: PhantomData,
         })
     }
@@ -131,8 +128,7 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     ///
     /// # Safety
     ///
-    /// As for [`Launch::launch`].
-    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    /// The duties of [`Launch::launch`].
     pub unsafe fn launch(&self) -> Result<Event> {
         // SAFETY: the duties are the same.
         unsafe { self.launch_after(&[]) }
@@ -143,12 +139,11 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Prepared::launch`], and when an event is of another device.
+    /// Fails for the same reasons as [`Prepared::launch`], and when an event belongs to another device.
     ///
     /// # Safety
     ///
-    /// As for [`Launch::launch`].
-    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    /// The duties of [`Launch::launch`].
     pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         let BoundKernel {
             kernel,
@@ -157,12 +152,12 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
             ..
         } = &self.fixed;
         self.fixed.check_complete()?;
-        let (queue, raw_queue) = (kernel.queue(), kernel.raw_queue());
+        let (queue, raw_queue) = (kernel.queue(), &kernel.checked().raw_queue);
         let list;
         let after = if events.is_empty() {
             WaitList::NOTHING
         } else {
-            list = queue.wait_list(events)?;
+            list = queue.wait_list(events, None)?;
             &list
         };
         // SAFETY: the events are of this context, and the arguments
@@ -174,7 +169,7 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
         })?;
         // As for other launches, a failed flush is not a failure of the launch.
         let _ = raw_queue.flush();
-        Ok(Event::of_kernel(kernel, event))
+        Ok(Event::of_kernel(kernel.command(), event))
     }
 
     /// Changes this to `launch` over `range`: the same kernel with other arguments. All checks are repeated,
@@ -182,9 +177,9 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
-    /// # fn growing(kernel: &Result<Kernel>, y: &mut Buffer<f32>) -> Result<()> {
-    /// # fn scale<'a>(kernel: &'a Result<Kernel>, by: f32, y: &'a mut Buffer<f32>) -> Launch<'a, 2> {
-    /// #     Launch::new(kernel, &["by", "y"], [Arg::scalar(by), Arg::write(y)])
+    /// # fn growing(kernel: &Kernel, y: &mut Buffer<f32>) -> Result<()> {
+    /// # fn scale<'a>(kernel: &'a Kernel, by: f32, y: &'a mut Buffer<f32>) -> Launch<'a, 2> {
+    /// #     kernel.launch([Arg::scalar(by), Arg::write(y)])
     /// # }
     /// let mut prepared = scale(kernel, 1.0, y).prepare(1024)?;
     /// for by in [1.5, 2.0, 2.5] {
@@ -198,10 +193,14 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::prepare`], and when `launch` is of another kernel. The prepared launch is then
-    /// unchanged, unless the driver refused an argument. In that case it must be changed again before it can be
-    /// launched.
-    pub fn change(&mut self, launch: Launch<'_, N, R>, range: impl Into<R>) -> Result<()> {
+    /// Fails for the same reasons as [`Launch::prepare`], and when `launch` is a launch of another kernel. The
+    /// prepared launch is then unchanged, unless the driver refused an argument. In that case it must be changed
+    /// again before it can be launched.
+    pub fn change<const N: usize>(
+        &mut self,
+        launch: Launch<'_, N, R>,
+        range: impl Into<R>,
+    ) -> Result<()> {
         let range = range.into().into();
         let call = launch.call()?;
         check_types(&call)?;
@@ -209,13 +208,13 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     }
 }
 
-impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
+impl<R: Into<AnyRange>> SafePrepared<R> {
     /// Enqueues the kernel in the queue of its module, and returns without waiting for it, as
     /// [`SafeLaunch::launch`] does.
     ///
     /// # Errors
     ///
-    /// As for [`Prepared::launch`].
+    /// Fails for the same reasons as [`Prepared::launch`].
     pub fn launch(&self) -> Result<Event> {
         self.launch_after(&[])
     }
@@ -225,11 +224,7 @@ impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Prepared::launch_after`].
-    #[allow(
-        unsafe_code,
-        reason = "launching is unsafe; the author of the contract guarantees it"
-    )]
+    /// Fails for the same reasons as [`Prepared::launch_after`].
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the contract held of the arguments and the range, which are the same since.
         unsafe { self.prepared.launch_after(events) }
@@ -239,8 +234,12 @@ impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Prepared::change`] and [`SafeLaunch::launch`].
-    pub fn change(&mut self, launch: SafeLaunch<'_, N, R>, range: impl Into<R>) -> Result<()> {
+    /// Fails for the same reasons as [`Prepared::change`] and [`SafeLaunch::launch`].
+    pub fn change<const N: usize>(
+        &mut self,
+        launch: SafeLaunch<'_, N, R>,
+        range: impl Into<R>,
+    ) -> Result<()> {
         let (launch, contract) = launch.parts();
         let range = range.into().into();
         let call = launch.call()?;
@@ -248,14 +247,14 @@ impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
     }
 }
 
-impl<const N: usize, R> fmt::Debug for Prepared<N, R> {
+impl<R> fmt::Debug for Prepared<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BoundKernel { kernel, grid, .. } = &self.fixed;
         write!(f, "Prepared({kernel:?} over {:?})", grid.sycl_order())
     }
 }
 
-impl<const N: usize, R> fmt::Debug for SafePrepared<N, R> {
+impl<R> fmt::Debug for SafePrepared<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.prepared.fmt(f)
     }
@@ -305,7 +304,7 @@ impl BoundKernel {
         let mut fixed = Self {
             kernel: kernel.clone(),
             object,
-            values: call.passed().map(|_| Kept::Unset).collect(),
+            values: call.passed().iter().map(|_| Kept::Unset).collect(),
             grid,
             complete: false,
         };
@@ -347,7 +346,7 @@ impl BoundKernel {
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;
         let Self { object, values, .. } = self;
-        let passed = call.passed().enumerate();
+        let passed = call.passed().into_iter().enumerate();
         for ((position, (_, value)), kept) in passed.zip(values) {
             if kept.is(value) {
                 continue;

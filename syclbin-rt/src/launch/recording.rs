@@ -49,15 +49,11 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::prepare`], and when the recorder is for a queue other than the kernel's.
+    /// Fails for the same reasons as [`Launch::prepare`], and when the recorder is for a queue other than the kernel's.
     ///
     /// # Safety
     ///
-    /// As for [`Launch::launch`], each time that the recording is replayed.
-    #[allow(
-        unsafe_code,
-        reason = "what a kernel does is beyond every check; the duty is the caller's"
-    )]
+    /// The duties of [`Launch::launch`], each time that the recording is replayed.
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         recorder.add(&self.call()?, &range.into().into(), None)
     }
@@ -68,7 +64,7 @@ impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::record`] and [`SafeLaunch::launch`].
+    /// Fails for the same reasons as [`Launch::record`] and [`SafeLaunch::launch`].
     pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         let (launch, contract) = self.parts();
         recorder.add(&launch.call()?, &range.into().into(), Some(contract))
@@ -176,10 +172,6 @@ fn unrecordable(what: &str) -> Error {
 }
 
 /// Returns the steps as a graph; `None` if the driver does not support graphs.
-#[allow(
-    unsafe_code,
-    reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
-)]
 fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Graph>, Failure> {
     if steps.is_empty() {
         return Ok(None);
@@ -219,9 +211,9 @@ const REPLAY: &str = "replaying a recording";
 ///
 /// ```no_run
 /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Queue, Result};
-/// # fn run(queue: &Queue, kernel: &Result<Kernel>) -> Result<()> {
-/// # fn step<'a>(kernel: &'a Result<Kernel>, x: &'a mut Buffer<f32>) -> Launch<'a, 1> {
-/// #     Launch::new(kernel, &["x"], [Arg::write(x)])
+/// # fn run(queue: &Queue, kernel: &Kernel) -> Result<()> {
+/// # fn step<'a>(kernel: &'a Kernel, x: &'a mut Buffer<f32>) -> Launch<'a, 1> {
+/// #     kernel.launch([Arg::write(x)])
 /// # }
 /// let mut x = queue.zeroed::<f32>(1024)?;
 /// let mut last = queue.zeroed::<f32>(1024)?;
@@ -288,13 +280,9 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// As for [`Recording::replay`], and when an event is of another device.
-    #[allow(
-        unsafe_code,
-        reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
-    )]
+    /// Fails for the same reasons as [`Recording::replay`], and when an event belongs to another device.
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
-        let after = self.queue.wait_list(events)?;
+        let after = self.queue.wait_list(events, None)?;
         let _passage = Passage::new();
         // Drivers mix commands that threads enqueue at once, also the commands of a graph.
         let _alone = self
@@ -309,7 +297,7 @@ impl Recording {
         };
         for step in &self.steps {
             if let Step::Launch(fixed) = step {
-                fixed.kernel.note_launch();
+                fixed.kernel.command().note_launch();
             }
         }
         let raw =
@@ -317,10 +305,6 @@ impl Recording {
         Ok(Event::of_any(&self.queue, Class::Kernel, REPLAY, 0, raw))
     }
 
-    #[allow(
-        unsafe_code,
-        reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
-    )]
     fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();
         let Some((last, others)) = self.steps.split_last() else {
@@ -347,10 +331,6 @@ impl Recording {
         Ok(last)
     }
 
-    #[allow(
-        unsafe_code,
-        reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
-    )]
     fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();
         match step {

@@ -171,7 +171,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// When the range cannot be right for this kernel, as for a launch, and when the driver refuses.
+    /// When a launch would refuse the range, and when the driver refuses.
     pub fn suggested_local_size<const D: usize>(
         &self,
         range: impl Into<NdRange<D>>,
@@ -190,7 +190,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As for a launch. Nothing is launched.
+    /// Fails for the same reasons as a launch. Nothing is launched.
     pub fn suggested_local_size<const D: usize>(
         &self,
         range: impl Into<NdRange<D>>,
@@ -201,7 +201,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
         let call = self.call()?;
         let kernel = call.kernel;
         check(&call).map_err(|problem| Error::launch(kernel.name(), problem))?;
-        let values = || call.passed().map(|(_, value)| value);
+        let values = || call.passed().into_iter().map(|(_, value)| value);
         // No caller guarantees the types of arguments here.
         let known = call.types_are_known();
         suggested(kernel, range, known.then(values))
@@ -213,7 +213,7 @@ impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As for a launch. Nothing is launched.
+    /// Fails for the same reasons as a launch. Nothing is launched.
     pub fn suggested_local_size<const D: usize>(
         &self,
         range: impl Into<NdRange<D>>,
@@ -232,9 +232,7 @@ fn suggested<'a, const D: usize>(
     values: Option<impl Iterator<Item = Argument<'a>>>,
 ) -> Result<[usize; D]> {
     let range = range.into().into();
-    let local = suggested_extent(kernel, &range, values)?;
-    let mut sizes = local.driver_order().iter().rev();
-    Ok([(); D].map(|()| sizes.next().copied().unwrap_or(1)))
+    Ok(suggested_extent(kernel, &range, values)?.sizes())
 }
 
 fn suggested_extent<'a>(
@@ -243,7 +241,7 @@ fn suggested_extent<'a>(
     values: Option<impl Iterator<Item = Argument<'a>>>,
 ) -> Result<Extent> {
     let queue = kernel.queue();
-    let limits = kernel.limits();
+    let limits = &kernel.checked().limits;
     let chosen = choose(range, limits, queue.device());
     if let Some(local) = chosen.map_err(|problem| Error::launch(kernel.name(), problem))? {
         return Ok(local);

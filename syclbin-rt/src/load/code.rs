@@ -179,7 +179,7 @@ impl Takes {
 ///
 /// # Errors
 ///
-/// Says in words why the device does not take it.
+/// Returns the reason why the device does not take it.
 pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
     if let Some(takes) = facts.ptx {
         return read_ptx(image, takes).map(Code::Ptx);
@@ -249,7 +249,7 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
 ///
 /// # Errors
 ///
-/// Says in words why the device does not take it.
+/// Returns the reason why the device does not take it.
 pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Module, String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {

@@ -92,7 +92,7 @@ pub(crate) fn blob(
 ///
 /// # Errors
 ///
-/// Says in words why not.
+/// Returns the reason as text.
 pub(crate) fn as_defaults<'c>(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -206,7 +206,7 @@ fn are_folded(metadata: &ModuleMetadata) -> bool {
 ///
 /// # Errors
 ///
-/// Says in words why not.
+/// Returns the reason as text.
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,

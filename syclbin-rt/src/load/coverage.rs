@@ -8,7 +8,7 @@ use syclbin::{AbstractModule, Image, Syclbin};
 use crate::device::facts::Facts;
 use crate::load::{code, native, requirements};
 
-/// The amount of a file that a device runs.
+/// How much of a file a device runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
     /// Every module has code for the device. The device may still lack an aspect that some modules need.

@@ -25,7 +25,7 @@ const ASSERT: &str = "cl_intel_devicelib_assert";
 ///
 /// # Errors
 ///
-/// Says in words that no image or several images define a symbol, or that a specialization constant is only an import.
+/// Returns that no image or several images define a symbol, or that a specialization constant is only an import.
 pub(crate) fn closure(files: &Files<'_>, start: ImageIndex) -> Result<Vec<ImageIndex>, String> {
     let mut closure = Closure {
         files,

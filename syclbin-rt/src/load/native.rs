@@ -41,7 +41,7 @@ pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
 ///
 /// # Errors
 ///
-/// Says in words why not.
+/// Returns the reason as text.
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,

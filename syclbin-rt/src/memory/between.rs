@@ -16,11 +16,12 @@ const CHUNK: usize = 4 << 20;
 
 /// Copies between devices.
 impl Queue {
-    /// Copies `from`, which is on the device of this queue, to `to`, which is on the device of `other`. Returns when the
-    /// elements have arrived.
+    /// Copies `from`, which is on the device of this queue, to `to`, which is on the device of `other`. Returns when
+    /// the elements have arrived.
     ///
-    /// The copy starts after every command that was put into either queue before. The devices may have different drivers.
-    /// The elements go through the host in chunks: while one chunk is written, the next one is read. Two cases are faster:
+    /// The copy starts after every command that was put into either queue before. The devices may have different
+    /// drivers. The elements go through the host in chunks: while one chunk is written, the next one is read. Two
+    /// cases are faster:
     ///
     /// - Two queues of one device: this is [`Queue::copy`].
     /// - Two NVIDIA GPUs, and memory of the devices: the driver copies. Where the hardware allows it, the first copy
@@ -42,8 +43,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when a slice is not on the device of its queue, and when a driver refuses. Some elements may
-    /// have been copied then.
+    /// When the lengths differ, when a slice is not on the device of its queue, and when a driver refuses. Some
+    /// elements may have been copied then.
     pub fn copy_to<T: Pod>(
         &self,
         from: &DeviceSlice<T>,
@@ -94,7 +95,7 @@ impl Queue {
 /// The chunks on their way to the second device.
 struct Writes<'q, T: Pod> {
     queue: &'q Queue,
-    /// What the chunks wait for.
+    /// The event that the chunks wait for.
     ready: Event,
     /// The last chunk.
     last: Option<Transfer<T>>,

@@ -2,8 +2,9 @@
 //! Buffers and arrays: typed memory on a device.
 //!
 //! Arrays have an address, for pointers inside structs and for data that host and device share. An array waits for the
-//! queues of its device before it is freed. Drivers keep a buffer alive as long as a command uses it, but not memory that
-//! a kernel reaches through a pointer in a variable or a struct. Where the driver cannot wait, the memory is not freed.
+//! queues of its device before it is freed. Drivers keep a buffer alive as long as a command uses it, but not memory
+//! that a kernel reaches through a pointer in a variable or a struct. Where the driver cannot wait, the memory is
+//! not freed.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -80,8 +81,8 @@ macro_rules! arrays {
                 ///
                 /// # Errors
                 ///
-                /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such memory; and when it does
-                /// not have enough of it.
+                /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such
+                /// memory; and when it does not have enough of it.
                 pub fn zeroed(queue: &Queue, len: usize) -> Result<Self> {
                     let region = region::<T>(queue, Reach::$reach, $plural, $needs, len)?;
                     let element = PhantomData;
@@ -92,7 +93,7 @@ macro_rules! arrays {
                 ///
                 /// # Errors
                 ///
-                /// As for `zeroed`.
+                /// Fails for the same reasons as `zeroed`.
                 pub fn upload(queue: &Queue, data: &[T]) -> Result<Self> {
                     let mut array = Self::zeroed(queue, data.len())?;
                     queue.write(&mut array, data)?;

@@ -139,7 +139,7 @@ impl Queue {
         }
     }
 
-    /// Checks that a copy of all of `slice` from or to `len` elements can be right.
+    /// Checks that all of `slice` can be copied from or to `len` elements.
     pub(crate) fn can_copy<T: Pod>(&self, slice: &DeviceSlice<T>, len: usize) -> Result<()> {
         self.same_device(slice)?;
         same_length(slice.len(), len)
@@ -165,7 +165,7 @@ impl After<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::copy`], and when an event is of another device.
+    /// Fails for the same reasons as [`Queue::copy`], and when an event belongs to another device.
     pub fn copy<T: Pod>(self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
         let queue = self.queue;
         queue.same_device(from)?;
@@ -190,7 +190,7 @@ impl After<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::fill`], and when an event is of another device.
+    /// Fails for the same reasons as [`Queue::fill`], and when an event belongs to another device.
     pub fn fill<T: Pod>(self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
         let queue = self.queue;
         queue.same_device(slice)?;
@@ -214,7 +214,7 @@ impl After<'_> {
     }
 
     pub(crate) fn wait_list(&self) -> Result<WaitList<'_>> {
-        self.queue.wait_list(self.events)
+        self.queue.wait_list(self.events, None)
     }
 
     /// Writes the `size` bytes that `make` puts into host memory, when all earlier commands have finished.

@@ -62,8 +62,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::map`]; a prepared launch or a recording also prevents the view if it only reads the
-    /// memory.
+    /// Fails for the same reasons as [`Queue::map`]; a prepared launch or a recording also prevents the view if it
+    /// only reads the memory.
     pub fn map_mut<'a, T: Pod>(&self, slice: &'a mut DeviceSlice<T>) -> Result<MappedMut<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());

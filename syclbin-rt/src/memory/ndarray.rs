@@ -29,7 +29,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::upload`], and [`ErrorKind::OutOfMemory`] when the host has no memory for the copy.
+    /// Fails for the same reasons as [`Queue::upload`], and [`ErrorKind::OutOfMemory`] when the host has no memory
+    /// for the copy.
     pub fn upload_array<T: Pod, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Buffer<T>> {
         match array.as_slice() {
             Some(elements) => self.upload(elements),
@@ -45,12 +46,13 @@ impl Queue {
         }
     }
 
-    /// Returns the elements of `slice` as an array of `shape`, whose elements are in the order of C. `shape.f()` reads them
-    /// in the order of Fortran.
+    /// Returns the elements of `slice` as an array of `shape`, whose elements are in the order of C. `shape.f()`
+    /// reads them in the order of Fortran.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements; and as for [`Queue::download`].
+    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements; and for the same reasons as
+    /// [`Queue::download`].
     pub fn download_array<T: Pod, S: ShapeBuilder>(
         &self,
         slice: &DeviceSlice<T>,

@@ -75,7 +75,7 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceSlice::slice`].
+    /// Fails for the same reasons as [`DeviceSlice::slice`].
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
         let (first, len) = self.checked(&range)?;
         Ok(SliceMut {

@@ -63,7 +63,7 @@ impl<T: Pod> Transfer<T> {
     ///
     /// # Errors
     ///
-    /// As for [`Event::is_complete`].
+    /// Fails for the same reasons as [`Event::is_complete`].
     pub fn is_complete(&self) -> Result<bool> {
         self.event.is_complete()
     }
@@ -88,7 +88,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the slice is of another device, or the driver refuses.
+    /// When the slice is on another device, or the driver refuses.
     pub fn download_later<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.after(&[]).download_later(slice)
     }
@@ -98,7 +98,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::download_later`], and when the lengths differ. The elements are then lost.
+    /// Fails for the same reasons as [`Queue::download_later`], and when the lengths differ. The elements are then
+    /// lost.
     pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         self.after(&[]).read_later(slice, data)
     }
@@ -108,7 +109,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::read_later`].
+    /// Fails for the same reasons as [`Queue::read_later`].
     pub fn write_later<T: Pod>(
         &self,
         slice: &mut DeviceSlice<T>,
@@ -123,7 +124,7 @@ impl After<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::download_later`], and when an event is of another device.
+    /// Fails for the same reasons as [`Queue::download_later`], and when an event belongs to another device.
     pub fn download_later<T: Pod>(self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.queue.same_device(slice)?;
         self.read_later(slice, host_memory(slice.len())?)
@@ -133,7 +134,7 @@ impl After<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::read_later`], and when an event is of another device.
+    /// Fails for the same reasons as [`Queue::read_later`], and when an event belongs to another device.
     pub fn read_later<T: Pod>(self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         let queue = self.queue;
         queue.can_copy(slice, data.len())?;
@@ -148,7 +149,7 @@ impl After<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::write_later`], and when an event is of another device.
+    /// Fails for the same reasons as [`Queue::write_later`], and when an event belongs to another device.
     pub fn write_later<T: Pod>(
         self,
         slice: &mut DeviceSlice<T>,

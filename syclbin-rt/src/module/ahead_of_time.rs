@@ -51,13 +51,9 @@ pub fn native_cpu() -> Result<Device> {
 ///
 /// # Safety
 ///
-/// As for [`Module::load`](crate::Module::load): the module is compiler output. Some drivers end the process on
+/// The duties of [`Module::load`](crate::Module::load): the module is compiler output. Some drivers end the process on
 /// other modules, or worse. A caller that does not know the module's origin should call this in a separate
 /// process.
-#[allow(
-    unsafe_code,
-    reason = "what a driver does with code is beyond every check; the duty is the caller's"
-)]
 pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     let refused = |reason: String| unloadable(device, vec![reason]);
     let image = Image::ir(IrType::SpirV, "", spirv);

@@ -47,7 +47,7 @@ pub(crate) enum Part {
     Kernel(String),
 }
 
-/// What the driver has made of a part of a module.
+/// The result of building a part of a module.
 #[derive(Default)]
 pub(crate) struct Build {
     pub(crate) program: Option<BuiltProgram>,
@@ -178,8 +178,8 @@ impl Builder {
         verdicts.collect()
     }
 
-    /// Returns whether the driver can build each kernel of a module alone: it shares no memory of the program with others,
-    /// and no debugger needs the rest. Each program has its own record of failed asserts.
+    /// Returns whether the driver can build each kernel of a module alone: it shares no memory of the program with
+    /// others, and no debugger needs the rest. Each program has its own record of failed asserts.
     pub(crate) fn divides(&self, module: usize) -> bool {
         let Some(unit) = self.unit(module) else {
             return false;

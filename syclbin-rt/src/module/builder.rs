@@ -36,19 +36,11 @@ impl Embedded {
     ///
     /// # Safety
     ///
-    /// As for [`Module::load`]: each image in `bytes` is compiler output. Safe functions load it.
-    #[allow(
-        unsafe_code,
-        reason = "no check finds all damage in code; the duty is the caller's"
-    )]
+    /// The duties of [`Module::load`]: each image in `bytes` is compiler output. Safe functions load it.
     #[doc(hidden)]
     #[must_use]
     pub const unsafe fn new(bytes: &'static [u8]) -> Self {
         Self(bytes)
-    }
-
-    pub(crate) fn bytes(self) -> &'static [u8] {
-        self.0
     }
 }
 
@@ -92,8 +84,9 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Gives a value as [`specialization_constant`](Self::specialization_constant) does. Its bytes at the offsets `bools`
-    /// are each a `bool`, so loading fails if one is neither 0 nor 1. For generated code only, whose `load` is safe.
+    /// Gives a value as [`specialization_constant`](Self::specialization_constant) does. Its bytes at the offsets
+    /// `bools` are each a `bool`, so loading fails if one is neither 0 nor 1. For generated code only, whose `load`
+    /// is safe.
     #[doc(hidden)]
     pub fn specialization_constant_with_bools<T: NoUninit>(
         mut self,
@@ -145,16 +138,13 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// # Errors
     ///
-    /// As for [`Module::load`]. Also when the file has no such constant or the constant has another size, and
-    /// when a file to link is not a SYCLBIN file. Files that are linked with one another must not be executables.
+    /// Fails for the same reasons as [`Module::load`]. Also when the file has no such constant or the constant has
+    /// another size, and when a file to link is not a SYCLBIN file. Files that are linked with one another must not
+    /// be executables.
     ///
     /// # Safety
     ///
-    /// As for [`Module::load`], for the linked files as well.
-    #[allow(
-        unsafe_code,
-        reason = "what a driver does with code is beyond every check; the duty is the caller's"
-    )]
+    /// The duties of [`Module::load`], for the linked files as well.
     pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
         self.read(SourceFile::Given(bytes))
     }
@@ -163,12 +153,8 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// # Safety
     ///
-    /// As for [`Module::load`] for each file that [`link`](Self::link) has added. Generated code adds only
+    /// The duties of [`Module::load`] for each file that [`link`](Self::link) has added. Generated code adds only
     /// embedded files, whose makers guarantee this.
-    #[allow(
-        unsafe_code,
-        reason = "no check finds all damage in code; the duty is the caller's"
-    )]
     #[doc(hidden)]
     pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
         self.read(SourceFile::Embedded(file.0))
@@ -179,11 +165,7 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// # Safety
     ///
-    /// As for [`load`](Self::load). Where stubs are safe, the kernels of the file keep the contracts.
-    #[allow(
-        unsafe_code,
-        reason = "what a driver does with code is beyond every check; the duty is the caller's"
-    )]
+    /// The duties of [`load`](Self::load). Where stubs are safe, the kernels of the file keep the contracts.
     #[doc(hidden)]
     pub unsafe fn load_file_for(
         self,
@@ -203,11 +185,7 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// # Safety
     ///
-    /// As for [`load_file_for`](Self::load_file_for).
-    #[allow(
-        unsafe_code,
-        reason = "what a driver does with code is beyond every check; the duty is the caller's"
-    )]
+    /// The duties of [`load_file_for`](Self::load_file_for).
     #[doc(hidden)]
     pub unsafe fn load_bytes_for(
         self,

@@ -24,8 +24,8 @@ const MOST_ON_STACK: usize = 64 << 10;
 /// A `device_global` of C++. Returned by [`Module::global`](crate::Module::global). A clone is the same
 /// variable.
 ///
-/// When a module is loaded, each of its variables has the initial value from C++, or zero bytes. Saved modules begin with
-/// it again.
+/// When a module is loaded, each of its variables has the initial value from C++, or zero bytes. Saved modules begin
+/// with it again.
 ///
 /// Reading and writing wait for every command that was put into the module's queue before. Commands that are
 /// put into it later see the written value.
@@ -111,7 +111,8 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// As for [`Global::read`], and [`ErrorKind::OutOfMemory`] when the host has no memory for the value.
+    /// Fails for the same reasons as [`Global::read`], and [`ErrorKind::OutOfMemory`] when the host has no memory
+    /// for the value.
     pub fn read_boxed(&self) -> Result<Box<T>> {
         let value = bytemuck::allocation::try_zeroed_box::<T>();
         let mut value = value.map_err(|()| {

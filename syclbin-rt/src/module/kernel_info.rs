@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Signatures as data: what a generated module says of its kernels, for registries, tuners and bindings to other
+//! Signatures as data: descriptions of the kernels of a generated module, for registries, tuners and bindings to other
 //! languages.
 
 /// A kernel of a generated module. Its constant `KERNELS` lists all that have stubs.
@@ -26,7 +26,7 @@ pub struct KernelInfo {
     pub dimensions: Option<u8>,
     /// The only work-group size that it can be launched with, in SYCL's order. Empty if any size is possible.
     pub work_group_size: &'static [usize],
-    /// What a device must be capable of, by SYCL's names of aspects.
+    /// The SYCL aspects that a device must have.
     pub aspects: &'static [&'static str],
 }
 

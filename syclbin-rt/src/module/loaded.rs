@@ -27,7 +27,7 @@ pub(crate) struct LoadedModule {
     unlisted: OnceLock<Vec<String>>,
 }
 
-/// What the driver has made of a part; filled by the first thread that needs it. A failed build stays failed.
+/// The build of a part; filled by the first thread that needs it. A failed build stays failed.
 type Slot = Arc<OnceLock<Arc<Build>>>;
 
 impl LoadedModule {
@@ -40,7 +40,7 @@ impl LoadedModule {
         }
     }
 
-    /// Returns what the driver has made of a part, which it builds now if it has not yet.
+    /// Returns the build of a part, which is built now if it was not yet.
     pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
         // A thread that exits may need the same part.
         let _passage = Passage::new();
@@ -49,7 +49,7 @@ impl LoadedModule {
         Arc::clone(build)
     }
 
-    /// Returns what the driver has made of a part, if it was built.
+    /// Returns the build of a part, if it was built.
     fn built(&self, part: &Part) -> Option<Arc<Build>> {
         self.slot(part).get().cloned()
     }
@@ -278,7 +278,7 @@ fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     sizes
 }
 
-/// Returns what the file says of a kernel of a program.
+/// Returns the description of a kernel in the file.
 fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) -> Symbol {
     let (files, metadata) = (&builder.files, &unit.metadata);
     let mask = metadata.argument_masks.get(name);

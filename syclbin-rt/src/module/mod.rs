@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules: a loaded file's kernels, constants and globals are found by name, or an error lists the names.
 //!
-//! Loading reads and checks the files ([`crate::load`]), and calls no driver. [`build::Builder`] has the driver build the
-//! images that the device takes, and [`loaded::LoadedModule`] does this once for each part of a module.
+//! Loading reads and checks the files ([`crate::load`]), and calls no driver. [`build::Builder`] has the driver
+//! build the images that the device takes, and [`loaded::LoadedModule`] does this once for each part of a module.
+#![allow(
+    unsafe_code,
+    reason = "what a driver does with code is beyond every check; the duty is the caller's"
+)]
 
 pub(crate) mod ahead_of_time;
 pub(crate) mod build;
@@ -34,7 +38,7 @@ use crate::launch::kernel::{Kernel, no_kernel, unavailable};
 use crate::load::constants;
 use crate::load::files::{Files, Unit};
 use crate::module::build::{Builder, Part};
-use crate::module::builder::{Embedded, ModuleBuilder, SourceFile, check_states};
+use crate::module::builder::{ModuleBuilder, SourceFile, check_states};
 use crate::module::global::Global;
 use crate::module::loaded::{ImageChoice, LoadedModule, NativeCode};
 use crate::queue::Queue;
@@ -73,26 +77,15 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device, as far as the file and the device
-    /// tell. The latter error names the reason for each image.
+    /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device, as far as the file and the driver
+    /// reveal. The latter error names the reason for each image.
     ///
     /// # Safety
     ///
     /// The file itself may be damaged in any way. But a driver in this process handles the code in its images,
     /// and some drivers do not survive invalid code. The caller guarantees that each image is compiler output.
-    #[allow(
-        unsafe_code,
-        reason = "what a driver does with code is beyond every check; the duty is the caller's"
-    )]
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
         Self::read(queue, SourceFile::Given(bytes), &[], &[])
-    }
-
-    /// Loads an embedded file. For generated code only. This is safe because the maker of `file` guarantees its
-    /// code.
-    #[doc(hidden)]
-    pub fn load_embedded(queue: &Queue, file: Embedded) -> Result<Self> {
-        Self::read(queue, SourceFile::Embedded(file.bytes()), &[], &[])
     }
 
     /// Creates a builder, which loads a module with other values of its specialization constants, or linked

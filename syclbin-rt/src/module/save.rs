@@ -85,7 +85,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// As for [`to_syclbin`](Self::to_syclbin). Also when the modules were loaded from different files.
+    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin). Also when the modules were loaded from
+    /// different files.
     pub fn to_syclbin_with(&self, others: &[&Self]) -> Result<Vec<u8>> {
         let first = self.executable()?;
         let others = others.iter().map(|other| other.executable());
@@ -115,8 +116,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// As for [`to_syclbin`](Self::to_syclbin) in state executable. In other states, when a module has native code
-    /// only, and when the file lacks the default of a constant that was given a value.
+    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin) in state executable. In other states, when a
+    /// module has native code only, and when the file lacks the default of a constant that was given a value.
     pub fn to_syclbin_in(&self, state: State) -> Result<Vec<u8>> {
         match state {
             State::Executable => self.to_syclbin(),

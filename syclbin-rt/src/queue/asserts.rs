@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Asserts in kernels: a kernel records the first that fails in a variable of its program, and the host reads it when it
-//! waits for the queue.
+//! Asserts in kernels: a kernel records the first that fails in a variable of its program, and the host reads it
+//! when it waits for the queue.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syclbin::__private::failed_assert::{self as record, SIZE};
+use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
 use crate::backend::dispatch::program::Program;
 use crate::backend::failure::Failure;
-use crate::error::{Error, FailedAssert, Result};
+use crate::error::{Error, Result};
 use crate::queue::Queue;
 
 /// The programs of a queue whose kernels have asserts.
@@ -31,7 +31,7 @@ pub(crate) struct Asserting {
 }
 
 impl Asserting {
-    /// Has the next wait read the record. Call it after each launch.
+    /// Makes the next wait read the record. Call it after each launch.
     pub(crate) fn note_launch(&self) {
         self.launched.store(true, Ordering::Release);
     }
@@ -54,7 +54,7 @@ impl Queue {
         asserts.exist.store(true, Ordering::Release);
     }
 
-    /// Returns what the launches of a program's kernels note, if these have asserts.
+    /// Returns the record of launches of a program, if its kernels have asserts.
     pub(crate) fn asserts_of(&self, program: &Program) -> Option<Arc<Asserting>> {
         let asserts = &self.0.asserts;
         if !asserts.exist.load(Ordering::Acquire) {
@@ -97,37 +97,18 @@ impl Queue {
                 "reading failed asserts",
                 self.device(),
             )),
-            Ok(Some(failed)) => {
-                let record::FailedAssert {
-                    condition,
-                    file,
-                    line,
-                    function,
-                    work_item,
-                } = failed;
-                let failed = FailedAssert {
-                    condition,
-                    file,
-                    line,
-                    function,
-                    work_item,
-                };
-                Err(Error::assert(failed, self.device()))
-            }
+            Ok(Some(failed)) => Err(Error::assert(failed, self.device())),
         }
     }
 
     /// Reads the record of a program, after all earlier commands, and clears it for the next failure.
-    fn take_failed_assert(
-        &self,
-        asserting: &Asserting,
-    ) -> Result<Option<record::FailedAssert>, Failure> {
+    fn take_failed_assert(&self, asserting: &Asserting) -> Result<Option<FailedAssert>, Failure> {
         let Asserting {
             program, symbol, ..
         } = asserting;
         let mut bytes = [0; SIZE];
         self.raw().read_variable(program, symbol, 0, &mut bytes)?;
-        let failed = record::FailedAssert::read(&bytes);
+        let failed = FailedAssert::read(&bytes);
         if failed.is_some() {
             self.raw().write_variable(program, symbol, &[0; SIZE])?;
         }

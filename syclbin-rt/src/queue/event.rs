@@ -5,6 +5,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -13,7 +14,6 @@ use crate::backend::dispatch::event::{End, WaitList};
 use crate::backend::failure::Failure;
 use crate::backend::times::Times;
 use crate::error::{Error, ErrorKind, Result};
-use crate::launch::kernel::Kernel;
 use crate::queue::Queue;
 use crate::trace::{self, Class};
 
@@ -43,30 +43,31 @@ pub struct Event {
 pub(crate) enum What {
     /// The command runs this kernel, in the kernel's queue.
     // Not with a queue beside it: one more count of handles is a hundredth of a launch.
-    Kernel(Kernel),
+    Kernel(Arc<dyn Command>),
     /// Any other action, such as "copying a buffer".
     Action(&'static str, Queue),
 }
 
-/// The reason why a command cannot wait for events.
-pub(crate) enum Unwaitable {
-    /// The event with this index is of another context.
-    Foreign(usize),
-    /// The command of the event with this index failed.
-    Failed(usize, Failure),
-    /// The driver does not flush the event's queue.
-    Driver(Failure),
+/// A kernel, as its events see it.
+pub(crate) trait Command: Send + Sync {
+    /// Returns the name for messages.
+    fn name(&self) -> &str;
+    fn queue(&self) -> &Queue;
+    /// Makes the next wait look for failed asserts of the kernel, after a launch.
+    fn note_launch(&self);
 }
 
 impl Event {
     /// Creates the event of a command that runs `kernel`, in the kernel's queue.
     #[inline]
-    pub(crate) fn of_kernel(kernel: &Kernel, raw: backend::Event) -> Self {
+    pub(crate) fn of_kernel(kernel: Arc<dyn Command>, raw: backend::Event) -> Self {
         if trace::is_on() {
-            trace::command(kernel.queue(), Class::Kernel, kernel.name(), 0, &raw);
+            let queue = kernel.queue();
+            let (device, number) = (queue.device(), queue.number());
+            trace::command(device, number, Class::Kernel, kernel.name(), 0, &raw);
         }
         kernel.note_launch();
-        let what = What::Kernel(kernel.clone());
+        let what = What::Kernel(kernel);
         Self { what, raw }
     }
 
@@ -94,7 +95,8 @@ impl Event {
         raw: backend::Event,
     ) -> Self {
         if trace::is_on() {
-            trace::command(queue, class, action, bytes, &raw);
+            let (device, number) = (queue.device(), queue.number());
+            trace::command(device, number, class, action, bytes, &raw);
         }
         let what = What::Action(action, queue.clone());
         Self { what, raw }
@@ -120,7 +122,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// As for [`Event::wait`].
+    /// Fails for the same reasons as [`Event::wait`].
     pub fn is_complete(&self) -> Result<bool> {
         let flushed = self.queue().raw().flushed();
         let complete = flushed.and_then(|()| self.raw.is_complete());
@@ -143,7 +145,7 @@ impl Event {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] when its queue was made without
-    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and as for [`Event::wait`].
+    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and for the same reasons as [`Event::wait`].
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
             let message = format_args!(
@@ -167,36 +169,8 @@ impl Event {
         ended.map_err(|failure| self.failed(failure))
     }
 
-    /// Turns `events` into the wait list of a command of `queue`.
-    ///
-    /// # Errors
-    ///
-    /// When an event is of another context, or the driver fails.
-    pub(crate) fn wait_list<'a>(
-        events: &'a [&'a Self],
-        queue: &Queue,
-    ) -> Result<WaitList<'a>, Unwaitable> {
-        let queue = queue.raw();
-        for (index, event) in events.iter().enumerate() {
-            let of_event = event.queue().raw();
-            if !of_event.context().is(&queue.context()) {
-                return Err(Unwaitable::Foreign(index));
-            }
-            // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
-            if !of_event.is(queue) {
-                of_event.flushed().map_err(Unwaitable::Driver)?;
-            }
-            if queue.forgets_failures()
-                && let Err(failure) = event.raw.is_complete()
-            {
-                return Err(Unwaitable::Failed(index, failure));
-            }
-        }
-        Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
-    }
-
     /// Describes why a command of `queue` cannot wait for this, event `index` of its list.
-    pub(crate) fn foreign(&self, index: usize, queue: &Queue) -> String {
+    fn foreign(&self, index: usize, queue: &Queue) -> String {
         let (device, queue) = (self.queue().device(), queue.device());
         format!(
             "event {index} to wait for ({}) is on {device}, queue is on {queue}",
@@ -299,7 +273,7 @@ impl<E: Borrow<Event>> fmt::Debug for EventFuture<E> {
 }
 
 #[cfg(test)]
-pub(in crate::queue) mod tests {
+pub(crate) mod tests {
     use std::sync::{Arc, mpsc};
     use std::task::Wake;
     use std::time::{Duration, Instant};
@@ -313,17 +287,13 @@ pub(in crate::queue) mod tests {
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
     /// Launches a kernel that writes ascending numbers when all of `after` has ended.
-    pub(in crate::queue) fn iota(
-        queue: &Queue,
-        out: &mut Buffer<f32>,
-        after: &[&Event],
-    ) -> Result<Event> {
+    pub(crate) fn iota(queue: &Queue, out: &mut Buffer<f32>, after: &[&Event]) -> Result<Event> {
         iota_from(queue, 0.0, out, after)
     }
 
     /// The same from `start` on.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub(in crate::queue) fn iota_from(
+    pub(crate) fn iota_from(
         queue: &Queue,
         start: f32,
         out: &mut Buffer<f32>,
@@ -338,7 +308,7 @@ pub(in crate::queue) mod tests {
     }
 
     /// Tells the test when it is woken.
-    pub(in crate::queue) struct Bell(pub(in crate::queue) mpsc::Sender<()>);
+    pub(crate) struct Bell(pub(crate) mpsc::Sender<()>);
 
     impl Wake for Bell {
         fn wake(self: Arc<Self>) {
@@ -347,7 +317,7 @@ pub(in crate::queue) mod tests {
     }
 
     /// Says that the rest of a test needs a queue that takes commands after one that failed.
-    pub(in crate::queue) fn say_queue_ended() {
+    pub(crate) fn say_queue_ended() {
         common::say_skipped("the rest: queues that take commands after one that failed");
     }
 
@@ -495,8 +465,6 @@ pub(in crate::queue) mod tests {
 
 /// The action of a barrier, for messages.
 const BARRIER: &str = "waiting at a barrier";
-/// The action on the queue of an event to wait for, for messages.
-pub(crate) const FLUSHING: &str = "flushing the queue of an event";
 
 impl Queue {
     /// Enqueues a barrier and returns its event.
@@ -517,24 +485,48 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When an event is of another device, or the driver refuses.
+    /// When an event belongs to another device, or the driver refuses.
     pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
-        let list = self.wait_list(events)?;
+        let list = self.wait_list(events, None)?;
         let raw = self.raw().barrier(&list);
         let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
         Ok(Event::of_action(self, BARRIER, raw))
     }
 
-    /// Turns `events` into the wait list of a command of this queue.
-    pub(crate) fn wait_list<'a>(&self, events: &'a [&'a Event]) -> Result<WaitList<'a>> {
-        Event::wait_list(events, self).map_err(|unwaitable| match unwaitable {
-            Unwaitable::Foreign(index) => Error::new(
-                ErrorKind::InvalidArgument,
-                events[index].foreign(index, self),
-            ),
-            Unwaitable::Failed(index, failure) => events[index].failed(failure),
-            Unwaitable::Driver(failure) => Error::driver(failure, FLUSHING, self.device()),
-        })
+    /// Turns `events` into the wait list of a command of this queue, which launches `kernel` if it is a launch.
+    ///
+    /// # Errors
+    ///
+    /// When an event belongs to another context, or the driver fails.
+    pub(crate) fn wait_list<'a>(
+        &self,
+        events: &'a [&'a Event],
+        kernel: Option<&str>,
+    ) -> Result<WaitList<'a>> {
+        let queue = self.raw();
+        for (index, event) in events.iter().enumerate() {
+            let of_event = event.queue().raw();
+            if !of_event.context().is(&queue.context()) {
+                let problem = event.foreign(index, self);
+                return Err(match kernel {
+                    Some(kernel) => Error::launch(kernel, problem),
+                    None => Error::new(ErrorKind::InvalidArgument, problem),
+                });
+            }
+            // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
+            if !of_event.is(queue) {
+                let flushed = of_event.flushed();
+                flushed.map_err(|failure| {
+                    Error::driver(failure, "flushing the queue of an event", self.device())
+                })?;
+            }
+            if queue.forgets_failures()
+                && let Err(failure) = event.raw.is_complete()
+            {
+                return Err(event.failed(failure));
+            }
+        }
+        Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
     }
 }
 

@@ -58,7 +58,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such queues; and when the driver refuses.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such queues; and
+    /// when the driver refuses.
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
         Queue::new(self, options)
     }
@@ -122,7 +123,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Assert`](crate::ErrorKind::Assert) when an assert in a kernel has failed; and when the driver reports a failure.
+    /// [`ErrorKind::Assert`](crate::ErrorKind::Assert) when an assert in a kernel has failed; and when the driver
+    /// reports a failure.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for a queue", 0);
         let finished = self.0.raw.finish();

@@ -23,8 +23,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support images; and when the driver refuses. It
-    /// refuses modes that need normalized coordinates if coordinates are not normalized.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support images; and when
+    /// the driver refuses. It refuses modes that need normalized coordinates if coordinates are not normalized.
     pub fn new(
         queue: &Queue,
         addressing: Addressing,

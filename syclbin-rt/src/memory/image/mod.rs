@@ -63,7 +63,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// As for [`Image::zeroed`], and when there are more or fewer pixels.
+    /// Fails for the same reasons as [`Image::zeroed`], and when there are more or fewer pixels.
     pub fn upload(queue: &Queue, size: [usize; D], pixels: &[F::Pixel]) -> Result<Self> {
         let shape = shape::<D, F>(size);
         same_length(&size, pixels.len())?;
@@ -112,7 +112,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// As for [`Image::read`].
+    /// Fails for the same reasons as [`Image::read`].
     pub fn write(&mut self, queue: &Queue, pixels: &[F::Pixel]) -> Result<()> {
         self.can_copy(queue, pixels.len())?;
         let written = queue

@@ -164,8 +164,8 @@ fn impossible_partition_error_has_the_reason() {
 #[test]
 fn a_selector_names_a_part_behind_its_device() -> Result<()> {
     if is_child() {
-        match Device::choose() {
-            Ok(choice) => eprintln!("found {choice}"),
+        match Device::choose_for(common::testfile("vector_ops.object.syclbin")) {
+            Ok(choice) => eprintln!("found {}: {}", choice.device(), choice.reason()),
             Err(error) => eprintln!("error {error}"),
         }
         return Ok(());

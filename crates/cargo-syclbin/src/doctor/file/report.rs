@@ -4,7 +4,8 @@
 //! These types are the JSON form of `schema/doctor.schema.json`.
 
 use serde::{Deserialize, Serialize};
-use syclbin_rt::{DeviceChoice, ImageChoice, KernelAttributes};
+use syclbin_rt::__private::DeviceChoice;
+use syclbin_rt::{ImageChoice, KernelAttributes};
 
 /// What a driver did with a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
