@@ -47,26 +47,6 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-impl<T: Pod> Deref for Buffer<T> {
-    type Target = DeviceSlice<T>;
-
-    fn deref(&self) -> &DeviceSlice<T> {
-        self.region.as_slice()
-    }
-}
-
-impl<T: Pod> DerefMut for Buffer<T> {
-    fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-        self.region.as_mut_slice()
-    }
-}
-
-impl<T: Pod> fmt::Debug for Buffer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.deref().describe("Buffer", f)
-    }
-}
-
 macro_rules! arrays {
     ($($(#[$meta:meta])* $name:ident, $reach:ident, $plural:literal, $needs:literal;)*) => {
         $(
@@ -105,26 +85,6 @@ macro_rules! arrays {
                 pub fn pointer(&self) -> DevicePointer<T> {
                     let address = self.region.memory.address().unwrap_or_default();
                     DevicePointer::from_address(address + self.region.offset as u64)
-                }
-            }
-
-            impl<T: Pod> Deref for $name<T> {
-                type Target = DeviceSlice<T>;
-
-                fn deref(&self) -> &DeviceSlice<T> {
-                    self.region.as_slice()
-                }
-            }
-
-            impl<T: Pod> DerefMut for $name<T> {
-                fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-                    self.region.as_mut_slice()
-                }
-            }
-
-            impl<T: Pod> fmt::Debug for $name<T> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    self.deref().describe(stringify!($name), f)
                 }
             }
         )*
@@ -189,6 +149,34 @@ arrays! {
     /// ```
     SharedArray, Shared, "shared arrays", "unified shared memory of both (usm_shared_allocations)";
 }
+
+macro_rules! slices {
+    ($($name:ident)*) => {
+        $(
+            impl<T: Pod> Deref for $name<T> {
+                type Target = DeviceSlice<T>;
+
+                fn deref(&self) -> &DeviceSlice<T> {
+                    self.region.as_slice()
+                }
+            }
+
+            impl<T: Pod> DerefMut for $name<T> {
+                fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
+                    self.region.as_mut_slice()
+                }
+            }
+
+            impl<T: Pod> fmt::Debug for $name<T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    self.describe(stringify!($name), f)
+                }
+            }
+        )*
+    };
+}
+
+slices! { Buffer DeviceArray HostArray SharedArray }
 
 /// Drivers align memory with an address to at least this many bytes.
 const ALWAYS_ALIGNED: usize = 64;

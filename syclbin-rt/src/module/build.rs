@@ -316,7 +316,7 @@ impl Builder {
         Ok((built, origin))
     }
 
-    /// Connects the device globals of a program. If one cannot be connected, then none is.
+    /// Connects the device globals of a program. If one cannot be connected, then none is: only complete programs count.
     fn connect_variables(
         &self,
         program: &Program,

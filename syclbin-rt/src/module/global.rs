@@ -198,10 +198,8 @@ pub(crate) fn connect(
     unreached: &BTreeSet<String>,
     variables: &mut Vec<Variable>,
 ) -> Result<(), String> {
-    // A program that fails halfway has no variables, so only complete programs count.
-    let mut connected = variables.clone();
     // These are maps because a hostile file may have a hundred thousand variables.
-    let indices = connected.iter().enumerate();
+    let indices = variables.iter().enumerate();
     let mut indices: BTreeMap<CString, usize> = indices
         .map(|(index, variable)| (variable.id.clone(), index))
         .collect();
@@ -229,7 +227,7 @@ pub(crate) fn connect(
             continue;
         }
         let known = indices.get(&c_id);
-        let variable = match known.and_then(|index| connected.get_mut(*index)) {
+        let variable = match known.and_then(|index| variables.get_mut(*index)) {
             Some(known) => {
                 if known.size != size || known.is_in_programs() != image_scope {
                     return Err(fail(&"two modules describe it differently"));
@@ -255,15 +253,15 @@ pub(crate) fn connect(
                     initialized.map_err(|failure| fail(&failure))?;
                     Storage::Memory(Arc::new(memory))
                 };
-                indices.insert(c_id.clone(), connected.len());
-                connected.push(Variable {
+                indices.insert(c_id.clone(), variables.len());
+                variables.push(Variable {
                     id: c_id.clone(),
                     code_name: code_name.cloned(),
                     symbol: symbol.clone(),
                     size,
                     storage,
                 });
-                let Some(last) = connected.last_mut() else {
+                let Some(last) = variables.last_mut() else {
                     continue;
                 };
                 last
@@ -282,7 +280,6 @@ pub(crate) fn connect(
             }
         }
     }
-    *variables = connected;
     Ok(())
 }
 
