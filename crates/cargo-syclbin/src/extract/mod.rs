@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use syclbin::Container;
-use syclbin::extract::{DeviceImage, images_with, package};
 use syclbin::write::to_vec;
 use syclbin_toolchain::file;
+use syclbin_tools::extract::{DeviceImage, images_with, package};
 
 pub use report::{ExtractedImage, Note, Package, Report};
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use syclbin::Content;
-use syclbin::extract::DeviceImage;
+use syclbin_tools::extract::DeviceImage;
 
 /// The byte limit for a part of a name. Three parts and an extension stay below the 255 bytes that file systems
 /// allow.

@@ -7,7 +7,7 @@ use crate::ui::{ATTENTION, Shown, Size};
 
 /// Returns the kernels in native code for GPUs.
 pub(super) fn kernels(bytes: &[u8]) -> Vec<NativeKernel> {
-    let kernels = syclbin::native::kernels(bytes).into_iter();
+    let kernels = syclbin_tools::native::kernels(bytes).into_iter();
     let kernels = kernels.map(|kernel| NativeKernel {
         symbol: kernel.symbol,
         device: kernel.device,
