@@ -8,7 +8,7 @@ use cargo_syclbin::doctor::{KERNEL, Ran, VALUE};
 use syclbin::property::{key, set};
 use syclbin::read::File;
 use syclbin::{AbstractModule, Container, State, Syclbin};
-use syclbin_rt::{Arg, Device, ErrorKind, ImageChoice, Launch, Module, Queue};
+use syclbin_rt::{Arg, Device, ImageChoice, Module, Queue};
 
 /// Loads the file on standard input from `start` on, and writes each [`Step`] to standard output.
 ///
@@ -133,12 +133,14 @@ fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
 
 /// Returns why module `index` cannot be used, without what the error says of the empty modules.
 fn reason(error: &syclbin_rt::Error, index: usize) -> String {
-    let (ErrorKind::NoImage { reasons, .. } | ErrorKind::NotBuilt { reasons, .. }) = error.kind()
-    else {
+    if error.reasons().is_empty() {
         return error.to_string();
-    };
+    }
     let module = format!("module {index} ");
-    let reasons = reasons.iter().filter(|reason| reason.starts_with(&module));
+    let reasons = error
+        .reasons()
+        .iter()
+        .filter(|reason| reason.starts_with(&module));
     reasons.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
@@ -172,7 +174,7 @@ fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
     let mut out = queue.upload(&[0i32])?;
     let arguments = [Arg::write(&mut out)];
     // SAFETY: the kernel writes one `int` through its only argument.
-    unsafe { Launch::new(&module.kernel(KERNEL), &["out"], arguments).launch(1)? };
+    unsafe { module.kernel(KERNEL)?.launch(arguments).launch(1)? };
     let [value] = queue.download(&out)?[..] else {
         return Ok(Ran::new(&choice, None));
     };

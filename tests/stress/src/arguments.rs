@@ -177,7 +177,7 @@ pub(crate) fn launch(
                 .collect();
             args.extend(scratch.then(|| Arg::local(LOCAL)));
             match launch_any(kernel, args, range) {
-                Err(error) if matches!(error.kind(), ErrorKind::Launch { .. }) => {
+                Err(error) if error.kind() == ErrorKind::Launch => {
                     refused.get_or_insert(error);
                 }
                 ended => return ended,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use syclbin_build::default_targets;
 use syclbin_build::search::Detected;
-use syclbin_rt::DeviceChoice;
+use syclbin_rt::__private::DeviceChoice;
 
 use super::child;
 

@@ -7,7 +7,8 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use syclbin_rt::{DeviceChoice, ImageChoice, KernelAttributes};
+use syclbin_rt::__private::DeviceChoice;
+use syclbin_rt::{ImageChoice, KernelAttributes};
 
 use crate::ui::Escaped;
 
