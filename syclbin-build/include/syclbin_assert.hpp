@@ -12,10 +12,10 @@ extern __attribute__((sycl_device)) __SIZE_TYPE__ __spirv_BuiltInGlobalInvocatio
 #endif
 
 namespace syclbin {
-// A device global in the code itself, as with device_image_scope. The runtime knows its name and its layout.
+// A device global that is its value in each image of the code. It is not declared with device_image_scope, which
+// would allow one image only. The runtime knows its name and its layout.
 struct [[__sycl_detail__::global_variable_allowed, __sycl_detail__::device_global,
-         __sycl_detail__::add_ir_attributes_global_variable("sycl-device-global-size", "sycl-device-image-scope", 1056,
-                                                            nullptr)]] FailedAssert {
+         __sycl_detail__::add_ir_attributes_global_variable("sycl-device-global-size", 1056)]] FailedAssert {
   unsigned failed;
   unsigned line;
   unsigned long long item[3];

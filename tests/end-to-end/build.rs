@@ -147,6 +147,7 @@ fn main() {
         .compile("several");
     Build::new()
         .sources("tests/kernels/assert*.cpp")
+        .source("tests/kernels/split_asserts.cpp")
         .compile("asserting");
     Build::new()
         .source("tests/kernels/asserting.cpp")

@@ -192,9 +192,7 @@ impl Builder {
             Ok(_) => Some(false),
             Err(_) => None,
         };
-        let is_shareable = |(name, global): (&str, &DeviceGlobal)| {
-            !global.image_scope || without_run_prefix(name) == failed_assert::VARIABLE
-        };
+        let is_shareable = |(_, global): (&str, &DeviceGlobal)| !global.image_scope;
         self.files.facts().ptx.is_none()
             && unit.metadata.device_globals.iter().all(is_shareable)
             && unit.module.kernel_names().nth(1).is_some()
@@ -384,7 +382,7 @@ impl Builder {
         let unreached = unreached.collect();
         let globals = self.globals(members).map(|(id, global)| Global {
             id,
-            holds_value: global.image_scope,
+            holds_value: global.image_scope || id == failed_assert::VARIABLE,
         });
         let globals: Vec<Global<'_>> = globals.collect();
         let mut hidden = None;

@@ -3,7 +3,7 @@
 //! process, so that a child has to.
 #![allow(unsafe_code)] // a launch is unsafe
 
-use syclbin_rt::{Error, NdRange, Queue};
+use syclbin_rt::{Aspect, Error, NdRange, Queue};
 use syclbin_tools::verify::{Severity, verify};
 
 use crate::common::{self, queue, spirv_queue};
@@ -65,6 +65,25 @@ fn several_sources_of_a_build_have_asserts() {
         text.contains("assert `value > 0 && \"positive\"` failed"),
         "{text}"
     );
+}
+
+#[test]
+fn asserts_in_two_images_are_reported() {
+    let Some(queue) = queue() else { return };
+    let kernels = asserting::Module::load(&queue).unwrap();
+    let mut x = queue.upload(&[99.0f32, 100.0]).unwrap();
+    // SAFETY: a work-item for each element.
+    unsafe { kernels.OfFloats(&mut x).launch(2) }.unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("assert `x[i] < 100` failed"), "{text}");
+    if common::lacks(&queue, Aspect::FP64) {
+        return;
+    }
+    let mut y = queue.upload(&[199.0f64, 200.0]).unwrap();
+    // SAFETY: as above.
+    unsafe { kernels.OfDoubles(&mut y).launch(2) }.unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("assert `y[i] < 200` failed"), "{text}");
 }
 
 /// Set in the child that fails.
