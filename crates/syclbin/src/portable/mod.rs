@@ -91,7 +91,7 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
         }
         lowering.write(&instruction, &mut out);
     }
-    Ok(Some(out.into_iter().flat_map(u32::to_le_bytes).collect()))
+    Ok(Some(words::bytes(out)))
 }
 
 /// Rewrites the modules of one program for `reader`, all in one version of SPIR-V.
@@ -222,7 +222,7 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
             *place = word;
         }
     }
-    Ok(words.into_iter().flat_map(u32::to_le_bytes).collect())
+    Ok(words::bytes(words))
 }
 
 /// Returns the words to change in an instruction with `literal`, so that it has this value.

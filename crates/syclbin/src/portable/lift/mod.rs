@@ -155,7 +155,7 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
     for (number, scan) in (0..).zip(&scans) {
         let setup = layout.setup_kernel(number);
         let words = module::lifted(scan, &layout, &exported, &setup)?;
-        lifted.push(words.into_iter().flat_map(u32::to_le_bytes).collect());
+        lifted.push(words::bytes(words));
     }
     let modules: Vec<Vec<u8>> = lifted;
     // Damaged code may only show now: drivers and saved files get what can be read again.
