@@ -7,8 +7,8 @@ use syclbin::signature::{Access, Layouts, Parameter, Pointee, Type};
 
 use crate::file::File;
 use crate::names::plain;
+use crate::plan::Namespace;
 use crate::plan::Plan;
-use crate::plan::namespace::Namespace;
 use crate::stub::Stub;
 
 /// Returns the constant.

@@ -10,11 +10,11 @@ use crate::file::File;
 use crate::info;
 use crate::input::Input;
 use crate::names::Scope;
+use crate::plan::Namespace;
 use crate::plan::Plan;
-use crate::plan::namespace::Namespace;
 use crate::types::Types;
 use crate::types::structs;
-use crate::variables::constants;
+use crate::variables;
 
 /// Returns the module for `input`, with the kernels of `file`.
 pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -> TokenStream {
@@ -43,7 +43,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8."));
     let bytes = embedded(file);
     let builder = Ident::new("Builder", Span::call_site());
-    let constants = constants::builder(&file.signatures.constants, &builder, file_name, types);
+    let constants = variables::builder(&file.signatures.constants, &builder, file_name, types);
     let info = info::kernels(&plan, file);
     let module = module_struct(&contents, file_name, &builder);
     let Contents {

@@ -113,7 +113,7 @@ fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, E
             None => out.extend(words.get(at..=at + operands.len()).unwrap_or_default()),
         }
     }
-    Ok(out.into_iter().flat_map(u32::to_le_bytes).collect())
+    Ok(words::bytes(out))
 }
 
 fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {

@@ -51,9 +51,6 @@ extern crate std;
 
 pub mod architecture;
 mod aspect;
-#[cfg(feature = "compression")]
-mod compression;
-mod container;
 mod content;
 pub mod cubin;
 mod error;
@@ -73,7 +70,7 @@ pub mod write;
 
 pub use architecture::Architecture;
 pub use aspect::{Aspect, UnknownAspect};
-pub use container::Container;
+pub use content::Container;
 pub use content::Content;
 pub use error::{Error, ErrorKind};
 pub use merge::{MergeError, merge};

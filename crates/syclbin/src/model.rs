@@ -9,7 +9,7 @@ use crate::aspect::Aspect;
 use crate::metadata::view::numbers;
 use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
-use crate::property::{PropertySet, PropertySets, Value, key, set};
+use crate::property::{PropertySets, Value, key, set};
 use crate::signature::spirv::is_target;
 
 numbers! {
@@ -142,12 +142,7 @@ impl<'a> AbstractModule<'a> {
     /// The reference runtime writes each kernel of a run-time compilation a second time, with a prefix
     /// `rtc_N$`. The prefix means nothing outside that run, so those names are left out.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
-        self.metadata
-            .set(set::KERNEL_NAMES)
-            .map(PropertySet::keys)
-            .into_iter()
-            .flatten()
-            .filter(|name| without_run_prefix(name) == *name)
+        { self.metadata.keys(set::KERNEL_NAMES) }.filter(|name| without_run_prefix(name) == *name)
     }
 
     /// Adds a kernel to [`Self::kernel_names`].

@@ -9,8 +9,8 @@ use syclbin::signature::{Parameter, Pointee, Scalar, Type};
 use syn::Expr;
 
 use crate::contract::given;
-use crate::contract::spelling::{has_operator, spelled};
 use crate::contract::subobject::{Subobject, literal};
+use crate::contract::{has_operator, spelled};
 use crate::names;
 use crate::types::{Types, number};
 

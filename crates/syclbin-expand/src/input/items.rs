@@ -6,7 +6,6 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::Visibility;
 use syn::parse::Parser;
 
-use crate::input::limits;
 use crate::names;
 use crate::names::cpp_name::CppName;
 
@@ -244,7 +243,7 @@ impl KernelItem {
                 return Err(syn::Error::new(word.span(), message));
             }
             for condition in &conditions {
-                limits::check_length(condition.clone(), "condition")?;
+                super::check_length(condition.clone(), "condition")?;
             }
         }
         Ok(Self {

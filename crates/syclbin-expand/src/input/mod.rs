@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The input between the braces: `mod name = "file";`, and the items after it.
+//! The input between the braces: `mod name = "file";`, and the items after it. Its length is limited.
 
 pub(crate) mod items;
-pub(crate) mod limits;
-
-use proc_macro2::TokenStream;
-use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Ident, LitStr, Token, Visibility};
 
 use crate::input::items::Items;
+use proc_macro2::{TokenStream, TokenTree};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Attribute, Error, Ident, LitStr, Token, Visibility};
 
 pub(crate) struct Input {
     pub(crate) attributes: Vec<Attribute>,
@@ -28,7 +26,7 @@ impl Input {
     ///
     /// Fails if the input does not begin with a valid module.
     pub(crate) fn parse(tokens: TokenStream) -> syn::Result<(Self, Vec<syn::Error>)> {
-        limits::check(&tokens)?;
+        check(&tokens)?;
         let (mut input, rest) = parse_head.parse2(tokens)?;
         let (items, errors) = Items::parse(rest);
         input.items = items;
@@ -58,4 +56,80 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
         items: Items::default(),
     };
     Ok((head, input.parse()?))
+}
+
+/// The maximum depth of brackets in the input of a macro.
+const MOST_DEPTH: usize = 64;
+
+/// The maximum number of tokens in an expression. Each may be a level of it: `1 + 1 + 1`, `- - 1`.
+const MOST_TOKENS: usize = 300;
+
+/// Checks the limits that all other code relies on: the depth of brackets, and the length of attributes.
+///
+/// # Errors
+///
+/// Fails at the first token beyond a limit.
+pub(crate) fn check(input: &TokenStream) -> syn::Result<()> {
+    check_depth(input)?;
+    let mut before: Option<TokenTree> = None;
+    for token in input.clone() {
+        let hash = matches!(&before, Some(TokenTree::Punct(punct)) if punct.as_char() == '#');
+        if let TokenTree::Group(group) = &token
+            && hash
+        {
+            check_length(group.stream(), "attribute")?;
+        }
+        before = Some(token);
+    }
+    Ok(())
+}
+
+/// Checks the depth without recursion: the input may be deeper than the stack.
+fn check_depth(input: &TokenStream) -> syn::Result<()> {
+    let mut open = vec![input.clone().into_iter()];
+    while let Some(tokens) = open.last_mut() {
+        match tokens.next() {
+            Some(TokenTree::Group(group)) if open.len() > MOST_DEPTH => {
+                let message = format!(
+                    "brackets nest more than {MOST_DEPTH} deep here: write this with fewer"
+                );
+                return Err(Error::new(group.span_open(), message));
+            }
+            Some(TokenTree::Group(group)) => open.push(group.stream().into_iter()),
+            Some(_) => {}
+            None => {
+                open.pop();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that `syn` can parse `tokens` as an expression. [`check`] must have accepted them.
+///
+/// # Errors
+///
+/// Fails at the first token beyond the limit.
+pub(crate) fn check_length(tokens: TokenStream, what: &str) -> syn::Result<()> {
+    let mut left = MOST_TOKENS;
+    count(tokens, &mut left).map_err(|token| {
+        let message = format!(
+            "this {what} is too long: it may have {MOST_TOKENS} words and signs, and this is one more; \
+             write it shorter, or as several"
+        );
+        Error::new(token.span(), message)
+    })
+}
+
+fn count(tokens: TokenStream, left: &mut usize) -> Result<(), TokenTree> {
+    for token in tokens {
+        match left.checked_sub(1) {
+            Some(fewer) => *left = fewer,
+            None => return Err(token),
+        }
+        if let TokenTree::Group(group) = token {
+            count(group.stream(), left)?;
+        }
+    }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use crate::names::cpp_name::CppName;
 use crate::names::known;
 use crate::names::{self, Scope};
 use crate::plan::Plan;
-use crate::plan::namespace::{Namespace, OWN_TYPES, structure};
+use crate::plan::{Namespace, OWN_TYPES, structure};
 use crate::types::structs;
 use crate::types::{TypePath, Types};
 

@@ -1,5 +1,277 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Specialization constants and device globals of the generated module.
+//! Specialization constants and device globals, as methods of the generated code.
 
-pub(crate) mod constants;
-pub(crate) mod globals;
+use crate::names::Scope;
+use crate::types::Types;
+use crate::{doc, names};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+use syclbin::signature::{DeviceGlobal, Element, KernelName, Scalar, SpecializationConstant};
+
+/// The maximum number of `bool`s in a value that are checked.
+const MOST_BOOLS: usize = 64;
+
+/// Returns the builder of the module: a method that links files, and a method for each constant that Rust can
+/// set.
+pub(crate) fn builder(
+    constants: &[SpecializationConstant],
+    builder: &Ident,
+    file: &str,
+    types: &Types<'_>,
+) -> TokenStream {
+    let mut scope = Scope::reserving(["link", "load", "load_file", "load_bytes"]);
+    let mut methods = TokenStream::new();
+    let mut unset = Vec::new();
+    for constant in constants {
+        match method(constant, &mut scope, types) {
+            Ok(method) => methods.extend(method),
+            Err(reason) => unset.push(format!("- `{}`: {reason}", called(constant))),
+        }
+    }
+    let unset = match unset.as_slice() {
+        [] => String::new(),
+        unset => format!("# Left out\n\n{}", unset.join("\n")),
+    };
+    let doc = doc::paragraphs([
+        match constants {
+            [] => format!("The kernels of `{file}`, to be linked with other files."),
+            _ => format!(
+                "The kernels of `{file}` with values for its specialization constants, or linked with other files. Constants that get no value keep their defaults."
+            ),
+        },
+        unset,
+    ]);
+    let link = doc::comment(
+        "Looks in `file`, such as `other::Module::FILE`, for the functions and variables that the kernels import.",
+    );
+    let load = doc::comment(
+        "Loads the module with these values and files.\n\n# Errors\n\nFails for the same reasons as [`Module::load`].",
+    );
+    let load_file = doc::paragraphs([
+        "Loads another file, such as a newer build, with these values and files.".into(),
+        format!(
+            "The file must have the kernels, specialization constants and device globals of `{file}` \
+             that have functions here, with the same types. It may have other code, and more of each."
+        ),
+        "# Errors".into(),
+        "When the file cannot be read, and when it does not fit; the error lists all differences. \
+         Otherwise for the same reasons as [`Module::load`]."
+            .into(),
+        "# Safety".into(),
+        "A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe here, the \
+         kernel of the file does nothing undefined under the same conditions."
+            .into(),
+    ]);
+    let load_bytes = doc::comment(
+        "Loads the bytes of another file, like [`load_file`](Self::load_file).\n\n# Errors\n\nWhen the bytes are not a \
+         SYCLBIN file. Otherwise for the same reasons as [`load_file`](Self::load_file).\n\n# Safety\n\nThe same as \
+         for [`load_file`](Self::load_file).",
+    );
+    quote! {
+        #doc
+        #[derive(Clone, Debug)]
+        #[must_use = "nothing is loaded before `load`"]
+        pub struct #builder<'q> {
+            module: ::syclbin_rt::ModuleBuilder<'q>,
+        }
+
+        impl<'q> #builder<'q> {
+            #methods
+
+            #link
+            pub fn link(self, file: ::syclbin_rt::Embedded) -> Self {
+                Self { module: self.module.link_embedded(file) }
+            }
+
+            #load
+            pub fn load(self) -> ::syclbin_rt::Result<Module> {
+                let module = unsafe { self.module.load_embedded(Module::FILE)? };
+                ::core::result::Result::Ok(Module::new(&module))
+            }
+
+            #load_file
+            pub unsafe fn load_file(
+                self,
+                path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
+            ) -> ::syclbin_rt::Result<Module> {
+                let path = ::core::convert::AsRef::as_ref(&path);
+                let module = unsafe { self.module.load_file_for(path, Module::FILE, KERNELS)? };
+                ::core::result::Result::Ok(Module::new(&module))
+            }
+
+            #load_bytes
+            pub unsafe fn load_bytes(self, bytes: &[u8]) -> ::syclbin_rt::Result<Module> {
+                let module = unsafe { self.module.load_bytes_for(bytes, Module::FILE, KERNELS)? };
+                ::core::result::Result::Ok(Module::new(&module))
+            }
+        }
+    }
+}
+
+fn called(constant: &SpecializationConstant) -> String {
+    let name = constant.name.as_ref().map(KernelName::qualified);
+    name.unwrap_or_else(|| constant.symbol.clone())
+}
+
+fn method(
+    constant: &SpecializationConstant,
+    scope: &mut Scope,
+    types: &Types<'_>,
+) -> Result<TokenStream, String> {
+    let element = constant.ty.as_ref().map_err(ToString::to_string)?;
+    let name = called(constant);
+    let ident = scope
+        .claim(&names::words(&name))
+        .ok_or("its name is not a Rust identifier")?;
+    let symbol = &constant.symbol;
+    let (ty, call) = match element {
+        Element::Scalar(Scalar::Bool) => (
+            quote!(bool),
+            quote!(specialization_constant(#symbol, value)),
+        ),
+        element => {
+            let bools = types.bools(element, MOST_BOOLS).ok_or(
+                "it holds more `bool`s than are checked, and a byte that is neither 0 nor 1 is undefined in C++",
+            )?;
+            let bools = bools.into_iter().map(Literal::u64_unsuffixed);
+            let call = if bools.len() == 0 {
+                quote!(specialization_constant(#symbol, value))
+            } else {
+                quote!(specialization_constant_with_bools(#symbol, value, &[#(#bools),*]))
+            };
+            (types.of(element, 0), call)
+        }
+    };
+    let default = constant
+        .default
+        .as_deref()
+        .and_then(|bytes| shown(element, bytes));
+    let doc = doc::paragraphs([
+        match default {
+            Some(default) => format!("`{name}`; {default} if it is not set."),
+            None => format!("`{name}`; the file has its default."),
+        },
+        if constant.sign_known {
+            String::new()
+        } else {
+            "Whether it is signed is not known; taken for signed.".into()
+        },
+    ]);
+    Ok(quote! {
+        #doc
+        pub fn #ident(self, value: #ty) -> Self {
+            Self { module: self.module.#call }
+        }
+    })
+}
+
+/// Returns a default as users write it, or `None` if it is not a number.
+fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
+    let scalar = match element {
+        Element::Scalar(scalar) => *scalar,
+        Element::Enum(of) => of.of,
+        _ => return None,
+    };
+    Some(match scalar {
+        Scalar::Bool => (*bytes.first()? != 0).to_string(),
+        Scalar::I8 => i8::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U8 => u8::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I16 => i16::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U16 => u16::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I32 => i32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U32 => u32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::I64 => i64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::U64 => u64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F32 => f32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F64 => f64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        Scalar::F16 | Scalar::BF16 => return None,
+    })
+}
+
+/// A device global that gets a method.
+pub(crate) struct PlannedGlobal<'f> {
+    pub(crate) ident: Ident,
+    pub(crate) global: &'f DeviceGlobal,
+}
+
+impl PlannedGlobal<'_> {
+    /// Returns the method, `depth` modules deep, of a struct that has the module in `field`.
+    pub(crate) fn method(
+        &self,
+        types: &Types<'_>,
+        depth: usize,
+        field: Option<&Ident>,
+    ) -> TokenStream {
+        let Ok(element) = &self.global.ty else {
+            return TokenStream::new(); // it was left out
+        };
+        let (ident, id) = (&self.ident, &self.global.id);
+        let ty = types.of(element, depth);
+        let spelled = types.layouts.spell(element);
+        let name = self
+            .global
+            .name
+            .as_ref()
+            .map_or_else(|| id.clone(), KernelName::qualified);
+        let doc = doc::paragraphs([
+            doc::cpp(&format!("device_global<{spelled}> {name}")),
+            if self.global.sign_known {
+                String::new()
+            } else {
+                "Which integers of it are signed is not known; taken for signed.".into()
+            },
+            "# Errors\n\nWhen the device has no such variable, or the driver no functions for it."
+                .into(),
+        ]);
+        quote! {
+            #doc
+            pub fn #ident(&self) -> ::syclbin_rt::Result<::syclbin_rt::Global<#ty>> {
+                self.#field.global(#id)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::signature::Enum;
+
+    #[test]
+    fn defaults_are_shown_as_numbers() {
+        let half = 0.5f32.to_le_bytes();
+        let wide = (-2.25f64).to_le_bytes();
+        for (scalar, bytes, expected) in [
+            (Scalar::Bool, &[0][..], "false"),
+            (Scalar::Bool, &[1], "true"),
+            (Scalar::I8, &[0xff], "-1"),
+            (Scalar::U8, &[0xff], "255"),
+            (Scalar::I16, &[0xfe, 0xff], "-2"),
+            (Scalar::U16, &[0xfe, 0xff], "65534"),
+            (Scalar::I32, &[3, 0, 0, 0x80], "-2147483645"),
+            (Scalar::U32, &[3, 0, 0, 0x80], "2147483651"),
+            (Scalar::I64, &[0xff; 8], "-1"),
+            (Scalar::U64, &[0xff; 8], "18446744073709551615"),
+            (Scalar::F32, &half, "0.5"),
+            (Scalar::F64, &wide, "-2.25"),
+        ] {
+            let found = shown(&Element::Scalar(scalar), bytes);
+            assert_eq!(found.as_deref(), Some(expected), "{scalar:?}");
+            let name = "Mode".into();
+            let of = Enum { name, of: scalar };
+            assert_eq!(shown(&Element::Enum(of), bytes), found, "{scalar:?}");
+            assert_eq!(shown(&Element::Scalar(scalar), &[]), None, "{scalar:?}");
+        }
+    }
+
+    #[test]
+    fn other_defaults_are_not_shown() {
+        for element in [
+            Element::Scalar(Scalar::F16),
+            Element::Scalar(Scalar::BF16),
+            Element::Bytes(2),
+        ] {
+            assert_eq!(shown(&element, &[0, 0]), None, "{element:?}");
+        }
+    }
+}

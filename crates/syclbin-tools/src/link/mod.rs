@@ -93,7 +93,7 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
     out.extend([version.header(), program.generator, linker.bound(), 0]);
     preamble(&inputs, linker.has_links(), &mut out)?;
     linker.write(&entry_points, &modes, &source(program), &mut out);
-    Ok(out.into_iter().flat_map(u32::to_le_bytes).collect())
+    Ok(words::bytes(out))
 }
 
 /// Returns whether the host knows a variable by a name.

@@ -225,11 +225,8 @@ pub fn linked_metadata(
         if has(set::VIRTUAL_FUNCTIONS) {
             return Err(Obstacle::VirtualFunctions);
         }
-        let globals = metadata
-            .set(set::DEVICE_GLOBALS)
-            .into_iter()
-            .flat_map(PropertySet::keys);
-        if index != start && globals.into_iter().any(|global| global != VARIABLE) {
+        let mut globals = metadata.keys(set::DEVICE_GLOBALS);
+        if index != start && globals.any(|global| global != VARIABLE) {
             return Err(Obstacle::DeviceGlobals(name(index)));
         }
         // The linked module has one record of failed asserts, as the linker keeps one of several equal variables.

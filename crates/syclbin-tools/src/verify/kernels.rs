@@ -12,7 +12,7 @@ use syclbin::__private::spirv;
 use syclbin::__private::spirv::{ASSERT_FAIL, Import};
 use syclbin::cubin::EntryKind;
 use syclbin::metadata::without_run_prefix;
-use syclbin::property::{PropertySet, Value, key, set};
+use syclbin::property::{Value, key, set};
 use syclbin::ptx::{Target, constant_variable};
 use syclbin::read::Owner;
 use syclbin::{Content, State, cubin, ptx};
@@ -120,11 +120,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
         );
     }
     for of_kernels in [set::KERNEL_PARAM_OPT, set::KERNELS] {
-        let keys = says
-            .metadata
-            .set(of_kernels)
-            .into_iter()
-            .flat_map(PropertySet::keys);
+        let keys = says.metadata.keys(of_kernels);
         for name in keys.filter(|name| !named.contains(name) && without_run_prefix(name) == *name) {
             add(
                 Severity::Note,
@@ -140,8 +136,8 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
 /// Imports must be exported by a module of the file, once it is executable.
 fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
     let symbols = |module: &Module<'_>, name: &str| -> BTreeSet<String> {
-        let set = module.module.says.metadata.set(name).into_iter();
-        set.flat_map(PropertySet::keys).map(String::from).collect()
+        let keys = module.module.says.metadata.keys(name);
+        keys.map(String::from).collect()
     };
     let exported: BTreeSet<String> = sets
         .modules
@@ -336,8 +332,7 @@ pub(super) fn check_ptx_names(
         .iter()
         .map(|found| found.name.as_str())
         .collect();
-    let keys = |name| sets.set(name).into_iter().flat_map(PropertySet::keys);
-    for global in keys(set::DEVICE_GLOBALS).map(without_run_prefix) {
+    for global in sets.keys(set::DEVICE_GLOBALS).map(without_run_prefix) {
         let mapping = format!("{global}@{}", key::GLOBAL_ID_MAPPING);
         let symbol = sets
             .get(set::PROGRAM_METADATA, &mapping)
@@ -350,7 +345,7 @@ pub(super) fn check_ptx_names(
             add(Severity::Warning, reason);
         }
     }
-    for constant in keys(set::SPECIALIZATION_CONSTANTS) {
+    for constant in sets.keys(set::SPECIALIZATION_CONSTANTS) {
         if !variables.contains(constant_variable(constant).as_str()) {
             let reason = format!(
                 "specialization constant {} has no variable in the PTX; it keeps its default value there",

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::value::{Malformed, Property, read_value};
-use crate::property::{PropertySet, PropertySets};
+use crate::property::PropertySets;
 
 /// The properties of a set whose keys are names: of kernels, of variables, of constants. Each name occurs
 /// once, in file order.
@@ -141,9 +141,7 @@ impl<T: Property> Named<T> {
     ///
     /// When a value does not have a meaning of this type.
     pub fn read(sets: &PropertySets<'_>, set: &str) -> Result<Self, Malformed> {
-        sets.set(set)
-            .into_iter()
-            .flat_map(PropertySet::iter)
+        sets.entries(set)
             .map(|(key, value)| Ok((key, read_value(set, key, value)?)))
             .collect()
     }

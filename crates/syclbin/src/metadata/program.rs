@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::named::Named;
 use super::value::{Malformed, Property, read_value, records};
-use crate::property::{PropertySet, PropertySets, Value, key, set};
+use crate::property::{PropertySets, Value, key, set};
 
 const SET: &str = set::PROGRAM_METADATA;
 
@@ -44,7 +44,7 @@ impl ProgramMetadata {
     /// When a value is malformed.
     pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
         let mut program = Self::default();
-        for (key, value) in sets.set(SET).into_iter().flat_map(PropertySet::iter) {
+        for (key, value) in sets.entries(SET) {
             // Symbols may have a `@` themselves.
             let Some((name, what)) = key.rsplit_once('@') else {
                 continue;

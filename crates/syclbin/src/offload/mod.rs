@@ -24,13 +24,13 @@ pub(crate) mod encode;
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-#[cfg(feature = "compression")]
-pub use crate::compression::Compression;
 use crate::content::Content;
 use crate::cubin;
 use crate::error::Error;
 #[doc(hidden)]
 pub use binary::{Binary, SYMBOLS_KEY, listed_symbols};
+#[cfg(feature = "compression")]
+pub use compressed::Compression;
 #[cfg(feature = "compression")]
 #[doc(hidden)]
 pub use compressed::{allowance, claim, unpack_within};

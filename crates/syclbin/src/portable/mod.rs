@@ -53,7 +53,7 @@ pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
 /// Returns whether a module has debug information. What is not SPIR-V has none.
 #[must_use]
 pub fn has_debug_info(spirv: &[u8]) -> bool {
-    words::words(spirv).is_ok_and(|words| is_in(&words))
+    words::words(spirv).is_ok_and(|words| imports_debug_info(&words))
 }
 
 /// Rewrites a module for `reader`. Returns `None` if the driver takes it as it is.
@@ -64,14 +64,14 @@ pub fn has_debug_info(spirv: &[u8]) -> bool {
 pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unfit> {
     let words = words::words(spirv)?;
     let takes_version = version::takes(&words, reader);
-    if takes_version && (reader.debug_info || !is_in(&words)) {
+    if takes_version && (reader.debug_info || !imports_debug_info(&words)) {
         return Ok(None);
     }
     // Damaged code that no reader takes stays out of the driver.
     Module::parse(spirv)?;
     let mut instructions = collect(&words)?;
     if !reader.debug_info {
-        remove(&mut instructions);
+        remove_debug_info(&mut instructions);
     }
     let version = if takes_version {
         Version::of_header(&words)
@@ -91,7 +91,7 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
         }
         lowering.write(&instruction, &mut out);
     }
-    Ok(Some(out.into_iter().flat_map(u32::to_le_bytes).collect()))
+    Ok(Some(words::bytes(out)))
 }
 
 /// Rewrites the modules of one program for `reader`, all in one version of SPIR-V.
@@ -132,7 +132,7 @@ fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {
 }
 
 /// Returns whether a module has debug information. Imports come before the memory model.
-fn is_in(words: &[u32]) -> bool {
+fn imports_debug_info(words: &[u32]) -> bool {
     instructions(words)
         .map_while(Result::ok)
         .take_while(|instruction| instruction.opcode != op::MEMORY_MODEL)
@@ -140,7 +140,7 @@ fn is_in(words: &[u32]) -> bool {
 }
 
 /// Removes the debug information of a module.
-fn remove(instructions: &mut Vec<Instruction<'_>>) {
+fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
     let sets: BTreeSet<u32> = instructions.iter().filter_map(imported).collect();
     let result = |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
         (op::EXT_INST_IMPORT, [id, ..]) if sets.contains(id) => Some(*id),
@@ -222,7 +222,7 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
             *place = word;
         }
     }
-    Ok(words.into_iter().flat_map(u32::to_le_bytes).collect())
+    Ok(words::bytes(words))
 }
 
 /// Returns the words to change in an instruction with `literal`, so that it has this value.

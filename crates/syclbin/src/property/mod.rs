@@ -125,6 +125,16 @@ impl<'a> PropertySets<'a> {
         self.sets.get(*self.places.get(name)?)
     }
 
+    /// Returns the keys and values of the set called `set`, in file order.
+    pub fn entries(&self, set: &str) -> impl Iterator<Item = (&str, &Value)> {
+        self.set(set).into_iter().flat_map(PropertySet::iter)
+    }
+
+    /// Returns the keys of the set called `set`, in file order.
+    pub fn keys(&self, set: &str) -> impl Iterator<Item = &str> {
+        self.set(set).into_iter().flat_map(PropertySet::keys)
+    }
+
     /// Returns the value of `key` in the set called `set`.
     #[must_use]
     pub fn get(&self, set: &str, key: &str) -> Option<&Value> {

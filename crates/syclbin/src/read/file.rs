@@ -10,7 +10,7 @@ use super::Limits;
 use super::image::{AbstractModule, NO_STRINGS, Parts};
 use super::image::{Image, Metadata, Owner};
 use super::{images, v1, v2};
-use crate::container::Container;
+use crate::content::Container;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, Syclbin};
 use crate::offload::{Binary, Entry, ImageKind, Strings};

@@ -116,9 +116,7 @@ impl Definitions {
 
     /// Defines an enumeration over the integer `of`. Returns `None` if that is not an integer.
     pub fn define_enum(&mut self, name: &str, of: &str) -> Option<()> {
-        let Some(of) = cpp::scalar_of(of) else {
-            return None;
-        };
+        let of = cpp::scalar_of(of)?;
         let name = String::from(name);
         let element = (!of.is_float()).then(|| {
             Element::Enum(Enum {

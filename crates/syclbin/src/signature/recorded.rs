@@ -22,7 +22,7 @@ use super::{KernelSignature, Parameter, Unsupported};
 use crate::error::Error;
 use crate::metadata::without_run_prefix;
 use crate::model::AbstractModule;
-use crate::property::{PropertySet, Value, set};
+use crate::property::{Value, set};
 use form::{Coded, Reader, Writer};
 
 /// The version of the form.
@@ -83,9 +83,7 @@ pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
 pub(super) fn is_complete(module: &AbstractModule<'_>) -> bool {
     let has = |set, name| module.metadata.get(set, name).is_some();
     let sets = [set::SPECIALIZATION_CONSTANTS, set::DEVICE_GLOBALS].into_iter();
-    let mut variables = sets
-        .filter_map(|set| module.metadata.set(set))
-        .flat_map(PropertySet::keys);
+    let mut variables = sets.flat_map(|set| module.metadata.keys(set));
     module
         .kernel_names()
         .all(|symbol| has(set::KERNELS, symbol))
@@ -148,9 +146,7 @@ pub(super) fn variable(
 /// Returns the structs of all descriptions in `module`.
 pub(super) fn structs(module: &AbstractModule<'_>) -> impl Iterator<Item = Layout> {
     let sets = [set::KERNELS, set::VARIABLES].into_iter();
-    let values = sets
-        .filter_map(|set| module.metadata.set(set))
-        .flat_map(PropertySet::iter);
+    let values = sets.flat_map(|set| module.metadata.entries(set));
     // A damaged value becomes a reason where its kernel is read.
     let structs = values.filter_map(|(_, value)| begin(value).ok());
     structs.flat_map(|reader| reader.layouts.into_list())

@@ -21,7 +21,7 @@ use crate::metadata::{
     self, Malformed, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
 };
 use crate::model::AbstractModule;
-use crate::property::{PropertySet, set};
+use crate::property::set;
 
 /// A specialization constant: its type, and the value it has unless another is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,14 +153,7 @@ impl Variables {
     ) {
         let found = SpecializationConstants::read(&module.metadata)
             .and_then(|constants| Ok((constants.layout()?, constants)));
-        let keys = |set| {
-            module
-                .metadata
-                .set(set)
-                .into_iter()
-                .flat_map(PropertySet::keys)
-        };
-        for key in keys(set::SPECIALIZATION_CONSTANTS) {
+        for key in module.metadata.keys(set::SPECIALIZATION_CONSTANTS) {
             let name = without_run_prefix(key);
             let variable = match &found {
                 Ok((places, constants)) => places.get(key).map(|place| {
@@ -179,7 +172,7 @@ impl Variables {
             };
             variable.into_iter().for_each(|it| self.constants.add(it));
         }
-        for key in keys(set::DEVICE_GLOBALS) {
+        for key in module.metadata.keys(set::DEVICE_GLOBALS) {
             let name = without_run_prefix(key);
             let global = module
                 .metadata

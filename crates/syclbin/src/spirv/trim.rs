@@ -93,7 +93,7 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
             }
         }
     }
-    Ok(out.into_iter().flat_map(u32::to_le_bytes).collect())
+    Ok(words::bytes(out))
 }
 
 /// Where an id is defined: by the declaration with this index, or as the function with these words.

@@ -128,6 +128,12 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     }
 }
 
+/// Returns the bytes of a module.
+#[must_use]
+pub fn bytes(words: Vec<u32>) -> Vec<u8> {
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
 /// Walks over the instructions in the words of a module. An error is the last item.
 pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
     instructions_from(words, HEADER_WORDS)

@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::container::Container;
+use crate::content::Container;
 use crate::model::Syclbin;
 use crate::offload::encode::Outgoing;
 use crate::offload::{ImageKind, OffloadKind, encode};

@@ -20,7 +20,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Unfit;
+use super::{Unfit, imports_debug_info, remove_debug_info};
 use crate::error::Error;
 use crate::spirv::words::{self, HEADER_WORDS, put};
 use scan::Scan;
@@ -155,7 +155,7 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
     for (number, scan) in (0..).zip(&scans) {
         let setup = layout.setup_kernel(number);
         let words = module::lifted(scan, &layout, &exported, &setup)?;
-        lifted.push(words.into_iter().flat_map(u32::to_le_bytes).collect());
+        lifted.push(words::bytes(words));
     }
     let modules: Vec<Vec<u8>> = lifted;
     // Damaged code may only show now: drivers and saved files get what can be read again.
@@ -168,11 +168,11 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
 }
 
 fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
-    if !super::is_in(&words) {
+    if !imports_debug_info(&words) {
         return Ok(words);
     }
     let mut instructions = super::collect(&words)?;
-    super::remove(&mut instructions);
+    remove_debug_info(&mut instructions);
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     for instruction in instructions {
         put(&mut out, instruction.opcode, &[instruction.operands]);
