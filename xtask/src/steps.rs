@@ -188,7 +188,7 @@ fn lint_libraries() -> Result<()> {
         return Ok(());
     }
     let mut command = cargo();
-    command.args("check --package syclbin --features extract --target".split(' '));
+    command.args("check --package syclbin-tools --features extract --target".split(' '));
     step(
         "syclbin without a standard library",
         command.arg(BARE_TARGET),

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use syclbin::__private::{OFFLOAD_BINARY_MAGIC, SYCLBIN_MAGIC};
 use syclbin::read::File;
-use syclbin::{Content, ErrorKind, Syclbin, extract, offload};
+use syclbin::{Content, ErrorKind, Syclbin, offload};
 use syclbin_toolchain::file;
 use syclbin_toolchain::store::hex;
+use syclbin_tools::extract;
 
 use crate::error::{Error, Result};
 

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use syclbin::extract::{bundle, embed, images, package};
 use syclbin::offload::{self, Compression, Entry, ImageKind, OffloadKind};
 use syclbin::write::to_vec;
 use syclbin::{Container, Content};
+use syclbin_tools::extract::{bundle, embed, images, package};
 
 use crate::convert::save;
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use syclbin::verify::{self, Severity};
+use syclbin_tools::verify::{self, Severity};
 
 use crate::error::Result;
 use crate::input::Input;

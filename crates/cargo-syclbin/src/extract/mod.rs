@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use syclbin::extract::{DeviceImage, images_with, package};
 use syclbin::write::to_vec;
 use syclbin::{Container, Content};
 use syclbin_toolchain::file;
+use syclbin_tools::extract::{DeviceImage, images_with, package};
 
 pub use report::{ExtractedImage, Note, Package, Report};
 

@@ -308,7 +308,7 @@ fn cuda_part(entry: &cubin::Entry<'_>) -> String {
 
 /// Returns the kernels in native code for GPUs.
 fn native_kernels(bytes: &[u8]) -> Vec<NativeKernel> {
-    let kernels = syclbin::native::kernels(bytes).into_iter();
+    let kernels = syclbin_tools::native::kernels(bytes).into_iter();
     let kernels = kernels.map(|kernel| NativeKernel {
         symbol: kernel.symbol,
         device: kernel.device,

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use syclbin::extract::{DeviceImage, OffloadKind, images_with, package};
 use syclbin::property::set;
 use syclbin::{AbstractModule, Content, State, Syclbin};
+use syclbin_tools::extract::{DeviceImage, OffloadKind, images_with, package};
 
 use super::InputFile;
 use super::imports;

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use syclbin::__private::spirv::link::linked_metadata;
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, Syclbin, ptx};
+use syclbin_tools::__private::link::linked_metadata;
 
 use super::backend::{Backend, Tool};
 use super::{described, import, write};

@@ -4,9 +4,9 @@
 
 use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecConstantDescriptor};
 use syclbin::property::set;
-use syclbin::verify::{Severity, verify};
 use syclbin::{AbstractModule, Aspect, Image, IrType, State, Syclbin};
 use syclbin_rt::{Arg, ErrorKind, Launch, Module, Queue, Result};
+use syclbin_tools::verify::{Severity, verify};
 
 use crate::common;
 

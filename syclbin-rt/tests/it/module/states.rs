@@ -3,9 +3,9 @@
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
 use syclbin::property::{key, set};
-use syclbin::verify::{Severity, verify};
 use syclbin::{Image, Syclbin};
 use syclbin_rt::{Arg, Device, ErrorKind, Launch, Module, Partition, Queue, Result, State};
+use syclbin_tools::verify::{Severity, verify};
 
 use crate::common;
 

@@ -42,7 +42,7 @@ fn wrong_state_does_not_prevent_loading() {
             }
         }
         let bytes = syclbin::write::to_vec(&file, Container::default()).unwrap();
-        let findings = syclbin::verify::verify(&bytes);
+        let findings = syclbin_tools::verify::verify(&bytes);
         let told = findings
             .iter()
             .any(|finding| finding.to_string().contains("state"));
