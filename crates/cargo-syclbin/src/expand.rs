@@ -50,7 +50,7 @@ pub fn run(options: &Options) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// Fails for the same reasons as [`run`].
 pub fn stubs(options: &StubOptions) -> Result<()> {
     let mut left_out = 0;
     let lines = generate(&options.file, |bytes, path| {
@@ -72,7 +72,7 @@ pub fn stubs(options: &StubOptions) -> Result<()> {
     Ok(())
 }
 
-/// Reads a file, and passes its bytes and its name on to the generator.
+/// Reads a file, and calls `generator` with its bytes and its name.
 fn generate<T>(
     file: &Path,
     generator: impl FnOnce(&[u8], &str) -> std::result::Result<T, Vec<String>>,

@@ -85,7 +85,7 @@ pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<Str
 ///
 /// # Errors
 ///
-/// As [`source`].
+/// Fails for the same reasons as [`source`].
 #[cfg(any(test, feature = "source"))]
 pub fn outline(bytes: &[u8], path: &str, items: &str) -> Result<Vec<String>, Vec<String>> {
     let file = parsed(bytes, path, "kernels", items)?;
