@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syclbin::signature::{Parameter, Pointee, Scalar, Type};
+use syclbin::signature::{KernelSignature, Parameter, Pointee, Scalar, Type};
 use syn::Expr;
 
 use crate::contract::given;
+use crate::contract::safety::removed;
 use crate::contract::subobject::{Subobject, literal};
 use crate::contract::{has_operator, spelled};
 use crate::names;
@@ -54,6 +55,8 @@ pub(super) struct Reader<'k, 'f> {
     parameters: &'k [Parameter],
     types: &'k Types<'f>,
     dimensions: Option<u8>,
+    /// Whether the parameters are members of a lambda or functor, whose values C++ may know.
+    captured: bool,
     /// The lengths that conditions name: parameters, and dimensions of accessors.
     pub(super) bounded: BTreeSet<(usize, u64)>,
     /// The parameters whose alignment conditions name.
@@ -69,14 +72,15 @@ pub(super) struct Reader<'k, 'f> {
 
 impl<'k, 'f> Reader<'k, 'f> {
     pub(super) fn new(
-        parameters: &'k [Parameter],
+        kernel: &'k KernelSignature,
         types: &'k Types<'f>,
         dimensions: Option<u8>,
     ) -> Self {
         Self {
-            parameters,
+            parameters: kernel.parameters.as_deref().unwrap_or_default(),
             types,
             dimensions,
+            captured: kernel.symbol.starts_with("_ZTS"),
             bounded: BTreeSet::new(),
             aligned: BTreeSet::new(),
             foreign: false,
@@ -141,6 +145,13 @@ impl<'k, 'f> Reader<'k, 'f> {
             None => return Ok(self.foreign(word)),
             Some((index, parameter)) => match memory(&parameter.ty) {
                 Some(pointee) => self.memory(index, parameter, pointee, word.span(), tokens)?,
+                None if self.captured && removed(parameter) => {
+                    let message = format!(
+                        "the code does not read `{word}`: the compiler removed it, or compiled in the value that C++ \
+                         gives it, so a condition on it checks nothing"
+                    );
+                    return Err(syn::Error::new(word.span(), message));
+                }
                 None => self.number(index, parameter, word, tokens)?,
             },
         };

@@ -52,7 +52,7 @@ pub(crate) fn check(
     depth: usize,
 ) -> Result<Checked, Vec<syn::Error>> {
     let parameters = kernel.parameters.as_deref().unwrap_or_default();
-    let mut reader = Reader::new(parameters, types, dimensions);
+    let mut reader = Reader::new(kernel, types, dimensions);
     let (mut all, mut errors) = (Vec::new(), Vec::new());
     match safety::bools(parameters, types) {
         Ok(bools) => all.extend(bools),

@@ -189,7 +189,7 @@ fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut V
     }
 }
 
-fn removed(parameter: &Parameter) -> bool {
+pub(super) fn removed(parameter: &Parameter) -> bool {
     parameter.arguments.first() == Some(&Argument::Removed)
 }
 

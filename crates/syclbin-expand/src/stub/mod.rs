@@ -12,7 +12,9 @@ use crate::types::Types;
 use crate::{contract, doc, names};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
-use syclbin::signature::{Element, KernelName, KernelSignature, Parameter, Pointee, Type};
+use syclbin::signature::{
+    Argument, Element, KernelName, KernelSignature, Parameter, Pointee, Type,
+};
 
 /// A kernel that gets a function.
 pub(crate) struct Stub<'f> {
@@ -189,15 +191,19 @@ impl<'f> Stub<'f> {
             self.vectors_of_three(),
             self.note(
                 |parameter| !parameter.sign_known,
-                "Whether these are signed is not known; taken for signed",
+                "The file does not say whether these are signed; they are passed as signed",
             ),
             self.note(
                 |parameter| matches!(parameter.ty.pointee(), Some(Pointee::Unknown(_))),
-                "What these point to is not known; buffers of any type are taken",
+                "The file does not say what these point to; they take buffers of any type",
             ),
             self.note(
                 |parameter| matches!(parameter.ty, Type::Image { element: None, .. }),
-                "The components of the pixels of these are not known; images of any format are taken",
+                "The file does not say what the pixels of these are; they take images of any format",
+            ),
+            self.note(
+                |parameter| parameter.arguments.first() == Some(&Argument::Removed),
+                "The kernel does not read these, because the compiler removed them or compiled in their values",
             ),
             self.work_group(constant),
             heading,

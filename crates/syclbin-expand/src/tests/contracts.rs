@@ -219,6 +219,22 @@ fn a_removed_parameter_is_not_checked() {
 }
 
 #[test]
+fn a_condition_on_a_compiled_in_capture_is_refused() {
+    let mut file = recorded(&["void k(int n, double *x)"], &[]);
+    let kernel = &mut file.signatures.kernels[0];
+    kernel.parameters.as_mut().unwrap()[0].arguments = vec![Argument::Removed];
+    assert_eq!(errors("safe fn k where x.len() >= n;", &file), [""; 0]);
+    // A lambda: C++ may know the value of what it captures.
+    file.signatures.kernels[0].symbol = "_ZTSZ4fillE1k".into();
+    let errors = errors("safe fn k where x.len() >= n;", &file);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(
+        errors[0].starts_with("the code does not read `n`"),
+        "{errors:?}"
+    );
+}
+
+#[test]
 fn pointers_of_a_device_global_rule_out_safety() {
     let mut file = recorded(&["void k(int n)", "void l(int n)"], &[]);
     let global = |ty| syclbin::signature::DeviceGlobal {
