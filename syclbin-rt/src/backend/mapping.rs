@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Host views of memory: the device does not change the memory while a view exists.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 
-use crate::backend::dispatch::host_view::HostView;
-use crate::backend::dispatch::memory::Memory;
-use crate::backend::dispatch::queue::Queue;
 use crate::backend::failure::{Failure, NoView, Rejection};
+use crate::backend::memory::Memory;
+use crate::backend::queue::Queue;
 use crate::backend::slice::{DeviceSlice, Region};
 
 /// Elements on a device, mapped for the host to read. Made by [`Queue::map`](crate::Queue::map).
@@ -40,6 +41,11 @@ struct View {
     memory: Arc<Memory>,
     /// `None` where there are no elements, and after the memory was given back.
     host: Option<HostView>,
+    /// The address on the host; dangling where there are no elements.
+    elements: NonNull<c_void>,
+    /// In bytes.
+    offset: usize,
+    size: usize,
     /// In elements.
     len: usize,
     writing: bool,
@@ -74,7 +80,7 @@ impl<'a, T: Pod> MappedMut<'a, T> {
 impl View {
     fn new<T: Pod>(queue: &Queue, region: &Region<[()]>, writing: bool) -> Result<Self, NoView> {
         let memory = &region.memory;
-        queue.same_context(memory).map_err(NoView::Failed)?;
+        memory.check(queue.context_address(), region.offset, region.bytes())?;
         // From here on, launches that would change the host's view are refused, and launches already in a queue
         // are waited for.
         memory.map_begins(writing);
@@ -82,36 +88,81 @@ impl View {
             queue: queue.clone(),
             memory: Arc::clone(memory),
             host: None,
+            elements: NonNull::<T>::dangling().cast(),
+            offset: region.offset,
+            size: region.bytes(),
             len: region.len,
             writing,
         };
         if memory.is_in_use(writing) {
             return Err(NoView::InUse);
         }
-        queue.context().finish_all().map_err(NoView::Failed)?;
+        queue.context().finish_all()?;
         if region.bytes() == 0 {
             return Ok(view);
         }
         let host = view.host.insert(HostView::new(queue, region, writing)?);
-        if host.pointer().cast::<T>().is_aligned() {
-            return Ok(view);
-        }
-        // Drivers align memory for all kernel types, so this type needs more alignment than any of them.
-        Err(NoView::Failed(Failure::Rejected(Rejection::Unaligned)))
-    }
-
-    fn elements<T>(&self) -> *mut T {
-        match &self.host {
-            None => std::ptr::NonNull::dangling().as_ptr(),
-            Some(host) => host.pointer().cast(),
-        }
+        let pointer =
+            NonNull::new(host.pointer()).filter(|pointer| pointer.cast::<T>().is_aligned());
+        // Drivers align memory for all kernel types, so a type that is not aligned needs more than any of them.
+        view.elements = pointer.ok_or(Failure::Rejected(Rejection::Unaligned))?;
+        Ok(view)
     }
 
     /// Gives the memory back, once.
     fn end(&mut self) -> Result<(), Failure> {
         match self.host.take() {
-            None => Ok(()),
-            Some(host) => host.end(&self.queue, &self.memory),
+            None | Some(HostView::Address(_)) => Ok(()),
+            Some(HostView::Mapped(pointer)) => self.queue.unmap(&self.memory, pointer),
+            Some(HostView::Copy(_)) if !self.writing => Ok(()),
+            Some(HostView::Copy(blocks)) => {
+                let bytes: &[u8] = bytemuck::cast_slice(&blocks);
+                let bytes = bytes.get(..self.size).unwrap_or(bytes);
+                self.queue.write(&self.memory, self.offset, bytes)
+            }
+        }
+    }
+}
+
+/// Memory where the host can access it.
+enum HostView {
+    /// The memory itself, which has an address on the host.
+    Address(*mut c_void),
+    /// A mapped buffer object.
+    Mapped(*mut c_void),
+    /// A copy, where the driver cannot map memory.
+    Copy(Vec<Block>),
+}
+
+/// The unit of copies, so that they are aligned for nearly all types.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Zeroable, Pod)]
+struct Block([u8; 64]);
+
+impl HostView {
+    /// Creates a view of `region`, which is not empty.
+    fn new(queue: &Queue, region: &Region<[()]>, writing: bool) -> Result<Self, NoView> {
+        let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
+        if let Some(pointer) = memory.host_pointer() {
+            return Ok(Self::Address(pointer.wrapping_byte_add(offset)));
+        }
+        if memory.address().is_some() {
+            return Err(NoView::OutOfReach);
+        }
+        if let Some(pointer) = queue.map(memory, offset, size, writing)? {
+            return Ok(Self::Mapped(pointer));
+        }
+        let mut blocks = vec![Block([0; 64]); size.div_ceil(size_of::<Block>())];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut blocks);
+        queue.read(memory, offset, bytes.get_mut(..size).unwrap_or_default())?;
+        Ok(Self::Copy(blocks))
+    }
+
+    /// Returns the view's address for the host.
+    fn pointer(&mut self) -> *mut c_void {
+        match self {
+            Self::Address(pointer) | Self::Mapped(pointer) => *pointer,
+            Self::Copy(blocks) => blocks.as_mut_ptr().cast(),
         }
     }
 }
@@ -139,7 +190,7 @@ impl<T> Deref for Mapped<'_, T> {
         // SAFETY: the view has `len` elements, aligned, of a type for which all bytes are a value.
         // It was made when nothing was in any queue. While it lives the slice is borrowed, so that
         // no safe launch or copy writes it, and prepared ones that write it were refused or are.
-        unsafe { std::slice::from_raw_parts(self.view.elements(), self.view.len) }
+        unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
     }
 }
 
@@ -148,7 +199,7 @@ impl<T> Deref for MappedMut<'_, T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: as for `Mapped`.
-        unsafe { std::slice::from_raw_parts(self.view.elements(), self.view.len) }
+        unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
     }
 }
 
@@ -156,7 +207,7 @@ impl<T> DerefMut for MappedMut<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `Mapped`; the slice is borrowed to be written, so no launch or copy reads
         // it either.
-        unsafe { std::slice::from_raw_parts_mut(self.view.elements(), self.view.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.view.elements.cast().as_ptr(), self.view.len) }
     }
 }
 

@@ -14,8 +14,7 @@ use syclbin_toolchain::{
     Component, HOME_VARIABLE, Home, INSTALL_COMMAND, NoHome, UnsuitableDirectory,
 };
 
-use crate::backend::dispatch::device::Library;
-use crate::backend::library_error::LibraryError;
+use crate::backend::{Library, LibraryError};
 
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";

@@ -16,7 +16,7 @@ use std::hash::{Hash, Hasher};
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::dispatch::device::DriverDevice;
+use crate::backend::Device as DriverDevice;
 use crate::device::discovery::Discovery;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;

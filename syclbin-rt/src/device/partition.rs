@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Partitions: ways to divide a device.
 
+use crate::backend::Device as DriverDevice;
+
 /// How to divide a device. Used with [`Device::partition`](crate::Device::partition).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -47,8 +49,8 @@ pub(crate) struct Abilities {
 
 /// The device that a part belongs to, and the part's number.
 #[derive(Clone, Copy)]
-pub(crate) struct PartPosition<D> {
-    pub(crate) parent: D,
+pub(crate) struct PartPosition {
+    pub(crate) parent: DriverDevice,
     pub(crate) index: usize,
     pub(crate) of: usize,
 }

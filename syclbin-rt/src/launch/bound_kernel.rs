@@ -3,11 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::backend::argument::{Argument, Arguments as _};
-use crate::backend::dispatch::image::Image;
-use crate::backend::dispatch::kernel::KernelObject;
-use crate::backend::dispatch::memory::MemoryUse;
-use crate::backend::dispatch::sampler::Sampler;
+use crate::backend::kernel::Argument;
+use crate::backend::{Image, KernelObject, MemoryUse, Sampler};
 use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::invocation::{Contract, Invocation};

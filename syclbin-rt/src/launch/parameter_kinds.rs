@@ -4,7 +4,7 @@
 use syclbin::__private::spirv::{Module, ParameterType};
 use syclbin::ptx::{Kind, Passed, Space};
 
-use crate::backend::argument::Argument;
+use crate::backend::kernel::Argument;
 use crate::error::launch_problem::LaunchProblem;
 
 /// The kinds of arguments that a parameter takes.

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::backend::dispatch::event::WaitList;
+use crate::backend::WaitList;
 use crate::error::launch_problem::LaunchProblem;
 use crate::error::{Error, Result};
 use crate::launch::Launch;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Suggestions: a good work-group size for a range, from the driver or calculated.
 
-use crate::backend::argument::Argument;
+use crate::backend::kernel::Argument;
 use crate::error::{Error, Result};
 use crate::launch::Launch;
 use crate::launch::invocation::validation::check;
@@ -119,7 +119,7 @@ fn suggested_extent<'a>(
     let told = match values {
         Some(values) => {
             let raw = kernel.raw();
-            raw.suggested_local(queue.raw(), values, global.driver_order())
+            raw.suggested_local(queue.raw(), &mut { values }, global.driver_order())
                 .map_err(failed)?
         }
         None => None,

@@ -12,9 +12,8 @@ use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::Image;
 use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 
-use crate::backend::dispatch::program::Program;
 use crate::backend::failure::BuildError;
-use crate::backend::source::Source;
+use crate::backend::{Program, Source};
 use crate::load::build_options::BuildOptions;
 use crate::load::files::{Files, ImageIndex};
 use crate::load::made_for::MadeFor;
@@ -326,7 +325,7 @@ impl Builder {
         let source = self.source(index, Cow::Borrowed(&image.bytes), true)?;
         Ok(Compiled {
             hidden: save::hidden_arguments(&unit.module.metadata),
-            program: Program::from_file(&self.queue.raw().context(), &source)?,
+            program: self.queue.raw().context().build_native(&source)?,
             origin: Origin::Built,
             unfit: BTreeMap::new(),
             members: vec![index],

@@ -4,7 +4,7 @@
 use syclbin::__private::spirv;
 use syclbin::ptx;
 
-use crate::backend::slot::Slot;
+use crate::backend::kernel::Slot;
 use crate::launch::parameter_kinds::Takes;
 
 /// The symbols and parameters of an image's code.

@@ -8,7 +8,7 @@ use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
 use syclbin::AbstractModule;
 use syclbin::metadata::{KernelSizes, ModuleMetadata};
 
-use crate::backend::process::gate::Passage;
+use crate::backend::gate::Passage;
 use crate::error::Result;
 use crate::load::build::{Build, Builder, BuiltProgram, Part};
 use crate::load::device_code::Code;

@@ -8,13 +8,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::backend::DevicePointer;
-use crate::backend::reach::Reach;
 use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::{DevicePointer, UsmKind};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
@@ -38,7 +36,7 @@ macro_rules! arrays {
                 /// [`ErrorKind::Unsupported`] when the device does not support such memory; and when it does
                 /// not have enough of it.
                 pub fn zeroed(queue: &Queue, len: usize) -> Result<Self> {
-                    let region = region::<T>(queue, Reach::$reach, $plural, $needs, len)?;
+                    let region = region::<T>(queue, UsmKind::$reach, $plural, $needs, len)?;
                     let element = PhantomData;
                     Ok(Self { region, element })
                 }
@@ -149,13 +147,13 @@ const ALWAYS_ALIGNED: usize = 64;
 
 fn region<T: Pod>(
     queue: &Queue,
-    reach: Reach,
+    kind: UsmKind,
     what: &'static str,
     needs: &'static str,
     len: usize,
 ) -> Result<Region> {
     let device = queue.device();
-    if !has(device, reach) || !queue.raw().has_addresses() {
+    if !has(device, kind) || !queue.raw().has_addresses() {
         return Err(ErrorKind::Unsupported {
             what,
             needs,
@@ -169,7 +167,7 @@ fn region<T: Pod>(
     let align = align_of::<T>();
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);
-    let memory = queue.raw().zeroed_at_address(reach, size);
+    let memory = queue.raw().zeroed(Some(kind), size);
     let memory = memory.map_err(|failure| {
         let action = format!("making one of the {what}, of {size} bytes");
         Error::driver(failure, action, device)
@@ -180,13 +178,13 @@ fn region<T: Pod>(
         0 => 0,
         _ => usize::try_from(address.next_multiple_of(align as u64) - address).unwrap_or(0),
     };
-    Ok(Region::new(Arc::new(memory), offset, len, size_of::<T>()))
+    Ok(Region::new(memory, offset, len, size_of::<T>()))
 }
 
-fn has(device: &Device, reach: Reach) -> bool {
-    device.has(match reach {
-        Reach::Device => Aspect::USM_DEVICE_ALLOCATIONS,
-        Reach::Host => Aspect::USM_HOST_ALLOCATIONS,
-        Reach::Shared => Aspect::USM_SHARED_ALLOCATIONS,
+fn has(device: &Device, kind: UsmKind) -> bool {
+    device.has(match kind {
+        UsmKind::Device => Aspect::USM_DEVICE_ALLOCATIONS,
+        UsmKind::Host => Aspect::USM_HOST_ALLOCATIONS,
+        UsmKind::Shared => Aspect::USM_SHARED_ALLOCATIONS,
     })
 }

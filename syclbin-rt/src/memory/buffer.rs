@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::backend::dispatch::memory::Memory;
+use crate::backend::Memory;
 use crate::backend::slice::{DeviceSlice, Region};
 
 /// `len` elements of `T` on a device. Made by [`Queue::upload`](crate::Queue::upload) or
@@ -22,14 +22,14 @@ pub struct Buffer<T: Pod> {
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(memory: Memory, len: usize) -> Self {
+    pub(crate) fn new(memory: Arc<Memory>, len: usize) -> Self {
         Self::in_memory(memory, 0, len)
     }
 
     /// Creates a buffer of `len` elements from byte `offset` of the memory on.
-    pub(crate) fn in_memory(memory: Memory, offset: usize, len: usize) -> Self {
+    pub(crate) fn in_memory(memory: Arc<Memory>, offset: usize, len: usize) -> Self {
         Self {
-            region: Region::new(Arc::new(memory), offset, len, size_of::<T>()),
+            region: Region::new(memory, offset, len, size_of::<T>()),
             element: PhantomData,
         }
     }

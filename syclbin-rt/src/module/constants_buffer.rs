@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::backend::argument::Argument;
-use crate::backend::dispatch::memory::Memory;
 use crate::backend::failure::Failure;
-use crate::backend::reach::Reach;
+use crate::backend::kernel::Argument;
+use crate::backend::{Memory, UsmKind};
 use crate::launch::parameter_kinds::Takes;
 use crate::queue::Queue;
 
@@ -22,12 +21,12 @@ impl ConstantsBuffer {
     /// Uploads `values`, which have the layout that the file describes.
     pub(crate) fn new(queue: &Queue, values: &[u8]) -> Result<Self, Failure> {
         let queue = queue.raw();
-        let memory = queue.zeroed_at_address(Reach::Device, values.len())?;
+        let memory = queue.zeroed(Some(UsmKind::Device), values.len())?;
         queue.write(&memory, 0, values)?;
         let address = memory.address().unwrap_or_default();
         Ok(Self {
             address: address.to_ne_bytes(),
-            _memory: Arc::new(memory),
+            _memory: memory,
         })
     }
 

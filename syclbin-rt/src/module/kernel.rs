@@ -8,9 +8,8 @@ use std::sync::Arc;
 use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
-use crate::backend;
-use crate::backend::dispatch::program::Program;
-use crate::backend::slot::Slot;
+use crate::backend::kernel::Slot;
+use crate::backend::{self, Program};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::parameter_kinds::{Kinds, Takes};
@@ -94,7 +93,7 @@ impl Kernel {
             name: symbol.name.clone(),
             available: program.kernel_names().unwrap_or_default(),
         })?;
-        let raw = backend::Kernel::new(program, name, symbol.slots.clone());
+        let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
         let mut raw = raw.map_err(|failure| {
             let action = format!("making kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
@@ -114,7 +113,7 @@ impl Kernel {
             max_items: raw.max_local().min(max_linear),
             max_sizes: queue.device().facts().max_work_item_sizes,
         };
-        raw.keep_to(limits.max_items, limits.max_declared);
+        raw.restrict(limits.max_items, limits.max_declared);
         let required_local = limits.required.map(|required| {
             // The driver fills up to three dimensions; the file knows how many there were.
             let dimensions = match (sizes.dimensions, sizes.required) {

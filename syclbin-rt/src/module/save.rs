@@ -6,7 +6,7 @@ use syclbin::metadata::{MiscProperties, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
-use crate::backend::dispatch::program::Program;
+use crate::backend::Program;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::build::{Builder, BuiltProgram};

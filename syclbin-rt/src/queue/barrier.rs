@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Barriers: how commands of a queue wait for events, of this queue or of others.
 
-use crate::backend::dispatch::event::WaitList;
+use crate::backend::WaitList;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use crate::queue::event::{Event, Unwaitable};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::task::{Poll, Waker};
 
 use crate::backend;
-use crate::backend::dispatch::event::{End, WaitList};
+use crate::backend::event::{Completion, WaitList};
 use crate::backend::failure::Failure;
 use crate::error::{Error, ErrorKind, Result};
 use crate::module::kernel::Kernel;
@@ -152,7 +152,7 @@ impl Event {
     }
 
     /// Returns whether the command has finished. If it has not, `waker` is woken when it has.
-    pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<()>> {
+    pub(crate) fn poll(&self, end: &mut Option<Completion>, waker: &Waker) -> Poll<Result<()>> {
         if let Err(failure) = self.queue().raw().flushed() {
             return Poll::Ready(Err(self.failed(failure)));
         }
@@ -172,7 +172,7 @@ impl Event {
         let queue = queue.raw();
         for (index, event) in events.iter().enumerate() {
             let of_event = event.queue().raw();
-            if !of_event.context().is(&queue.context()) {
+            if of_event.context_address() != queue.context_address() {
                 return Err(Unwaitable::Foreign(index));
             }
             // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
@@ -185,7 +185,7 @@ impl Event {
                 return Err(Unwaitable::Failed(index, failure));
             }
         }
-        Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
+        Ok(WaitList::new(events.iter().map(|event| &event.raw)))
     }
 
     /// Returns the driver's event.
@@ -296,13 +296,13 @@ pub(in crate::queue) mod tests {
         let waker = Waker::from(Arc::new(Bell(send)));
         let mut out = queue.upload(&[7.0f32; 2])?;
         // An event that ends on the test's request.
-        let Some((user, raw)) = backend::pending_event(queue.raw()) else {
+        let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
             common::say_skipped("no user events, and a failed kernel takes its context with it");
             return Ok(());
         };
         let event = Event::of_action(&queue, "being a test", raw);
         let launched = iota(&queue, &mut out, &[&event])?;
-        let mut end = End::default();
+        let mut end = None;
         for _ in 0..3 {
             assert!(launched.poll(&mut end, &waker).is_pending());
         }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use bytemuck::Pod;
 
-use crate::backend::dispatch::event::End;
+use crate::backend::event::Completion;
 use crate::error::Result;
 use crate::queue::event::Event;
 use crate::queue::transfer::Transfer;
@@ -24,7 +24,7 @@ use crate::queue::transfer::Transfer;
 #[must_use = "the command runs without it; to wait, `.await` it"]
 pub struct EventFuture<E: Borrow<Event> = Event> {
     event: E,
-    end: End,
+    end: Option<Completion>,
 }
 
 impl<E: Borrow<Event> + Unpin> Future for EventFuture<E> {
@@ -42,7 +42,7 @@ impl IntoFuture for Event {
     type IntoFuture = EventFuture;
 
     fn into_future(self) -> EventFuture {
-        let end = End::default();
+        let end = None;
         EventFuture { event: self, end }
     }
 }
@@ -52,7 +52,7 @@ impl<'a> IntoFuture for &'a Event {
     type IntoFuture = EventFuture<&'a Event>;
 
     fn into_future(self) -> EventFuture<&'a Event> {
-        let end = End::default();
+        let end = None;
         EventFuture { event: self, end }
     }
 }
@@ -63,7 +63,7 @@ impl<'a> IntoFuture for &'a Event {
 pub struct TransferFuture<T: Pod> {
     /// `None` when the transfer has been given back.
     transfer: Option<Transfer<T>>,
-    end: End,
+    end: Option<Completion>,
 }
 
 // The elements lie elsewhere, and nothing in here is pinned.
@@ -102,7 +102,7 @@ impl<T: Pod> IntoFuture for Transfer<T> {
     fn into_future(self) -> TransferFuture<T> {
         TransferFuture {
             transfer: Some(self),
-            end: End::default(),
+            end: None,
         }
     }
 }

@@ -74,7 +74,9 @@ impl Device {
 
 impl Queue {
     pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
-        let context = backend::Context::shared(device.driver_device())
+        let context = device
+            .driver_device()
+            .shared_context()
             .map_err(|failure| Error::driver(failure, "creating a context", device))?;
         Self::in_context(device, context, options)
     }
@@ -88,7 +90,7 @@ impl Queue {
         trace::apply_settings();
         let mut driver_options = options;
         if options != QueueOptions::new() || trace::needs_times() {
-            let abilities = backend::Queue::abilities(&context).map_err(failed)?;
+            let abilities = context.queue_abilities().map_err(failed)?;
             if let Some((what, needs)) = options.beyond(abilities) {
                 let device = device.to_string();
                 return Err(ErrorKind::Unsupported {
@@ -100,7 +102,7 @@ impl Queue {
             }
             driver_options.profiling |= trace::needs_times() && abilities.profiling;
         }
-        let raw = backend::Queue::new(context, driver_options).map_err(failed)?;
+        let raw = context.new_queue(driver_options).map_err(failed)?;
         Ok(Self::with_options(device, raw, options))
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::backend::times::Times;
+use crate::backend::event::Times;
 
 /// The times of a command, returned by [`Event::profile`](crate::Event::profile).
 ///

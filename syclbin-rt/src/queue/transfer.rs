@@ -5,8 +5,8 @@ use std::fmt;
 
 use bytemuck::Pod;
 
+use crate::backend::PendingCopy;
 use crate::backend::slice::DeviceSlice;
-use crate::backend::transfer::Lent;
 use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::queue::copy::{After, host_memory};
@@ -37,12 +37,17 @@ const WRITING: &str = "writing a buffer";
 /// ```
 #[must_use = "dropping it waits for the copy; `wait` gives the elements back"]
 pub struct Transfer<T: Pod> {
-    lent: Lent<T>,
+    lent: PendingCopy<T>,
     event: Event,
 }
 
 impl<T: Pod> Transfer<T> {
-    fn new(queue: &Queue, action: &'static str, bytes: usize, lent: Lent<T>) -> Result<Self> {
+    fn new(
+        queue: &Queue,
+        action: &'static str,
+        bytes: usize,
+        lent: PendingCopy<T>,
+    ) -> Result<Self> {
         let raw = lent.event();
         let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
         let event = Event::of_copy(queue, action, bytes, raw);

@@ -3,12 +3,12 @@
 
 use std::ffi::c_int;
 
-pub(super) const SUCCESS: c_int = 0;
-pub(super) const INVALID_VALUE: c_int = 1;
-pub(super) const NO_DEVICE: c_int = 100;
-pub(super) const NOT_FOUND: c_int = 500;
-pub(super) const NOT_READY: c_int = 600;
-pub(super) const NOT_SUPPORTED: c_int = 801;
+pub(crate) const SUCCESS: c_int = 0;
+pub(crate) const INVALID_VALUE: c_int = 1;
+pub(crate) const NO_DEVICE: c_int = 100;
+pub(crate) const NOT_FOUND: c_int = 500;
+pub(crate) const NOT_READY: c_int = 600;
+pub(crate) const NOT_SUPPORTED: c_int = 801;
 
 /// Returns whether the context is lost after this error: every later call in it returns the same error.
 ///

@@ -1,51 +1,61 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CUDA: the functions of NVIDIA's driver ([`sys`]), and owners of the handles they return.
 //!
-//! A launch costs what the driver's own call costs: see [`context::stream`].
+//! A launch costs what the driver's own call costs: see [`stream`].
 //!
-//! All calls are made with the context of what they are about ([`Context::enter`]). One that a kernel
-//! has ended makes no calls any more.
-#![allow(
-    unsafe_code,
-    reason = "CUDA is a C interface; its wrappers are the only unsafe code of this crate"
-)]
+//! All calls are made with the context of what they are about ([`Context::enter`](context::Context::enter)). One that
+//! a kernel has ended makes no calls any more.
 
+/// Calls a function in `$context`, which becomes the current one.
+macro_rules! call {
+    ($context:expr, $name:ident($($argument:expr),* $(,)?)) => {
+        match $context.enter() {
+            Ok(functions) => $context.check(
+                stringify!($name),
+                (functions.$name.pass())($($argument),*),
+            ),
+            Err(failure) => Err(failure),
+        }
+    };
+}
+
+mod blocks;
 mod context;
-mod device;
-pub(in crate::backend) mod errors;
-mod kernel;
-mod memory;
+mod copy;
+pub(crate) mod device;
+pub(crate) mod errors;
+pub(crate) mod event;
+pub(crate) mod graph;
+pub(crate) mod kernel;
+mod kernel_object;
+mod link;
+mod mark;
+pub(crate) mod memory;
 mod program;
-mod queue;
+pub(crate) mod queue;
+mod stream;
 mod sys;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use context::Context;
-pub(crate) use device::DriverDevice;
-pub(crate) use device::library::Library;
-pub(crate) use kernel::Kernel;
-pub(crate) use kernel::object::KernelObject;
-pub(crate) use kernel::sampler::Sampler;
-pub(crate) use memory::Memory;
-pub(crate) use memory::image::Image;
-pub(crate) use memory::mapping::HostView;
-pub(crate) use program::Program;
-pub(crate) use queue::Queue;
-pub(crate) use queue::end::End;
-pub(crate) use queue::event::Event;
-pub(crate) use queue::graph::Graph;
-pub(crate) use queue::wait_list::WaitList;
-
 use std::ffi::c_int;
 
-use crate::backend::cuda::errors::SUCCESS;
 use crate::backend::failure::Failure;
 
 /// Turns the number that a call returned into a result.
 fn check(call: &'static str, code: c_int) -> Result<(), Failure> {
     match code {
-        SUCCESS => Ok(()),
-        code => Err(Failure::cuda(call, code)),
+        errors::SUCCESS => Ok(()),
+        code => Err(failure_of(call, code)),
     }
+}
+
+/// Returns the failure of a function. Its name in the headers has no version at the end.
+fn failure_of(function: &'static str, code: c_int) -> Failure {
+    Failure::cuda(function.strip_suffix("_v2").unwrap_or(function), code)
+}
+
+/// Returns the failure of a call that answers with a value that it must not return, or that gets such a value.
+const fn invalid(call: &'static str) -> Failure {
+    Failure::cuda(call, errors::INVALID_VALUE)
 }

@@ -3,23 +3,34 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use opencl3::types::{cl_context, cl_context_properties};
+use opencl_sys::{
+    CL_DEVICE_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
+};
+use opencl3::types::{cl_bitfield, cl_context, cl_context_properties};
 
-use crate::backend::failure::Failure;
+use crate::backend::device::{Device, DriverContext};
+use crate::backend::failure::{BuildError, Failure};
+use crate::backend::gate::{self, Passage, Stage};
+use crate::backend::memory::Memory as AnyMemory;
+use crate::backend::native::{MemoryHandle, Owner};
 use crate::backend::opencl::device::DriverDevice;
-use crate::backend::opencl::driver::sys::Functions;
-use crate::backend::opencl::queue::handle::Handle;
-use crate::backend::opencl::{check, check_handle};
-use crate::backend::process::gate::{self, Passage, Stage};
+use crate::backend::opencl::functions::Functions;
+use crate::backend::opencl::intel_cpu::CpuTarget;
+use crate::backend::opencl::memory::Memory;
+use crate::backend::opencl::program;
+use crate::backend::opencl::queue::{OwnedQueue, Queue};
+use crate::backend::program::{Program, Source};
+use crate::backend::queue::Queue as AnyQueue;
+use crate::queue::options::{QueueAbilities, QueueOptions};
 
 /// An owned context of a device.
 pub(crate) struct Context {
-    device: &'static DriverDevice,
-    pub(super) handle: cl_context,
+    pub(crate) device: &'static DriverDevice,
+    pub(crate) handle: cl_context,
     /// Whether another library made it.
     foreign: bool,
     /// Its queues, possibly including dropped queues.
-    queues: Mutex<Vec<Weak<Handle>>>,
+    queues: Mutex<Vec<Weak<OwnedQueue>>>,
 }
 
 // SAFETY: contexts may be used from every thread (OpenCL 3.0, appendix A.2).
@@ -57,7 +68,7 @@ impl Context {
     /// # Safety
     ///
     /// `handle` is a live context of the library of `device`, and has that device.
-    pub(super) unsafe fn adopt(
+    pub(crate) unsafe fn adopt(
         device: &'static DriverDevice,
         handle: cl_context,
     ) -> Result<Arc<Self>, Failure> {
@@ -70,9 +81,7 @@ impl Context {
             return Ok(context);
         }
         // SAFETY: the context is alive, and has one owner more from here on.
-        check("clRetainContext", unsafe {
-            (device.functions.clRetainContext.pass())(handle)
-        })?;
+        unsafe { call!(device.functions, clRetainContext(handle)) }?;
         gate::close_at_exit(device.platform, Stage::FirstContext);
         let context = Arc::new(Self {
             device,
@@ -93,19 +102,15 @@ impl Context {
             device.platform as cl_context_properties,
             0,
         ];
-        let mut code = 0;
+        let (callback, none) = (None, std::ptr::null_mut());
         // SAFETY: the properties end with 0, there is one device, and no callback is registered.
         let handle = unsafe {
-            (device.functions.clCreateContext.pass())(
-                properties.as_ptr(),
-                1,
-                &raw const device.id,
-                None,
-                std::ptr::null_mut(),
-                &raw mut code,
+            let (properties, device_id) = (properties.as_ptr(), &raw const device.id);
+            create!(
+                device.functions,
+                clCreateContext(properties, 1, device_id, callback, none)
             )
-        };
-        let handle = check_handle("clCreateContext", handle, code)?;
+        }?;
         gate::close_at_exit(device.platform, Stage::FirstContext);
         Ok(Self {
             device,
@@ -115,23 +120,26 @@ impl Context {
         })
     }
 
-    /// Returns its device.
-    pub(crate) fn device(&self) -> &'static DriverDevice {
-        self.device
-    }
-
     /// Registers a queue of this context as long as the queue lives.
-    pub(super) fn register(&self, queue: &Arc<Handle>) {
+    pub(crate) fn register(&self, queue: &Arc<OwnedQueue>) {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));
     }
 
-    /// Waits for everything that was put into any queue of this context before. Commands that other threads
-    /// enqueue meanwhile may or may not be waited for. A caller that needs more must stop those threads.
-    pub(crate) fn finish_all(&self) -> Result<(), Failure> {
+    pub(crate) fn functions(&self) -> &'static Functions {
+        self.device.functions
+    }
+}
+
+impl DriverContext for Context {
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn finish_all(&self) -> Result<(), Failure> {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let live: Vec<Arc<Handle>> = queues.iter().filter_map(Weak::upgrade).collect();
+        let live: Vec<Arc<OwnedQueue>> = queues.iter().filter_map(Weak::upgrade).collect();
         // The wait may take long and must not delay a thread that makes a queue.
         drop(queues);
         // All queues are waited for, even if one of them returns an error.
@@ -139,8 +147,58 @@ impl Context {
         finished.fold(Ok(()), Result::and)
     }
 
-    pub(super) fn functions(&self) -> &'static Functions {
-        self.device.functions
+    fn queue_abilities(&self) -> Result<QueueAbilities, Failure> {
+        let (id, name) = (self.device.id, CL_DEVICE_QUEUE_PROPERTIES);
+        // SAFETY: the device is one of this library.
+        let query = unsafe { query!(self.functions(), clGetDeviceInfo(id, name)) };
+        let bits: cl_bitfield = query.value()?;
+        Ok(QueueAbilities {
+            out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            profiling: bits & CL_QUEUE_PROFILING_ENABLE != 0,
+        })
+    }
+
+    fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<AnyQueue, Failure> {
+        Ok(Arc::new(Queue::new(self, options)?).into())
+    }
+
+    unsafe fn adopt_memory(
+        self: Arc<Self>,
+        handle: MemoryHandle,
+        size: usize,
+        owner: Owner,
+    ) -> Result<AnyMemory, Failure> {
+        // SAFETY: as the caller says.
+        unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
+    }
+
+    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError> {
+        Ok(Arc::new(program::Program::build(&self, sources)?))
+    }
+
+    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError> {
+        Ok(Arc::new(program::Program::from_file(&self, source)?))
+    }
+
+    fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<Program>, BuildError> {
+        let program = program::Program::from_cache(&self, code)?;
+        Ok(program.map(|program| -> Program { Arc::new(program) }))
+    }
+
+    fn keeps_programs(&self) -> bool {
+        true
+    }
+
+    fn variant(&self) -> Option<[u8; 4]> {
+        program::variant()
+    }
+
+    fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
+        program::variant_of_own(code)
+    }
+
+    fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
+        CpuTarget::of(code).map(CpuTarget::bytes)
     }
 }
 

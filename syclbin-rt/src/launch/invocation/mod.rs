@@ -6,9 +6,9 @@
 
 pub(crate) mod validation;
 
-use crate::backend::argument::{Argument, Arguments, Values};
-use crate::backend::dispatch::event::WaitList;
+use crate::backend::WaitList;
 use crate::backend::failure::Failure;
+use crate::backend::kernel::{Argument, Arguments, Values};
 use crate::contract::LaunchView;
 use crate::contract::broken::Broken;
 use crate::error::launch_problem::LaunchProblem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checks of a launch's arguments, before the driver sees any of them.
 
-use crate::backend::argument::Argument;
+use crate::backend::kernel::Argument;
 use crate::backend::slice::Region;
 use crate::device::Device;
 use crate::error::launch_problem::LaunchProblem;

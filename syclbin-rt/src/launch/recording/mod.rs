@@ -6,13 +6,10 @@ pub(crate) mod recorder;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use crate::backend;
-use crate::backend::dispatch::event::WaitList;
-use crate::backend::dispatch::memory::MemoryUse;
-use crate::backend::dispatch::recording::Graph;
 use crate::backend::failure::Failure;
-use crate::backend::process::gate::Passage;
+use crate::backend::gate::Passage;
 use crate::backend::slice::Region;
+use crate::backend::{self, Graph, MemoryUse, WaitList};
 use crate::error::{Error, Result};
 use crate::launch::bound_kernel::BoundKernel;
 use crate::queue::Queue;
@@ -51,7 +48,7 @@ const REPLAY: &str = "replaying a recording";
 #[must_use = "nothing runs before `replay`"]
 pub struct Recording {
     // Dropped first: it waits until nothing runs that uses the steps.
-    graph: Option<Graph>,
+    graph: Option<Box<dyn Graph>>,
     steps: Vec<Step>,
     queue: Queue,
     /// Locked while the steps are enqueued, so that the steps of two replays do not mix.
@@ -212,7 +209,7 @@ mod tests {
         recorder.fill(&mut buffer.slice_mut(..1)?, 1)?;
         recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
         let recording = recorder.finish()?;
-        let Some((user, raw)) = backend::pending_event(queue.raw()) else {
+        let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
             common::say_skipped("no user events, and a failed kernel takes its context with it");
             return Ok(());
         };

@@ -6,11 +6,10 @@ use std::sync::Mutex;
 
 use bytemuck::Pod;
 
-use crate::backend::dispatch::memory::MemoryUse;
-use crate::backend::dispatch::recording::Graph;
 use crate::backend::failure::Failure;
-use crate::backend::pattern::pattern;
 use crate::backend::slice::DeviceSlice;
+use crate::backend::slice::pattern;
+use crate::backend::{Graph, MemoryUse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::Launch;
 use crate::launch::bound_kernel::BoundKernel;
@@ -171,11 +170,11 @@ impl Recorder {
     unsafe_code,
     reason = "launching is unsafe; the caller who recorded a kernel guarantees it"
 )]
-fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Graph>, Failure> {
+fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
     if steps.is_empty() {
         return Ok(None);
     }
-    let Some(mut graph) = Graph::new(queue.raw())? else {
+    let Some(mut graph) = queue.raw().graph()? else {
         return Ok(None);
     };
     for step in steps {

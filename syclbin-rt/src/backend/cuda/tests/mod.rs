@@ -10,13 +10,17 @@ use std::sync::{Arc, mpsc};
 use std::task::{Poll, Wake, Waker};
 
 use super::*;
-use crate::backend::argument::{Argument, Arguments as _};
-use crate::backend::cuda::program::{Kind, Module};
-use crate::backend::dispatch::memory::Memory as AnyMemory;
+use crate::backend::cuda::context::Context as CudaContext;
+use crate::backend::cuda::memory::Memory as CudaMemory;
+use crate::backend::cuda::program::{Kind, Module, Program as CudaProgram};
+use crate::backend::device::downcast;
 use crate::backend::failure::{BuildError, Code, Failure, Rejection};
-use crate::backend::reach::Reach;
+use crate::backend::kernel::{Argument, Slot};
 use crate::backend::slice::Region;
-use crate::backend::slot::Slot;
+use crate::backend::{
+    Context, Device, Event, Kernel, KernelObject, Library, Memory, Program, Queue, UsmKind,
+    WaitList,
+};
 use crate::common::{on_cuda, say_skipped};
 use crate::launch::range::{AnyRange, Grid, NdRange};
 use crate::queue::options::QueueOptions;
@@ -29,17 +33,17 @@ type Tested = Result<(), Failure>;
 
 /// A queue, and the program of the tests.
 struct Bench {
-    queue: Arc<Queue>,
-    program: Arc<Program>,
+    queue: Queue,
+    program: Program,
 }
 
-fn device() -> Option<&'static DriverDevice> {
-    let reason = match Library::load() {
-        Ok(library) => match library.devices() {
-            Ok([first, ..]) => return Some(first),
-            Ok([]) => "the driver has no device".to_owned(),
-            Err(failure) => format!("{failure:?}"),
+fn device() -> Option<Device> {
+    let reason = match Library::cuda().map(Library::devices) {
+        Ok(Ok(devices)) => match devices.first() {
+            Some(first) => return Some(*first),
+            None => "the driver has no device".to_owned(),
         },
+        Ok(Err(failure)) => format!("{failure:?}"),
         Err(error) => error.to_string(),
     };
     assert!(!on_cuda(), "SYCLBIN_DEVICE asks for CUDA, but {reason}");
@@ -47,14 +51,16 @@ fn device() -> Option<&'static DriverDevice> {
     None
 }
 
-fn build(context: &Arc<Context>, modules: &[Module<'_>]) -> Result<Arc<Program>, Failure> {
-    match Program::of(context, modules) {
-        Ok(program) => Ok(Arc::new(program)),
-        Err(BuildError { failure, log, .. }) => {
-            assert_eq!(log, "", "{failure:?}");
-            Err(failure)
-        }
-    }
+fn try_build(context: &Context, modules: &[Module<'_>]) -> Result<Program, BuildError> {
+    let context: Arc<CudaContext> = downcast(context.clone())?;
+    Ok(Arc::new(CudaProgram::of(&context, modules)?))
+}
+
+fn build(context: &Context, modules: &[Module<'_>]) -> Result<Program, Failure> {
+    try_build(context, modules).map_err(|error| {
+        assert_eq!(error.log, "", "{:?}", error.failure);
+        error.failure
+    })
 }
 
 fn module(code: &[u8]) -> Module<'_> {
@@ -70,10 +76,10 @@ fn bench_with(options: QueueOptions) -> Result<Option<Bench>, Failure> {
     let Some(device) = device() else {
         return Ok(None);
     };
-    let context = Context::shared(device)?;
+    let context = device.shared_context()?;
     Ok(Some(Bench {
         program: build(&context, &[module(PTX)])?,
-        queue: Arc::new(Queue::new(context, options)?),
+        queue: context.new_queue(options)?,
     }))
 }
 
@@ -85,27 +91,23 @@ fn bench() -> Result<Option<Bench>, Failure> {
 struct Numbers(Region);
 
 /// Bytes of memory.
-fn region(memory: Memory, offset: usize, size: usize) -> Region {
-    Region::new(Arc::new(AnyMemory::from(memory)), offset, size, 1)
-}
-
-fn raw(region: &Region) -> &Memory {
-    region.memory.raw().cuda().expect("memory of CUDA")
+fn region(memory: Arc<Memory>, offset: usize, size: usize) -> Region {
+    Region::new(memory, offset, size, 1)
 }
 
 impl Numbers {
     fn new(queue: &Queue) -> Result<Self, Failure> {
-        let memory = queue.zeroed(LEN * 4)?;
+        let memory = queue.zeroed(None, LEN * 4)?;
         Ok(Self(region(memory, 0, LEN * 4)))
     }
 
-    fn memory(&self) -> &Memory {
-        raw(&self.0)
+    fn memory(&self) -> &CudaMemory {
+        self.0.memory.raw().cuda().expect("memory of CUDA")
     }
 
     fn read(&self, queue: &Queue) -> Result<Vec<u32>, Failure> {
         let mut numbers = vec![0u32; LEN];
-        queue.read(self.memory(), 0, bytemuck::cast_slice_mut(&mut numbers))?;
+        queue.read(&self.0.memory, 0, bytemuck::cast_slice_mut(&mut numbers))?;
         Ok(numbers)
     }
 }
@@ -122,7 +124,7 @@ impl Bench {
                 size: *size,
             });
         }
-        Kernel::new(&self.program, CString::new(name).unwrap(), Some(slots))
+        Arc::clone(&self.program).kernel(CString::new(name).unwrap(), Some(slots))
     }
 
     fn iota(
