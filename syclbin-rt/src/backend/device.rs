@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Devices, the libraries that offer them, and contexts: the objects of a device that work together.
+//! Devices, the libraries that offer them, which stay loaded until the process ends, and contexts: the objects of a device
+//! that work together.
 
 use std::any::Any;
+use std::error::Error;
 use std::ffi::OsStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
-use crate::backend::failure::{BuildError, Failure};
-use crate::backend::library::LibraryError;
-use crate::backend::memory::Memory;
-use crate::backend::native::{DeviceHandle, MemoryHandle, Owner, QueueHandle};
-use crate::backend::opencl;
-use crate::backend::program::{Program, Source};
-use crate::backend::queue::Queue;
-use crate::device::facts::Facts;
-use crate::device::partition::{PartPosition, Partition};
-use crate::queue::options::{QueueAbilities, QueueOptions};
+use crate::backend::{
+    BuildError, DeviceHandle, Facts, Failure, Memory, MemoryHandle, Owner, PartPosition, Partition,
+    Program, Queue, QueueHandle, QueueOptions, Result, Source, opencl,
+};
 
 /// A loaded library of a driver.
 #[derive(Clone, Copy)]
@@ -49,7 +45,7 @@ impl Library {
     }
 
     /// Returns its devices.
-    pub(crate) fn devices(self) -> Result<Vec<Device>, Failure> {
+    pub(crate) fn devices(self) -> Result<Vec<Device>> {
         fn all<D: DriverDevice>(devices: &'static [D]) -> Vec<Device> {
             devices.iter().map(|device| -> Device { device }).collect()
         }
@@ -86,16 +82,16 @@ pub(crate) trait DriverDevice: Send + Sync {
     }
 
     /// Returns its parts.
-    fn partition(&'static self, _how: Partition<'_>) -> Result<Vec<Device>, Failure> {
+    fn partition(&'static self, _how: Partition<'_>) -> Result<Vec<Device>> {
         Ok(Vec::new())
     }
 
     /// Returns the context that all queues of a device share.
-    fn shared_context(&'static self) -> Result<Context, Failure>;
+    fn shared_context(&'static self) -> Result<Context>;
 
     /// Creates a separate context, which simulates another device.
     #[cfg(test)]
-    fn separate_context(&'static self) -> Result<Context, Failure>;
+    fn separate_context(&'static self) -> Result<Context>;
 
     /// Uses a queue of another library.
     ///
@@ -106,7 +102,7 @@ pub(crate) trait DriverDevice: Send + Sync {
     /// # Safety
     ///
     /// The queue is alive, and of the library of this device. A CUDA queue outlives the returned queue and its events.
-    unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<Queue, Failure>;
+    unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<Queue>;
 
     /// Returns the same device as another driver would offer it, without functions for variables.
     #[cfg(test)]
@@ -130,13 +126,10 @@ pub(crate) trait DriverContext: Any + Send + Sync {
 
     /// Waits for everything that was put into any queue of this context before. Commands that other threads
     /// enqueue meanwhile may or may not be waited for. A caller that needs more must stop those threads.
-    fn finish_all(&self) -> Result<(), Failure>;
-
-    /// Returns the kinds of queues that the device supports.
-    fn queue_abilities(&self) -> Result<QueueAbilities, Failure>;
+    fn finish_all(&self) -> Result<()>;
 
     /// Creates a queue with `options`, which the device supports.
-    fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<Queue, Failure>;
+    fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<Queue>;
 
     /// Shares memory of another library.
     ///
@@ -152,7 +145,7 @@ pub(crate) trait DriverContext: Any + Send + Sync {
         handle: MemoryHandle,
         size: usize,
         owner: Owner,
-    ) -> Result<Memory, Failure>;
+    ) -> Result<Memory>;
 
     /// Builds modules of SPIR-V or PTX. Several modules are linked to each other.
     ///
@@ -196,6 +189,92 @@ pub(crate) trait DriverContext: Any + Send + Sync {
 /// Returns a shared object of a driver as the type that it has there.
 pub(crate) fn downcast<T: Send + Sync + 'static>(
     object: Arc<dyn Any + Send + Sync>,
-) -> Result<Arc<T>, Failure> {
+) -> Result<Arc<T>> {
     object.downcast().map_err(|_| Failure::FOREIGN)
+}
+
+/// The queues of a context, possibly including dropped queues.
+pub(crate) struct LiveQueues<Q>(Mutex<Vec<Weak<Q>>>);
+
+impl<Q> LiveQueues<Q> {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// Registers a queue as long as it lives.
+    pub(crate) fn register(&self, queue: &Arc<Q>) {
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue));
+    }
+
+    /// Calls `finish` for all queues, even if one of them returns an error.
+    pub(crate) fn finish(&self, finish: impl Fn(&Q) -> Result<()>) -> Result<()> {
+        let queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let live: Vec<Arc<Q>> = queues.iter().filter_map(Weak::upgrade).collect();
+        // The wait may take long and must not delay a thread that makes a queue.
+        drop(queues);
+        live.iter()
+            .map(|queue| finish(queue))
+            .fold(Ok(()), Result::and)
+    }
+}
+
+/// The reason why a driver library cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LibraryError {
+    /// The system's loader refused it, for this reason.
+    #[error("{0}")]
+    NotLoaded(String),
+    /// It lacks a function of OpenCL; the system's loader gave this reason.
+    #[error("not an OpenCL library: {0}")]
+    NotOpenCl(String),
+    /// NVIDIA's driver does not load.
+    #[cfg(feature = "cuda")]
+    #[error("cannot load {name}: {reason}; it comes with NVIDIA's driver")]
+    NoCudaDriver { name: &'static str, reason: String },
+    /// NVIDIA's driver lacks functions that are required.
+    #[cfg(feature = "cuda")]
+    #[error("the driver is too old: it has no {}; install a newer one", .0.join(", "))]
+    TooOld(Vec<&'static str>),
+    /// The program has no backend for CUDA.
+    #[cfg(not(feature = "cuda"))]
+    #[error("this program is built without feature `cuda` of syclbin-rt")]
+    WithoutCuda,
+    /// The driver did not start.
+    #[error(transparent)]
+    Driver(#[from] Failure),
+}
+
+/// Loads the library called `name` (a path, or a file name for the system to find).
+///
+/// It is never unloaded: drivers have their own threads that run its code.
+///
+/// # Errors
+///
+/// Returns the system loader's reason.
+///
+/// # Safety
+///
+/// The initializers of the library must be sound to run.
+pub(crate) unsafe fn load_library(
+    name: &OsStr,
+) -> Result<&'static libloading::Library, LibraryError> {
+    // SAFETY: the caller vouches for the initializers.
+    let library = unsafe { libloading::Library::new(name) };
+    let library = library.map_err(|error| LibraryError::NotLoaded(loader_reason(name, &error)))?;
+    Ok(Box::leak(Box::new(library)))
+}
+
+/// Returns the system loader's reason, without the name it begins with: callers print the name themselves.
+pub(crate) fn loader_reason(name: &OsStr, error: &libloading::Error) -> String {
+    // `libloading` itself says only that it failed.
+    let reason = error
+        .source()
+        .map_or(error.to_string(), ToString::to_string);
+    let rest = reason.strip_prefix(&*name.to_string_lossy());
+    match rest.and_then(|rest| rest.strip_prefix(": ")) {
+        Some(rest) => rest.to_owned(),
+        None => reason,
+    }
 }

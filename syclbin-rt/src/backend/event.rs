@@ -6,10 +6,7 @@ use std::task::{Poll, Waker};
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
-use crate::backend::failure::Failure;
-use crate::backend::native::NativeEvent;
-use crate::backend::queue::Queue;
-use crate::backend::{Owned, opencl, wakers};
+use crate::backend::{NativeEvent, Owned, Queue, Result, opencl, wakers};
 
 either! {
     /// An owned event.
@@ -22,26 +19,26 @@ pub(crate) trait DriverEvent: Send + Sync {
     fn call(&self) -> &'static str;
 
     /// Creates another owner of the same event.
-    fn shared(&self) -> Result<Event, Failure>;
+    fn shared(&self) -> Result<Event>;
 
     /// Blocks until the command has finished.
-    fn wait(&self) -> Result<(), Failure>;
+    fn wait(&self) -> Result<()>;
 
     /// Blocks until the command has ended, even with an error. Returns `false` if the driver does not report
     /// the end; the command may then go on.
     fn has_ended(&self) -> bool;
 
     /// Returns whether the command has finished. Only flushed commands ever finish.
-    fn is_complete(&self) -> Result<bool, Failure>;
+    fn is_complete(&self) -> Result<bool>;
 
     /// Returns the recorded times of a finished command, on a queue with profiling.
-    fn times(&self) -> Result<Times, Failure>;
+    fn times(&self) -> Result<Times>;
 
     /// Returns an event of the driver at its end or later. `None` if it is known to have ended.
-    fn native(&self) -> Result<Option<NativeEvent>, Failure>;
+    fn native(&self) -> Result<Option<NativeEvent>>;
 
     /// Ends `completion` with the command, which is in `queue`. Returns `false` if no thread can be started for that.
-    fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool, Failure>;
+    fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool>;
 }
 
 /// The times when a command was queued, handed to the device, started and ended, in nanoseconds of the device's
@@ -64,7 +61,7 @@ impl Event {
         queue: &Queue,
         completion: &mut Option<Completion>,
         waker: &Waker,
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<()>> {
         if let Some(completion) = completion {
             return completion.poll(waker).map(|ended| match ended {
                 // PoCL (7.1) and rusticl (25.0) may also report success for a command that failed.
@@ -96,7 +93,7 @@ pub(crate) struct Completion(Arc<Mutex<CompletionState>>);
 
 pub(crate) enum CompletionState {
     Waiting(Waker),
-    Ended(Result<(), Failure>),
+    Ended(Result<()>),
 }
 
 impl Completion {
@@ -105,7 +102,7 @@ impl Completion {
     }
 
     /// Returns the result of the command. If it has not ended, `waker` is woken when it does, and no other.
-    fn poll(&self, waker: &Waker) -> Poll<Result<(), Failure>> {
+    fn poll(&self, waker: &Waker) -> Poll<Result<()>> {
         // Cloned and dropped outside of the lock, on which the driver may wait: both run code of the executor.
         let waker = waker.clone();
         let mut state = self.lock();
@@ -124,7 +121,7 @@ impl Completion {
     }
 
     /// Reports the end, unless it is reported already.
-    pub(crate) fn end(&self, ended: Result<(), Failure>) {
+    pub(crate) fn end(&self, ended: Result<()>) {
         let mut state = self.lock();
         if let CompletionState::Waiting(_) = *state
             && let CompletionState::Waiting(waker) =
@@ -212,6 +209,7 @@ mod tests {
     use std::task::Wake;
 
     use super::*;
+    use crate::backend::Failure;
 
     struct Bell(mpsc::Sender<()>);
 

@@ -4,7 +4,10 @@
 use std::fmt;
 
 #[cfg(feature = "cuda")]
-use crate::backend::cuda::errors;
+use crate::backend::cuda;
+
+/// A result of the backend.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// The reason why an action was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +177,7 @@ impl Code {
         match self {
             Self::OpenCl(code) => opencl3::error_codes::error_text(code),
             #[cfg(feature = "cuda")]
-            Self::Cuda(code) => errors::error_name(code),
+            Self::Cuda(code) => cuda::error_name(code),
             #[cfg(not(feature = "cuda"))]
             Self::Cuda(_) => "an unknown error",
         }
@@ -184,7 +187,7 @@ impl Code {
     pub(crate) fn ends_context(self) -> bool {
         match self {
             #[cfg(feature = "cuda")]
-            Self::Cuda(code) => errors::is_sticky(code),
+            Self::Cuda(code) => cuda::is_sticky(code),
             _ => false,
         }
     }

@@ -6,15 +6,10 @@ use std::sync::Arc;
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
-use crate::backend::event::{Event, WaitList};
-use crate::backend::failure::Failure;
-use crate::backend::native::KernelHandle;
-use crate::backend::opencl::image::{Image, Sampler};
-use crate::backend::queue::Queue;
-use crate::backend::slice::Region;
-use crate::backend::{Owned, opencl};
-use crate::launch::range::Grid;
-use crate::module::kernel_attributes::KernelAttributes;
+use crate::backend::{
+    Event, Failure, Grid, KernelHandle, Owned, Queue, Region, Result, WaitList, opencl,
+    opencl::image::Image, opencl::image::Sampler,
+};
 
 either! {
     /// A kernel that several threads can launch.
@@ -27,28 +22,16 @@ pub(crate) trait DriverKernel: Send + Sync {
     fn native(&self) -> KernelHandle;
 
     /// Creates a separate object with its own arguments.
-    fn object(&self) -> Result<KernelObject, Failure>;
+    fn object(&self) -> Result<KernelObject>;
 
-    /// Returns how many arguments it takes, without the removed arguments.
-    fn arguments(&self) -> usize;
-
-    /// Returns the only work-group size that it was compiled for, dimension x first, where the driver reports
-    /// it.
-    fn required_local(&self) -> Option<[usize; 3]> {
-        None
-    }
-
-    /// Returns the largest number of work-items in a work-group on this device.
-    fn max_local(&self) -> usize;
-
-    /// Returns how much work-group memory it uses beside its arguments, in bytes.
-    fn local_memory(&self) -> u64;
+    /// Returns what bounds its launches.
+    fn bounds(&self) -> KernelBounds;
 
     /// Returns a number that should divide the number of work-items in a work-group.
-    fn preferred_multiple(&self) -> Result<usize, Failure>;
+    fn preferred_multiple(&self) -> Result<usize>;
 
     /// Returns the driver's answers about the compiled code.
-    fn attributes(&self) -> Result<KernelAttributes, Failure>;
+    fn attributes(&self) -> Result<KernelAttributes>;
 
     /// Returns the work-group size that the driver would choose for `global`, in its order, x first; `None`
     /// where it does not report it. The `values` are for all parameters, and of the kinds that the kernel
@@ -58,9 +41,22 @@ pub(crate) trait DriverKernel: Send + Sync {
         _queue: &Queue,
         _values: &mut dyn Iterator<Item = Argument<'_>>,
         _global: &[usize],
-    ) -> Result<Option<[usize; 3]>, Failure> {
+    ) -> Result<Option<[usize; 3]>> {
         Ok(None)
     }
+}
+
+/// A driver's answers about a kernel that bound its launches.
+#[derive(Clone, Copy)]
+pub(crate) struct KernelBounds {
+    /// The number of arguments, without the removed arguments.
+    pub(crate) arguments: usize,
+    /// The only work-group size that it was compiled for, dimension x first, where the driver reports it.
+    pub(crate) required_local: Option<[usize; 3]>,
+    /// The largest number of work-items in a work-group on this device.
+    pub(crate) max_local: usize,
+    /// The work-group memory that it uses beside its arguments, in bytes.
+    pub(crate) local_memory: u64,
 }
 
 impl Kernel {
@@ -112,6 +108,30 @@ impl Kernel {
     }
 }
 
+/// What the driver reports about a compiled kernel. Returned by [`Kernel::attributes`](crate::Kernel::attributes).
+///
+/// A field is `None` where the driver does not report it. Sizes of memory are in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelAttributes {
+    /// The largest number of work-items in a work-group.
+    pub max_work_group_size: usize,
+    /// The number that should divide the number of work-items in a work-group.
+    pub preferred_work_group_size_multiple: usize,
+    /// The work-group memory that the kernel uses beside its arguments.
+    pub local_memory_bytes: u64,
+    /// The private memory of a work-item. CUDA's drivers include spilled registers.
+    pub private_memory_bytes: Option<u64>,
+    /// The memory for spilled registers of a hardware thread. Only Intel's drivers for GPUs report it.
+    pub spill_memory_bytes: Option<u64>,
+    /// The registers: of a work-item on CUDA, of a hardware thread on Intel's GPUs.
+    pub registers: Option<u32>,
+    /// The largest sub-group of the largest work-group, in work-items.
+    pub max_sub_group_size: Option<usize>,
+    /// The sub-group size that the code requires.
+    pub required_sub_group_size: Option<usize>,
+}
+
 /// An owned kernel object, whose arguments persist between launches.
 pub(crate) type KernelObject = Box<dyn DriverKernelObject>;
 
@@ -125,12 +145,7 @@ pub(crate) trait DriverKernelObject: Arguments + Any + Send + Sync {
     /// The events of `after` are of the context of `queue`. All arguments are set and of the kinds that the
     /// kernel takes, and their memory is alive. The kernel's actions on them over this range are sound: it
     /// stays inside the buffers and does not race.
-    unsafe fn enqueue(
-        &self,
-        queue: &Queue,
-        grid: &Grid,
-        after: &WaitList<'_>,
-    ) -> Result<Event, Failure>;
+    unsafe fn enqueue(&self, queue: &Queue, grid: &Grid, after: &WaitList<'_>) -> Result<Event>;
 
     /// Enqueues the kernel without an event, for a command that is not waited for by itself.
     ///
@@ -142,7 +157,7 @@ pub(crate) trait DriverKernelObject: Arguments + Any + Send + Sync {
         queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<(), Failure>;
+    ) -> Result<()>;
 }
 
 /// The position of a parameter among all parameters of a kernel, in bytes.
@@ -162,7 +177,7 @@ pub(crate) enum Argument<'a> {
     /// A value, byte by byte.
     Bytes(&'a [u8]),
     /// The address of elements, and whether the kernel writes them.
-    Memory(&'a Region<[()]>, bool),
+    Memory(&'a Region, bool),
     /// This many bytes for each work-group.
     Local(usize),
     Sampler(&'a Arc<Sampler>),
@@ -182,14 +197,14 @@ pub(crate) trait Arguments {
     /// # Safety
     ///
     /// The value is of the kind that the kernel takes.
-    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure>;
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()>;
 
     /// Sets an argument as [`Arguments::set`] does, out of line: for rare kinds of values.
     ///
     /// # Safety
     ///
     /// As for [`Arguments::set`].
-    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure>;
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()>;
 }
 
 /// All arguments of a kernel.

@@ -8,11 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
-use crate::backend::device::{Context, Device};
-use crate::backend::failure::{Failure, Rejection};
-use crate::backend::native::MemoryHandle;
-use crate::backend::queue::Queue;
-use crate::backend::{Owned, opencl};
+use crate::backend::{
+    Context, Device, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
+};
 
 /// The kinds of memory with an address (unified shared memory).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +107,7 @@ impl Memory {
     }
 
     /// Refuses `size` bytes from byte `offset` on that are not inside of the memory or not of this context.
-    pub(crate) fn check(&self, context: usize, offset: usize, size: usize) -> Result<(), Failure> {
+    pub(crate) fn check(&self, context: usize, offset: usize, size: usize) -> Result<()> {
         if self.raw.context_address() != context {
             return Err(Failure::FOREIGN);
         }

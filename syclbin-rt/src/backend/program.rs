@@ -6,10 +6,7 @@ use std::borrow::Cow;
 use std::ffi::CString;
 use std::sync::{Arc, Weak};
 
-use crate::backend::failure::Failure;
-use crate::backend::kernel::{Kernel, Slot};
-use crate::device::facts::Facts;
-use crate::load::build_options::BuildOptions;
+use crate::backend::{Facts, Kernel, Result, Slot};
 use crate::log;
 
 /// Code of a module, and its settings for the build.
@@ -21,6 +18,15 @@ pub(crate) struct Source<'s> {
     pub(crate) options: BuildOptions,
 }
 
+/// Options of `clBuildProgram` and its two halves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BuildOptions {
+    /// For `clBuildProgram` and `clCompileProgram`.
+    pub(crate) compile: String,
+    /// For `clLinkProgram`: the options that affect native code, which some drivers make at that time.
+    pub(crate) link: String,
+}
+
 /// A built program. A clone is the same program.
 pub(crate) type Program = Arc<dyn DriverProgram>;
 
@@ -30,17 +36,13 @@ pub(crate) type WeakProgram = Weak<dyn DriverProgram>;
 /// A program of a driver.
 pub(crate) trait DriverProgram: Any + Send + Sync {
     /// Finds the kernel called `symbol`. The positions of its parameters are given where they are known.
-    fn kernel(
-        self: Arc<Self>,
-        symbol: CString,
-        slots: Option<Vec<Slot>>,
-    ) -> Result<Kernel, Failure>;
+    fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<Kernel>;
 
     /// Returns the native code that the driver has made.
-    fn binary(&self) -> Result<Vec<u8>, Failure>;
+    fn binary(&self) -> Result<Vec<u8>>;
 
     /// Returns the symbols of its kernels.
-    fn kernel_names(&self) -> Result<Vec<String>, Failure>;
+    fn kernel_names(&self) -> Result<Vec<String>>;
 }
 
 /// Logs the warnings of a driver's compiler. Most drivers say something in any case.

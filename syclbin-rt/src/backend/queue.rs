@@ -6,17 +6,10 @@ use std::sync::Arc;
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
-use crate::backend::device::Context;
-use crate::backend::event::{Event, WaitList};
-use crate::backend::failure::{Failure, Unstarted};
-use crate::backend::kernel::KernelObject;
-use crate::backend::memory::{Memory, UsmKind};
-use crate::backend::native::{EventHandle, QueueHandle};
-use crate::backend::opencl;
-use crate::backend::program::Program;
-use crate::backend::slice::Region;
-use crate::launch::range::Grid;
-use crate::queue::options::QueueOptions;
+use crate::backend::{
+    Context, Event, EventHandle, Failure, Grid, KernelObject, Memory, Program, QueueHandle, Region,
+    Result, Unstarted, UsmKind, WaitList, opencl,
+};
 
 either! {
     /// A queue of a context. A clone is the same queue.
@@ -40,37 +33,37 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
 
     /// Enqueues a barrier: later commands wait for `events`, which are of this context, and for all earlier
     /// commands.
-    fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure>;
+    fn barrier(&self, events: &WaitList<'_>) -> Result<Event>;
 
     /// Enqueues a barrier that waits for an event of another library.
     ///
     /// # Safety
     ///
     /// The event is alive and of the context of this queue.
-    unsafe fn barrier_after(&self, event: EventHandle) -> Result<Event, Failure>;
+    unsafe fn barrier_after(&self, event: EventHandle) -> Result<Event>;
 
     /// Makes the next command run after all earlier commands.
-    fn in_order(&self) -> Result<(), Failure> {
+    fn in_order(&self) -> Result<()> {
         Ok(())
     }
 
     /// Waits for all commands so far.
-    fn finish(&self) -> Result<(), Failure>;
+    fn finish(&self) -> Result<()>;
 
     /// Makes enqueued commands start soon, even if no thread waits for them. To be called after each command,
     /// without a lock that others need: it waits where the device has fallen far behind.
-    fn flush(&self) -> Result<(), Failure> {
+    fn flush(&self) -> Result<()> {
         self.flush_after(1)
     }
 
     /// Flushes after several commands.
-    fn flush_after(&self, _commands: usize) -> Result<(), Failure> {
+    fn flush_after(&self, _commands: usize) -> Result<()> {
         Ok(())
     }
 
     /// Flushes the queue, before a query whether a command has ended, and before a command of another queue
     /// waits.
-    fn flushed(&self) -> Result<(), Failure> {
+    fn flushed(&self) -> Result<()> {
         Ok(())
     }
 
@@ -88,33 +81,23 @@ pub(crate) trait Copies {
     fn has_addresses(&self) -> bool;
 
     /// Allocates memory, at least one byte, with undefined content. Only memory of a `kind` has an address.
-    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory, Failure>;
+    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
     /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
-    fn read(&self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<(), Failure>;
+    fn read(&self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<()>;
 
     /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
-    fn write(&self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<(), Failure>;
+    fn write(&self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<()>;
 
     /// Starts to fill a region with copies of `pattern`.
     ///
     /// # Errors
     ///
     /// When the driver refuses; [`pattern`](crate::backend::slice::pattern) determines which elements no driver takes.
-    fn start_fill(
-        &self,
-        region: &Region<[()]>,
-        pattern: &[u8],
-        after: &WaitList<'_>,
-    ) -> Result<Event, Failure>;
+    fn start_fill(&self, region: &Region, pattern: &[u8], after: &WaitList<'_>) -> Result<Event>;
 
     /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
-    fn start_copy(
-        &self,
-        from: &Region<[()]>,
-        to: &Region<[()]>,
-        after: &WaitList<'_>,
-    ) -> Result<Event, Failure>;
+    fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<Event>;
 
     /// Starts to copy all of `region` to `to`, after the commands of `after`, which are of this context.
     ///
@@ -123,7 +106,7 @@ pub(crate) trait Copies {
     /// `to` is good for writing as many bytes until the command has ended.
     unsafe fn start_read(
         &self,
-        region: &Region<[()]>,
+        region: &Region,
         to: *mut c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted>;
@@ -135,7 +118,7 @@ pub(crate) trait Copies {
     /// `from` is good for reading as many bytes until the command has ended.
     unsafe fn start_write(
         &self,
-        region: &Region<[()]>,
+        region: &Region,
         from: *const c_void,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted>;
@@ -148,17 +131,17 @@ pub(crate) trait Copies {
         _offset: usize,
         _size: usize,
         _writing: bool,
-    ) -> Result<Option<*mut c_void>, Failure> {
+    ) -> Result<Option<*mut c_void>> {
         Ok(None)
     }
 
     /// Gives mapped memory back, and waits until that is done: another queue would not.
-    fn unmap(&self, _memory: &Memory, _mapped: *mut c_void) -> Result<(), Failure> {
+    fn unmap(&self, _memory: &Memory, _mapped: *mut c_void) -> Result<()> {
         Ok(())
     }
 
     /// Returns whether the driver copies between these regions of two devices itself.
-    fn has_peer(&self, _from: &Region<[()]>, _to: &Region<[()]>) -> bool {
+    fn has_peer(&self, _from: &Region, _to: &Region) -> bool {
         false
     }
 
@@ -168,12 +151,7 @@ pub(crate) trait Copies {
     /// # Errors
     ///
     /// When [`Copies::has_peer`] is false, and when the driver refuses.
-    fn copy_to_peer(
-        &self,
-        _from: &Region<[()]>,
-        _other: &Queue,
-        _to: &Region<[()]>,
-    ) -> Result<(), Failure> {
+    fn copy_to_peer(&self, _from: &Region, _other: &Queue, _to: &Region) -> Result<()> {
         Err(Failure::FOREIGN)
     }
 }
@@ -186,15 +164,10 @@ pub(crate) trait Variables {
 
     /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
     /// memory from then on.
-    fn point_variable(
-        &self,
-        program: &Program,
-        name: &CStr,
-        memory: &Arc<Memory>,
-    ) -> Result<(), Failure>;
+    fn point_variable(&self, program: &Program, name: &CStr, memory: &Arc<Memory>) -> Result<()>;
 
     /// Copies `bytes` to the start of the variable `name`, after all earlier commands.
-    fn write_variable(&self, program: &Program, name: &CStr, bytes: &[u8]) -> Result<(), Failure>;
+    fn write_variable(&self, program: &Program, name: &CStr, bytes: &[u8]) -> Result<()>;
 
     /// Copies the variable `name` from byte `offset` on into `bytes`, after all earlier commands.
     fn read_variable(
@@ -203,10 +176,78 @@ pub(crate) trait Variables {
         name: &CStr,
         offset: usize,
         bytes: &mut [u8],
-    ) -> Result<(), Failure>;
+    ) -> Result<()>;
 
     /// Returns the size of the variable `name` in the code.
-    fn variable_size(&self, program: &Program, name: &CStr) -> Result<usize, Failure>;
+    fn variable_size(&self, program: &Program, name: &CStr) -> Result<usize>;
+}
+
+/// Options for a queue that [`Device::queue_with`](crate::Device::queue_with) makes. By default, the queue is
+/// in order and does not profile.
+///
+/// ```no_run
+/// use syclbin_rt::{Device, QueueOptions};
+///
+/// let queue = Device::best()?.queue_with(QueueOptions::new().out_of_order().profiling())?;
+/// # Ok::<(), syclbin_rt::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[must_use = "nothing is made before `Device::queue_with`"]
+pub struct QueueOptions {
+    pub(crate) out_of_order: bool,
+    pub(crate) profiling: bool,
+}
+
+/// The kinds of queues that a device supports beside plain ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueAbilities {
+    pub(crate) out_of_order: bool,
+    pub(crate) profiling: bool,
+}
+
+impl QueueOptions {
+    /// Creates options for an in-order queue without profiling.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets launches and asynchronous copies run at the same time or in any order.
+    ///
+    /// So each command names the events that it follows ([`Launch::after`](crate::Launch::after)), or
+    /// [`Queue::barrier`](crate::Queue::barrier) stands between the commands.
+    ///
+    /// A command that waits for its own end, such as [`Queue::read`](crate::Queue::read), still follows all
+    /// commands that were enqueued before it.
+    ///
+    /// A device may still run commands in order. Intel's CPU device (2026.2) does, because its driver loses
+    /// commands when several threads use an out-of-order queue.
+    pub fn out_of_order(self) -> Self {
+        Self {
+            out_of_order: true,
+            ..self
+        }
+    }
+
+    /// Records when commands were queued, started and ended, for [`Event::profile`](crate::Event::profile).
+    /// That may cost some time.
+    pub fn profiling(self) -> Self {
+        Self {
+            profiling: true,
+            ..self
+        }
+    }
+
+    /// Returns the option that the device does not support, and what that option needs.
+    pub(crate) fn beyond(self, device: QueueAbilities) -> Option<(&'static str, &'static str)> {
+        if self.out_of_order && !device.out_of_order {
+            return Some((
+                "queues out of order",
+                "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE",
+            ));
+        }
+        let lacks = self.profiling && !device.profiling;
+        lacks.then_some(("queues with profiling", "CL_QUEUE_PROFILING_ENABLE"))
+    }
 }
 
 impl Queue {
@@ -216,7 +257,7 @@ impl Queue {
     }
 
     /// Allocates memory that holds `bytes`.
-    pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Arc<Memory>, Failure> {
+    pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Arc<Memory>> {
         if bytes.is_empty() {
             return self.zeroed(None, 0);
         }
@@ -226,11 +267,7 @@ impl Queue {
     }
 
     /// Allocates memory that holds `size` zero bytes. Only memory of a `kind` has an address.
-    pub(crate) fn zeroed(
-        &self,
-        kind: Option<UsmKind>,
-        size: usize,
-    ) -> Result<Arc<Memory>, Failure> {
+    pub(crate) fn zeroed(&self, kind: Option<UsmKind>, size: usize) -> Result<Arc<Memory>> {
         let memory = Arc::new(self.allocate(kind, size)?);
         let all = Region::new(Arc::clone(&memory), 0, memory.size(), 1);
         // Another queue may use the memory next, and would not wait.
@@ -239,7 +276,7 @@ impl Queue {
     }
 
     /// Returns an empty graph of commands for this queue; `None` if the driver does not support graphs.
-    pub(crate) fn graph(&self) -> Result<Option<Box<dyn Graph>>, Failure> {
+    pub(crate) fn graph(&self) -> Result<Option<Box<dyn Graph>>> {
         match self {
             Self::OpenCl(_) => Ok(None),
             #[cfg(feature = "cuda")]
@@ -257,16 +294,16 @@ pub(crate) trait Graph: Send + Sync {
     /// The duties of [`DriverKernelObject::enqueue`], each time the graph is enqueued.
     ///
     /// [`DriverKernelObject::enqueue`]: crate::backend::kernel::DriverKernelObject::enqueue
-    unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &Grid) -> Result<(), Failure>;
+    unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &Grid) -> Result<()>;
 
     /// Records a copy of a region to another region of the same size. The regions do not overlap.
-    fn add_copy(&mut self, from: &Region<[()]>, to: &Region<[()]>) -> Result<(), Failure>;
+    fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()>;
 
     /// Records that a region is filled, as [`Copies::start_fill`] does.
-    fn add_fill(&mut self, region: &Region<[()]>, pattern: &[u8]) -> Result<(), Failure>;
+    fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()>;
 
     /// Ends the recording. Afterwards the graph can be enqueued.
-    fn finish(&mut self) -> Result<(), Failure>;
+    fn finish(&mut self) -> Result<()>;
 
     /// Enqueues all commands, to start when all of `after` has finished. Runs of the same graph come one after
     /// the other, on every thread.
@@ -275,7 +312,7 @@ pub(crate) trait Graph: Send + Sync {
     ///
     /// The recording has ended. What it uses is alive, and its kernels are sound. The events of `after` belong
     /// to this context.
-    unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<Event, Failure>;
+    unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<Event>;
 }
 
 /// Returns whether the queue of the driver is an OpenCL queue out of order.
@@ -290,4 +327,32 @@ pub(crate) fn is_out_of_order(queue: &Queue) -> bool {
 pub(crate) fn pending_event(queue: &Queue) -> Option<(opencl::event::UserEvent, Event)> {
     let (user, event) = opencl::event::UserEvent::new(&queue.opencl().ok()?.context);
     Some((user, event.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_unsupported_queue_option_is_named() {
+        let device = |out_of_order, profiling| QueueAbilities {
+            out_of_order,
+            profiling,
+        };
+        let plain = QueueOptions::new();
+        let both = plain.out_of_order().profiling();
+        assert_eq!(plain.beyond(device(false, false)), None);
+        assert_eq!(both.beyond(device(true, true)), None);
+        assert_eq!(
+            both.beyond(device(false, true)),
+            Some((
+                "queues out of order",
+                "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE"
+            ))
+        );
+        assert_eq!(
+            both.beyond(device(true, false)),
+            Some(("queues with profiling", "CL_QUEUE_PROFILING_ENABLE"))
+        );
+    }
 }

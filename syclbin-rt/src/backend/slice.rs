@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::backend::memory::Memory;
+use crate::backend::Memory;
 
 /// Elements of `T` in memory of a device. A device slice relates to a [`Buffer`](crate::Buffer) as `[T]`
 /// relates to a `Vec<T>`.
@@ -20,11 +20,11 @@ use crate::backend::memory::Memory;
 #[repr(transparent)]
 pub struct DeviceSlice<T> {
     element: PhantomData<fn() -> T>,
-    region: Region<[()]>,
+    region: Region,
 }
 
-/// The region of some elements.
-pub(crate) struct Region<Tail: ?Sized = [(); 0]> {
+/// The region of some elements, behind a reference.
+pub(crate) struct Region<Tail: ?Sized = [()]> {
     pub(crate) memory: Arc<Memory>,
     /// In bytes.
     pub(crate) offset: usize,
@@ -36,7 +36,10 @@ pub(crate) struct Region<Tail: ?Sized = [(); 0]> {
     _tail: Tail,
 }
 
-impl Region {
+/// The region of some elements, as a value.
+pub(crate) type OwnedRegion = Region<[(); 0]>;
+
+impl OwnedRegion {
     pub(crate) fn new(
         memory: Arc<Memory>,
         offset: usize,
@@ -56,7 +59,7 @@ impl Region {
     pub(crate) fn as_slice<T>(&self) -> &DeviceSlice<T> {
         // A view of the host counts elements of `T`.
         debug_assert_eq!(self.element_bytes, size_of::<T>());
-        let region: &Region<[()]> = self;
+        let region: &Region = self;
         // SAFETY: the slice is `repr(transparent)` over the region, and the lifetimes are the same.
         unsafe { &*(std::ptr::from_ref(region) as *const DeviceSlice<T>) }
     }
@@ -64,7 +67,7 @@ impl Region {
     /// Returns it as a writable slice of `T`.
     pub(crate) fn as_mut_slice<T>(&mut self) -> &mut DeviceSlice<T> {
         debug_assert_eq!(self.element_bytes, size_of::<T>());
-        let region: &mut Region<[()]> = self;
+        let region: &mut Region = self;
         // SAFETY: as above, and the reference is the only one.
         unsafe { &mut *(std::ptr::from_mut(region) as *mut DeviceSlice<T>) }
     }
@@ -78,9 +81,9 @@ impl<Tail: ?Sized> Region<Tail> {
     }
 
     /// Returns a separate region in the same memory.
-    pub(crate) fn part(&self, first: usize, len: usize) -> Region {
+    pub(crate) fn part(&self, first: usize, len: usize) -> OwnedRegion {
         let offset = first.saturating_mul(self.element_bytes);
-        Region::new(
+        OwnedRegion::new(
             Arc::clone(&self.memory),
             self.offset.saturating_add(offset),
             len,
@@ -90,7 +93,7 @@ impl<Tail: ?Sized> Region<Tail> {
 }
 
 impl<T> DeviceSlice<T> {
-    pub(crate) fn region(&self) -> &Region<[()]> {
+    pub(crate) fn region(&self) -> &Region {
         &self.region
     }
 }

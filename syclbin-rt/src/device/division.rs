@@ -166,7 +166,7 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), Indivisible> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::partition::Abilities;
+    use crate::device::partition::Partitions as Abilities;
 
     fn four() -> Facts {
         Facts {

@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::slice::{DeviceSlice, OwnedRegion};
 use crate::backend::{DevicePointer, UsmKind};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,7 +24,7 @@ macro_rules! arrays {
         $(
             $(#[$meta])*
             pub struct $name<T: Pod> {
-                region: Region,
+                region: OwnedRegion,
                 element: PhantomData<T>,
             }
 
@@ -151,7 +151,7 @@ fn region<T: Pod>(
     what: &'static str,
     needs: &'static str,
     len: usize,
-) -> Result<Region> {
+) -> Result<OwnedRegion> {
     let device = queue.device();
     if !has(device, kind) || !queue.raw().has_addresses() {
         return Err(ErrorKind::Unsupported {
@@ -178,7 +178,7 @@ fn region<T: Pod>(
         0 => 0,
         _ => usize::try_from(address.next_multiple_of(align as u64) - address).unwrap_or(0),
     };
-    Ok(Region::new(memory, offset, len, size_of::<T>()))
+    Ok(OwnedRegion::new(memory, offset, len, size_of::<T>()))
 }
 
 fn has(device: &Device, kind: UsmKind) -> bool {

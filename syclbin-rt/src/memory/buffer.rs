@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use crate::backend::Memory;
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::slice::{DeviceSlice, OwnedRegion};
 
 /// `len` elements of `T` on a device. Made by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
@@ -17,7 +17,7 @@ use crate::backend::slice::{DeviceSlice, Region};
 /// A buffer is used as the [`DeviceSlice`] of all its elements. It may be dropped while kernels that use it
 /// still run: the driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
-    region: Region,
+    region: OwnedRegion,
     element: PhantomData<T>,
 }
 
@@ -29,7 +29,7 @@ impl<T: Pod> Buffer<T> {
     /// Creates a buffer of `len` elements from byte `offset` of the memory on.
     pub(crate) fn in_memory(memory: Arc<Memory>, offset: usize, len: usize) -> Self {
         Self {
-            region: Region::new(memory, offset, len, size_of::<T>()),
+            region: OwnedRegion::new(memory, offset, len, size_of::<T>()),
             element: PhantomData,
         }
     }

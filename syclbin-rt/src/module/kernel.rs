@@ -98,6 +98,7 @@ impl Kernel {
             let action = format!("making kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
         })?;
+        let bounds = raw.bounds();
         let sizes = &symbol.sizes;
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
         let declared = sizes.required.map(|size| driver_order(size.xyz()));
@@ -108,9 +109,9 @@ impl Kernel {
         let limits = Limits {
             max_range: max_range(symbol.id_range),
             dimensions: sizes.dimensions.map(Dimensions::get),
-            required: raw.required_local().or(declared),
+            required: bounds.required_local.or(declared),
             max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
-            max_items: raw.max_local().min(max_linear),
+            max_items: bounds.max_local.min(max_linear),
             max_sizes: queue.device().facts().max_work_item_sizes,
         };
         raw.restrict(limits.max_items, limits.max_declared);
@@ -134,9 +135,9 @@ impl Kernel {
                 } else {
                     Vec::new()
                 },
-                arguments: raw.arguments() + usize::from(symbol.scratch),
+                arguments: bounds.arguments + usize::from(symbol.scratch),
                 constants: constants.cloned(),
-                local_memory: raw.local_memory(),
+                local_memory: bounds.local_memory,
                 raw_queue: queue.raw().clone(),
                 limits,
             },

@@ -8,7 +8,7 @@ pub(crate) mod global;
 #[cfg(test)]
 mod hidden_arguments_tests;
 pub(crate) mod kernel;
-pub(crate) mod kernel_attributes;
+pub(crate) use crate::backend::kernel as kernel_attributes;
 pub(crate) mod save;
 pub(crate) mod save_code;
 pub(crate) mod source_file;

@@ -9,7 +9,7 @@ mod between;
 pub(crate) mod copy;
 pub(crate) mod event;
 pub(crate) mod future;
-pub(crate) mod options;
+pub(crate) use crate::backend::queue as options;
 #[cfg(test)]
 mod out_of_order_tests;
 pub(crate) mod profile;
@@ -90,7 +90,7 @@ impl Queue {
         trace::apply_settings();
         let mut driver_options = options;
         if options != QueueOptions::new() || trace::needs_times() {
-            let abilities = context.queue_abilities().map_err(failed)?;
+            let abilities = device.facts().queues;
             if let Some((what, needs)) = options.beyond(abilities) {
                 let device = device.to_string();
                 return Err(ErrorKind::Unsupported {

@@ -6,25 +6,16 @@
 //! process share its primary context.
 
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::backend::cuda::device::DriverDevice;
-use crate::backend::cuda::errors;
-use crate::backend::cuda::mark::{Clock, Pool};
-use crate::backend::cuda::memory::Memory;
-use crate::backend::cuda::program;
-use crate::backend::cuda::queue::Queue;
-use crate::backend::cuda::stream::Stream;
-use crate::backend::cuda::sys::{CUcontext, CUstream, Functions};
-use crate::backend::cuda::{check, failure_of};
-use crate::backend::device::{Device, DriverContext};
-use crate::backend::failure::{BuildError, Failure};
-use crate::backend::gate::{self, Passage, Stage};
-use crate::backend::memory::Memory as AnyMemory;
-use crate::backend::native::{MemoryHandle, Owner};
-use crate::backend::program::{Program, Source};
-use crate::backend::queue::Queue as AnyQueue;
-use crate::queue::options::{QueueAbilities, QueueOptions};
+use crate::backend::cuda::{
+    CUcontext, CUstream, Clock, DriverDevice, Functions, Kind, Memory, Pool, Queue, Stream, check,
+    failure_of, is_sticky, program,
+};
+use crate::backend::{
+    BuildError, Device, DriverContext, Failure, LiveQueues, Memory as AnyMemory, MemoryHandle,
+    Owner, Passage, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
+};
 
 /// An owned context of a device.
 pub(crate) struct Context {
@@ -32,8 +23,7 @@ pub(crate) struct Context {
     pub(crate) handle: CUcontext,
     /// The error that ended it.
     lost: OnceLock<Failure>,
-    /// Its queues, possibly including dropped queues.
-    queues: Mutex<Vec<Weak<Stream>>>,
+    pub(crate) queues: LiveQueues<Stream>,
     pub(crate) pool: Pool,
     pub(crate) clock: Clock,
 }
@@ -55,7 +45,7 @@ impl Context {
     /// # Errors
     ///
     /// The error that ended the context, if it is lost; and when the driver refuses.
-    pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = in_use.iter();
@@ -73,7 +63,7 @@ impl Context {
     /// Creates a separate handle of the primary context of `device`.
     ///
     /// Programs use [`Context::shared`]; tests use this function to simulate another device.
-    pub(crate) fn new(device: &'static DriverDevice) -> Result<Self, Failure> {
+    pub(crate) fn new(device: &'static DriverDevice) -> Result<Self> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the device is one of the driver; one handle is written.
         check("cuDevicePrimaryCtxRetain", unsafe {
@@ -84,7 +74,7 @@ impl Context {
             device,
             handle,
             lost: OnceLock::new(),
-            queues: Mutex::default(),
+            queues: LiveQueues::new(),
             pool: Pool::default(),
             clock: Clock::default(),
         })
@@ -103,7 +93,7 @@ impl Context {
     ///
     /// The error that ended the context, if it is lost.
     #[inline]
-    pub(crate) fn enter(&self) -> Result<&'static Functions, Failure> {
+    pub(crate) fn enter(&self) -> Result<&'static Functions> {
         if let Some(failure) = self.lost.get() {
             return Err(*failure);
         }
@@ -123,7 +113,7 @@ impl Context {
     /// Turns the code that a call in this context returned into a result, and remembers an error that ends the
     /// context.
     #[inline]
-    pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<(), Failure> {
+    pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<()> {
         match code {
             0 => Ok(()),
             code => Err(self.failed(call, code)),
@@ -133,7 +123,7 @@ impl Context {
     #[cold]
     fn failed(&self, call: &'static str, code: c_int) -> Failure {
         let failure = failure_of(call, code);
-        if errors::is_sticky(code) {
+        if is_sticky(code) {
             *self.lost.get_or_init(|| failure)
         } else {
             failure
@@ -149,7 +139,7 @@ impl Context {
     /// # Safety
     ///
     /// The stream is a live one of this context, or null: the one that every context has.
-    pub(crate) unsafe fn settle(&self, stream: CUstream) -> Result<(), Failure> {
+    pub(crate) unsafe fn settle(&self, stream: CUstream) -> Result<()> {
         const TIMES: usize = 100;
         // Current on this thread, which has just queued the copy.
         let functions = match self.enter() {
@@ -167,13 +157,6 @@ impl Context {
         let _ = waited.is_ok() || (0..TIMES).any(|_| self.is_lost() || wait().is_ok());
         waited
     }
-
-    /// Registers a queue of this context as long as the queue lives.
-    pub(crate) fn register(&self, queue: &Arc<Stream>) {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        queues.retain(|queue| queue.strong_count() > 0);
-        queues.push(Arc::downgrade(queue));
-    }
 }
 
 impl DriverContext for Context {
@@ -181,24 +164,11 @@ impl DriverContext for Context {
         self.device
     }
 
-    fn finish_all(&self) -> Result<(), Failure> {
-        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let live: Vec<Arc<Stream>> = queues.iter().filter_map(Weak::upgrade).collect();
-        // The wait may take long and must not delay a thread that makes a queue.
-        drop(queues);
-        // All queues are waited for, even if one of them returns an error.
-        let finished = live.iter().map(|queue| queue.finish());
-        finished.fold(Ok(()), Result::and)
+    fn finish_all(&self) -> Result<()> {
+        self.queues.finish(Stream::finish)
     }
 
-    fn queue_abilities(&self) -> Result<QueueAbilities, Failure> {
-        Ok(QueueAbilities {
-            out_of_order: true,
-            profiling: true,
-        })
-    }
-
-    fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<AnyQueue, Failure> {
+    fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<AnyQueue> {
         Ok(Arc::new(Queue::new(self, options)?).into())
     }
 
@@ -207,17 +177,25 @@ impl DriverContext for Context {
         handle: MemoryHandle,
         size: usize,
         owner: Owner,
-    ) -> Result<AnyMemory, Failure> {
+    ) -> Result<AnyMemory> {
         // SAFETY: as the caller says.
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
     }
 
     fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError> {
-        Ok(Arc::new(program::Program::build(&self, sources)?))
+        Ok(Arc::new(program::Program::build(
+            &self,
+            sources,
+            Kind::Ptx,
+        )?))
     }
 
     fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError> {
-        Ok(Arc::new(program::Program::from_file(&self, source)?))
+        Ok(Arc::new(program::Program::build(
+            &self,
+            std::slice::from_ref(source),
+            Kind::Native,
+        )?))
     }
 }
 

@@ -5,19 +5,14 @@
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
-use crate::backend::cuda::context::Context;
-use crate::backend::cuda::invalid;
-use crate::backend::cuda::memory::Memory;
-use crate::backend::cuda::program::Program;
-use crate::backend::cuda::queue::Queue;
-use crate::backend::cuda::sys::{CUdeviceptr, CUstream, Functions};
-use crate::backend::device::downcast;
-use crate::backend::event::{Event as AnyEvent, WaitList};
-use crate::backend::failure::{Failure, Unstarted};
-use crate::backend::memory::{Memory as AnyMemory, UsmKind};
-use crate::backend::program::Program as AnyProgram;
-use crate::backend::queue::{Copies, DriverQueue as _, Queue as AnyQueue, Variables};
-use crate::backend::slice::Region;
+use crate::backend::cuda::{
+    CUdeviceptr, CUstream, Context, Functions, Memory, Program, Queue, invalid,
+};
+use crate::backend::{
+    Copies, DriverQueue as _, Event as AnyEvent, Failure, Memory as AnyMemory,
+    Program as AnyProgram, Queue as AnyQueue, Region, Result, Unstarted, UsmKind, Variables,
+    WaitList, downcast,
+};
 
 /// The driver function that copies memory. Where addresses are unified, it determines from them whether memory
 /// is on the host or the device.
@@ -32,11 +27,11 @@ impl Copies for Queue {
         true
     }
 
-    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory, Failure> {
+    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
         Memory::new(&self.stream.context, kind, size).map(AnyMemory::from)
     }
 
-    fn read(&self, memory: &AnyMemory, offset: usize, bytes: &mut [u8]) -> Result<(), Failure> {
+    fn read(&self, memory: &AnyMemory, offset: usize, bytes: &mut [u8]) -> Result<()> {
         let from = self.address(memory, offset, bytes.len())?;
         // SAFETY: the region is inside of the memory; `bytes` may be written, and outlive the
         // copy, which is waited for.
@@ -49,7 +44,7 @@ impl Copies for Queue {
         }
     }
 
-    fn write(&self, memory: &AnyMemory, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
+    fn write(&self, memory: &AnyMemory, offset: usize, bytes: &[u8]) -> Result<()> {
         let to = self.address(memory, offset, bytes.len())?;
         // SAFETY: as above, but read.
         unsafe { self.copy_now(to, bytes.as_ptr().expose_provenance() as u64, bytes.len()) }
@@ -57,10 +52,10 @@ impl Copies for Queue {
 
     fn start_fill(
         &self,
-        region: &Region<[()]>,
+        region: &Region,
         pattern: &[u8],
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Failure> {
+    ) -> Result<AnyEvent> {
         let steps = steps(self.address_of(region)?, region.bytes(), pattern);
         let steps = steps.ok_or(invalid(FILL))?;
         let event = self.submit(FILL, after, |functions, stream| {
@@ -73,12 +68,7 @@ impl Copies for Queue {
         event.map(AnyEvent::from)
     }
 
-    fn start_copy(
-        &self,
-        from: &Region<[()]>,
-        to: &Region<[()]>,
-        after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Failure> {
+    fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<AnyEvent> {
         let (source, target) = (self.address_of(from)?, self.address_of(to)?);
         // SAFETY: both regions are inside of memory of this context, which lives until the queues
         // are empty.
@@ -88,7 +78,7 @@ impl Copies for Queue {
     /// Where the host's memory is not pinned the driver may copy before this returns.
     unsafe fn start_read(
         &self,
-        region: &Region<[()]>,
+        region: &Region,
         to: *mut c_void,
         after: &WaitList<'_>,
     ) -> Result<AnyEvent, Unstarted> {
@@ -99,7 +89,7 @@ impl Copies for Queue {
 
     unsafe fn start_write(
         &self,
-        region: &Region<[()]>,
+        region: &Region,
         from: *const c_void,
         after: &WaitList<'_>,
     ) -> Result<AnyEvent, Unstarted> {
@@ -109,7 +99,7 @@ impl Copies for Queue {
     }
 
     /// The driver copies between devices where both regions are in memory of a device.
-    fn has_peer(&self, from: &Region<[()]>, to: &Region<[()]>) -> bool {
+    fn has_peer(&self, from: &Region, to: &Region) -> bool {
         [from, to].into_iter().all(|region| {
             let memory = region.memory.raw().cuda();
             memory.is_ok_and(|memory| matches!(memory.kind, None | Some(UsmKind::Device)))
@@ -118,12 +108,7 @@ impl Copies for Queue {
 
     /// The driver finds the way: directly where the devices reach each other, else through pinned memory of the host
     /// that belongs to the driver.
-    fn copy_to_peer(
-        &self,
-        from: &Region<[()]>,
-        other: &AnyQueue,
-        to: &Region<[()]>,
-    ) -> Result<(), Failure> {
+    fn copy_to_peer(&self, from: &Region, other: &AnyQueue, to: &Region) -> Result<()> {
         let (other, size) = (other.cuda()?, from.bytes());
         let (source, target) = (self.address_of(from)?, other.address_of(to)?);
         let (here, there) = (&self.stream.context, &other.stream.context);
@@ -134,10 +119,9 @@ impl Copies for Queue {
             // SAFETY: the regions have `size` bytes inside memory of these contexts, which are alive. Their borrows
             // outlast the copy, because it is waited for.
             unsafe {
-                call!(
-                    here,
-                    cuMemcpyPeerAsync(target, there.handle, source, here.handle, size, stream)
-                )
+                call!(here => cuMemcpyPeerAsync(
+                    target, there.handle, source, here.handle, size, stream
+                ))
             }
         });
         // Also if the call failed: it may have queued the copy.
@@ -156,19 +140,14 @@ impl Variables for Queue {
         program: &AnyProgram,
         name: &CStr,
         memory: &Arc<AnyMemory>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let address = self.address(memory, 0, 0)?;
         // Kept first: a pointer to memory that is gone must never be in the program.
         downcast::<Program>(program.clone())?.keep(memory);
         self.write_variable(program, name, &address.to_ne_bytes())
     }
 
-    fn write_variable(
-        &self,
-        program: &AnyProgram,
-        name: &CStr,
-        bytes: &[u8],
-    ) -> Result<(), Failure> {
+    fn write_variable(&self, program: &AnyProgram, name: &CStr, bytes: &[u8]) -> Result<()> {
         let address = self.variable(program, name, 0, bytes.len())?;
         // SAFETY: the variable has that many bytes, and lives as long as the program; `bytes` outlive
         // the copy, which is waited for.
@@ -187,7 +166,7 @@ impl Variables for Queue {
         name: &CStr,
         offset: usize,
         bytes: &mut [u8],
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let address = self.variable(program, name, offset, bytes.len())?;
         // SAFETY: as above; `bytes` may be written.
         unsafe {
@@ -199,25 +178,20 @@ impl Variables for Queue {
         }
     }
 
-    fn variable_size(&self, program: &AnyProgram, name: &CStr) -> Result<usize, Failure> {
+    fn variable_size(&self, program: &AnyProgram, name: &CStr) -> Result<usize> {
         self.find_variable(program, name).map(|(_, size)| size)
     }
 }
 
 impl Queue {
     /// Returns the address of byte `offset` of the memory, if it is of this context and has `size` bytes from there.
-    fn address(
-        &self,
-        memory: &AnyMemory,
-        offset: usize,
-        size: usize,
-    ) -> Result<CUdeviceptr, Failure> {
+    fn address(&self, memory: &AnyMemory, offset: usize, size: usize) -> Result<CUdeviceptr> {
         memory.check(self.context_address(), offset, size)?;
         Ok(memory.raw().cuda()?.pointer + offset as u64)
     }
 
     /// Returns the address of a region that is inside memory of this context.
-    pub(crate) fn address_of(&self, region: &Region<[()]>) -> Result<CUdeviceptr, Failure> {
+    pub(crate) fn address_of(&self, region: &Region) -> Result<CUdeviceptr> {
         self.address(&region.memory, region.offset, region.bytes())
     }
 
@@ -228,7 +202,7 @@ impl Queue {
         name: &CStr,
         offset: usize,
         size: usize,
-    ) -> Result<CUdeviceptr, Failure> {
+    ) -> Result<CUdeviceptr> {
         let (address, bytes) = self.find_variable(program, name)?;
         match offset.checked_add(size) {
             Some(end) if end <= bytes => Ok(address + offset as u64),
@@ -237,11 +211,7 @@ impl Queue {
     }
 
     /// Returns the address and the size of the variable.
-    fn find_variable(
-        &self,
-        program: &AnyProgram,
-        name: &CStr,
-    ) -> Result<(CUdeviceptr, usize), Failure> {
+    fn find_variable(&self, program: &AnyProgram, name: &CStr) -> Result<(CUdeviceptr, usize)> {
         let program: Arc<Program> = downcast(program.clone())?;
         if !Arc::ptr_eq(&self.stream.context, &program.context) {
             return Err(Failure::FOREIGN);
@@ -254,18 +224,13 @@ impl Queue {
     /// # Safety
     ///
     /// Both addresses are good for `size` bytes until everything in the queue has finished.
-    unsafe fn copy_now(
-        &self,
-        to: CUdeviceptr,
-        from: CUdeviceptr,
-        size: usize,
-    ) -> Result<(), Failure> {
+    unsafe fn copy_now(&self, to: CUdeviceptr, from: CUdeviceptr, size: usize) -> Result<()> {
         if size == 0 {
             return self.finish();
         }
         let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
             // SAFETY: as the caller says.
-            unsafe { call!(self.stream.context, cuMemcpyAsync(to, from, size, stream)) }
+            unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
         });
         // Also if the call failed: it may have queued the copy.
         let settled = self.stream.settle();
@@ -283,20 +248,20 @@ impl Queue {
         from: CUdeviceptr,
         size: usize,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Failure> {
+    ) -> Result<AnyEvent> {
         let event = self.submit(COPY, after, |_, stream| {
             if size == 0 {
                 return Ok(());
             }
             // SAFETY: as the caller says.
-            unsafe { call!(self.stream.context, cuMemcpyAsync(to, from, size, stream)) }
+            unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
         });
         event.map(AnyEvent::from)
     }
 
     /// Lets this device access memory of the device of `other` where the hardware can. Copies take the direct way then.
     /// A driver that refuses still copies, through the host.
-    fn enable_peer_access(&self, other: &Context) -> Result<(), Failure> {
+    fn enable_peer_access(&self, other: &Context) -> Result<()> {
         let context = &self.stream.context;
         let functions = context.enter()?;
         let mut can = 0;
@@ -326,7 +291,7 @@ unsafe fn set(
     functions: &Functions,
     step: &Step,
     stream: CUstream,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let Step {
         address,
         pitch,

@@ -8,19 +8,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use syclbin::Aspect;
 use syclbin::ptx::Version;
 
-use crate::backend::cuda::check;
-use crate::backend::cuda::context::Context;
-use crate::backend::cuda::errors::{INVALID_VALUE, NO_DEVICE};
-use crate::backend::cuda::queue::Queue;
-use crate::backend::cuda::sys::{CUdevice, CUdevice_attribute as Attribute, Functions};
-use crate::backend::device::Context as AnyContext;
-use crate::backend::failure::Failure;
-use crate::backend::gate::{self, Passage, Stage};
-use crate::backend::library::{self, LibraryError};
-use crate::backend::native::{DeviceHandle, QueueHandle};
-use crate::backend::queue::Queue as AnyQueue;
-use crate::device::facts::{DeviceKind, Facts, PtxFacts};
-use crate::device::partition::Abilities;
+use crate::backend::cuda::{
+    CUdevice, CUdevice_attribute as Attribute, CUresult, Context, Functions, NO_DEVICE, Queue,
+    check, invalid,
+};
+use crate::backend::{
+    Context as AnyContext, DeviceHandle, DeviceKind, Facts, LibraryError, Passage, PtxFacts,
+    Queue as AnyQueue, QueueAbilities, QueueHandle, Result, Stage, gate, load_library,
+};
 
 /// File names of the library, in the order they are tried. The driver installs the first. On Linux the
 /// second can also be a stub of the CUDA toolkit, whose functions only return errors.
@@ -95,7 +90,7 @@ fn find() -> Result<(&'static str, &'static libloading::Library), LibraryError> 
     for name in NAMES {
         // SAFETY: loading runs the initializers of the library. That it is NVIDIA's driver is taken
         // on trust from the system.
-        match unsafe { library::load(OsStr::new(name)) } {
+        match unsafe { load_library(OsStr::new(name)) } {
             Ok(library) => return Ok((name, library)),
             Err(error) => first.get_or_insert((*name, error.to_string())),
         };
@@ -131,16 +126,16 @@ impl crate::backend::device::DriverDevice for DriverDevice {
         DeviceHandle::Cuda(self.device)
     }
 
-    fn shared_context(&'static self) -> Result<AnyContext, Failure> {
+    fn shared_context(&'static self) -> Result<AnyContext> {
         Ok(Context::shared(self)?)
     }
 
     #[cfg(test)]
-    fn separate_context(&'static self) -> Result<AnyContext, Failure> {
+    fn separate_context(&'static self) -> Result<AnyContext> {
         Ok(std::sync::Arc::new(Context::new(self)?))
     }
 
-    unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue, Failure> {
+    unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
         // SAFETY: as the caller says.
         let queue = unsafe { Queue::adopt(self, handle) }?;
         Ok(std::sync::Arc::new(queue).into())
@@ -149,16 +144,15 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 
 impl Library {
     /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
-    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice], Failure> {
+    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
         }
         let mut count = 0;
         if self.has_devices {
             // SAFETY: one number is written.
-            check("cuDeviceGetCount", unsafe {
-                (self.functions.cuDeviceGetCount.pass())(&raw mut count)
-            })?;
+            let code = unsafe { (self.functions.cuDeviceGetCount.pass())(&raw mut count) };
+            check("cuDeviceGetCount", code)?;
         }
         // A device that fails must not hide the others.
         let mut failed = None;
@@ -177,158 +171,156 @@ impl Library {
         Ok(self.devices.get_or_init(|| devices))
     }
 
-    fn device(&'static self, number: c_int) -> Result<DriverDevice, Failure> {
+    fn device(&'static self, number: c_int) -> Result<DriverDevice> {
         let functions = &self.functions;
         let mut device = 0;
         // SAFETY: one handle is written; it is a number that is good as long as the process.
-        check("cuDeviceGet", unsafe {
-            (functions.cuDeviceGet.pass())(&raw mut device, number)
-        })?;
-        let answers = DeviceAnswers::of(functions, device)?;
+        let code = unsafe { (functions.cuDeviceGet.pass())(&raw mut device, number) };
+        check("cuDeviceGet", code)?;
+        let number = |attribute| attribute_of(functions, device, attribute);
         Ok(DriverDevice {
             library: self.name,
             functions,
             device,
-            facts: answers.facts(self.version),
-            max_grid: answers.max_grid,
-        })
-    }
-}
-
-/// The driver's answers.
-#[cfg_attr(test, derive(Default))]
-struct DeviceAnswers {
-    name: String,
-    sm: u32,
-    memory_bytes: u64,
-    local_memory_bytes: u64,
-    compute_units: u32,
-    max_work_group_size: usize,
-    max_block: [usize; 3],
-    max_grid: [usize; 3],
-    managed: bool,
-    pageable: bool,
-    host_memory: bool,
-}
-
-impl DeviceAnswers {
-    fn of(functions: &Functions, device: CUdevice) -> Result<Self, Failure> {
-        let mut bytes = [0u8; 256];
-        let mut memory = 0usize;
-        // SAFETY: the device is one of the driver. The name is written to as many bytes as there
-        // are, with a zero at its end, and the size to one number.
-        unsafe {
-            let name = bytes.as_mut_ptr().cast();
-            check(
-                "cuDeviceGetName",
-                (functions.cuDeviceGetName.pass())(name, 256, device),
-            )?;
-            check(
-                "cuDeviceTotalMem",
-                (functions.cuDeviceTotalMem_v2.pass())(&raw mut memory, device),
-            )?;
-        }
-        let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
-        let number = |attribute: Attribute| -> Result<usize, Failure> {
-            let call = "cuDeviceGetAttribute";
-            let mut value = 0;
-            // SAFETY: as above; one number is written.
-            let code = unsafe {
-                (functions.cuDeviceGetAttribute.pass())(&raw mut value, attribute, device)
-            };
-            check(call, code)?;
-            let code = INVALID_VALUE;
-            usize::try_from(value).map_err(|_| Failure::cuda(call, code))
-        };
-        // What a driver does not know, its device has not.
-        let flag = |attribute| number(attribute).is_ok_and(|flag| flag != 0);
-        let major = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        // More than the other where code asks for it.
-        let local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-            .unwrap_or_default()
-            .max(number(
-                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
-            )?);
-        Ok(Self {
-            name: name.to_string_lossy().into_owned(),
-            sm: u32::try_from(major * 10 + minor).unwrap_or(u32::MAX),
-            memory_bytes: memory as u64,
-            local_memory_bytes: local as u64,
-            compute_units: u32::try_from(number(
-                Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-            )?)
-            .unwrap_or(u32::MAX),
-            max_work_group_size: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-            max_block: [
-                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
-                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
-                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
-            ],
+            facts: facts(functions, device, self.version)?,
             max_grid: [
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
             ],
-            // Without the latter the host must not touch such memory while any kernel runs.
-            managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
-                && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
-            pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
-            // The host's pointer is the device's only then.
-            host_memory: flag(Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
-                && flag(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
         })
     }
+}
 
+/// Returns the driver's answer about a device.
+fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -> Result<usize> {
+    let (call, mut value) = ("cuDeviceGetAttribute", 0);
+    // SAFETY: the device is one of the driver; one number is written.
+    let code =
+        unsafe { (functions.cuDeviceGetAttribute.pass())(&raw mut value, attribute, device) };
+    check(call, code)?;
+    usize::try_from(value).map_err(|_| invalid(call))
+}
+
+/// Reads everything that a program needs to know about a device.
+fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts> {
+    let mut bytes = [0u8; 256];
+    let mut memory = 0usize;
+    // SAFETY: the device is one of the driver. The name is written to as many bytes as there
+    // are, with a zero at its end, and the size to one number.
+    unsafe {
+        let code = (functions.cuDeviceGetName.pass())(bytes.as_mut_ptr().cast(), 256, device);
+        check("cuDeviceGetName", code)?;
+        let code = (functions.cuDeviceTotalMem_v2.pass())(&raw mut memory, device);
+        check("cuDeviceTotalMem_v2", code)?;
+    }
+    let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
+    let number = |attribute| attribute_of(functions, device, attribute);
+    // A device lacks what its driver does not know.
+    let flag = |attribute| number(attribute).is_ok_and(|flag| flag != 0);
+    let major = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let units = number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    let local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?;
+    // More than the other where code asks for it.
+    let most_local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    let abilities = Abilities {
+        sm: u32::try_from(major * 10 + minor).unwrap_or(u32::MAX),
+        // Without the latter the host must not touch such memory while any kernel runs.
+        managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
+            && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
+        pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
+        // The host's pointer is the device's only then.
+        host_memory: flag(Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
+            && flag(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
+    };
+    Ok(Facts {
+        name: name.to_string_lossy().into_owned(),
+        memory_bytes: memory as u64,
+        max_buffer_bytes: memory as u64,
+        local_memory_bytes: local.max(most_local.unwrap_or_default()) as u64,
+        compute_units: u32::try_from(units).unwrap_or(u32::MAX),
+        max_work_group_size: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        max_work_item_sizes: [
+            number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+            number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+            number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+        ],
+        ..abilities.facts(driver)
+    })
+}
+
+/// The numbers and flags that determine the aspects of a device.
+#[derive(Default)]
+struct Abilities {
+    /// The compute capability: 90 for `sm_90`.
+    sm: u32,
+    managed: bool,
+    pageable: bool,
+    host_memory: bool,
+}
+
+impl Abilities {
+    /// Returns the facts that they and the version of the driver determine.
     fn facts(&self, driver: c_int) -> Facts {
         let driver = u32::try_from(driver).unwrap_or_default();
         let ptx = Version::of_driver(driver);
         let version = format!("CUDA {}.{}", driver / 1000, driver % 1000 / 10);
         Facts {
-            name: self.name.clone(),
             vendor: "NVIDIA Corporation".to_owned(),
             platform: "NVIDIA CUDA".to_owned(),
             driver_version: version.clone(),
             version,
             kind: DeviceKind::Gpu,
-            takes_spirv: false,
-            spirv_versions: Vec::new(),
             debug_info: true,
-            links_one_version: false,
-            work_group_functions: true,
-            misreads_packed: false,
-            lifts_variables: false,
-            memory_bytes: self.memory_bytes,
-            max_buffer_bytes: self.memory_bytes,
-            local_memory_bytes: self.local_memory_bytes,
-            images: false,
-            compute_units: self.compute_units,
-            buffer_alignment: 1,
-            partitions: Abilities {
-                max_parts: 0,
-                equally: false,
-                counts: false,
-                units: false,
-                affinities: Vec::new(),
+            queues: QueueAbilities {
+                out_of_order: true,
+                profiling: true,
             },
-            max_work_group_size: self.max_work_group_size,
-            max_work_item_sizes: self.max_block,
+            work_group_functions: true,
+            buffer_alignment: 1,
             sub_group_sizes: vec![WARP],
             aspects: self.aspects(),
             architecture: format!("nvidia_gpu_sm_{}", self.sm).parse().ok(),
-            extensions: String::new(),
             ptx: Some(PtxFacts {
                 sm: self.sm,
                 ptx: ptx.map_or((0, 0), |version| (version.major, version.minor)),
                 driver,
             }),
+            ..Facts::default()
         }
     }
 
     /// Returns its aspects, in SYCL's names: the aspects of all NVIDIA GPUs that drivers still support, and the
     /// aspects that came with a compute capability. CUDA features that this crate does not offer are left out.
     fn aspects(&self) -> BTreeSet<Aspect> {
-        let mut aspects = BTreeSet::from([
+        // From there on also for one operation with the host and other devices.
+        let system_atomics = self.sm >= 60;
+        let conditions: [(bool, &[Aspect]); 9] = [
+            (self.sm >= 53, &[Aspect::FP16]),
+            (system_atomics, &[Aspect::ATOMIC64]),
+            (self.host_memory, &[Aspect::USM_HOST_ALLOCATIONS]),
+            (
+                self.host_memory && system_atomics,
+                &[Aspect::USM_ATOMIC_HOST_ALLOCATIONS],
+            ),
+            (
+                self.managed,
+                &[
+                    Aspect::USM_SHARED_ALLOCATIONS,
+                    Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
+                ],
+            ),
+            (
+                self.managed && system_atomics,
+                &[Aspect::USM_ATOMIC_SHARED_ALLOCATIONS],
+            ),
+            (self.pageable, &[Aspect::USM_SYSTEM_ALLOCATIONS]),
+            (self.sm >= 80, &[Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER]),
+            (self.sm >= 90, &[Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP]),
+        ];
+        let held = conditions.into_iter().filter(|(held, _)| *held);
+        let always = [
             Aspect::GPU,
             Aspect::FP64,
             Aspect::INT64_BASE_ATOMICS,
@@ -341,37 +333,29 @@ impl DeviceAnswers {
             Aspect::EXT_ONEAPI_FRAGMENT,
             Aspect::EXT_ONEAPI_CHUNK,
             Aspect::EXT_ONEAPI_TANGLE,
-        ]);
-        let mut add = |held: bool, wanted: &[Aspect]| {
-            if held {
-                aspects.extend(wanted);
-            }
-        };
-        add(self.sm >= 53, &[Aspect::FP16]);
-        // From there on also of one operation with the host and other devices.
-        let system_atomics = self.sm >= 60;
-        add(system_atomics, &[Aspect::ATOMIC64]);
-        add(self.host_memory, &[Aspect::USM_HOST_ALLOCATIONS]);
-        add(
-            self.host_memory && system_atomics,
-            &[Aspect::USM_ATOMIC_HOST_ALLOCATIONS],
-        );
-        add(
-            self.managed,
-            &[
-                Aspect::USM_SHARED_ALLOCATIONS,
-                Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
-            ],
-        );
-        add(
-            self.managed && system_atomics,
-            &[Aspect::USM_ATOMIC_SHARED_ALLOCATIONS],
-        );
-        add(self.pageable, &[Aspect::USM_SYSTEM_ALLOCATIONS]);
-        add(self.sm >= 80, &[Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER]);
-        add(self.sm >= 90, &[Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP]);
-        aspects
+        ];
+        always
+            .into_iter()
+            .chain(held.flat_map(|(_, aspects)| aspects).copied())
+            .collect()
     }
+}
+
+/// Returns the driver's name of an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+pub(crate) fn error_name(code: c_int) -> &'static str {
+    let loaded = *LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut name = std::ptr::null();
+    if let (Some(library), Ok(code)) = (loaded, CUresult::try_from(code)) {
+        // SAFETY: one pointer is written.
+        unsafe { (library.functions.cuGetErrorName.pass())(code, &raw mut name) };
+    }
+    if name.is_null() {
+        return "an unknown error";
+    }
+    // SAFETY: the driver's names are constants that end with a zero byte.
+    unsafe { CStr::from_ptr(name) }
+        .to_str()
+        .unwrap_or("an unknown error")
 }
 
 #[cfg(test)]
@@ -382,12 +366,12 @@ mod tests {
 
     #[test]
     fn compute_capability_determines_architecture_and_aspects() {
-        let answers = |sm| DeviceAnswers {
+        let abilities = |sm| Abilities {
             sm,
             managed: true,
-            ..DeviceAnswers::default()
+            ..Abilities::default()
         };
-        let facts = answers(90).facts(12_040);
+        let facts = abilities(90).facts(12_040);
         let architecture = facts.architecture.and_then(Architecture::name);
         assert_eq!(architecture, Some("nvidia_gpu_sm_90"));
         assert_eq!(facts.version, "CUDA 12.4");
@@ -408,7 +392,7 @@ mod tests {
                 .contains(&Aspect::USM_ATOMIC_SHARED_ALLOCATIONS)
         );
         assert!(!facts.aspects.contains(&Aspect::USM_HOST_ALLOCATIONS));
-        let old = answers(50).facts(11_080);
+        let old = abilities(50).facts(11_080);
         assert_eq!(old.version, "CUDA 11.8");
         for aspect in [Aspect::FP16, Aspect::ATOMIC64, Aspect::IMAGE] {
             assert!(!old.aspects.contains(&aspect), "{aspect}");

@@ -3,13 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::backend::cuda::invalid;
-use crate::backend::cuda::mark::{Base, Mark};
-use crate::backend::cuda::stream::Stream;
-use crate::backend::event::{Completion, DriverEvent, Event as AnyEvent, Times};
-use crate::backend::failure::Failure;
-use crate::backend::native::{EventHandle, NativeEvent};
-use crate::backend::queue::Queue;
+use crate::backend::cuda::{Base, Mark, Stream, invalid};
+use crate::backend::{
+    Completion, DriverEvent, Event as AnyEvent, EventHandle, Failure, NativeEvent, Queue, Result,
+    Times,
+};
 
 /// A command in a queue, by its number.
 ///
@@ -52,7 +50,7 @@ impl Event {
     }
 
     /// Returns a mark at its end or later; `None` if it is known to have ended.
-    pub(crate) fn mark(&self) -> Result<Option<Arc<Mark>>, Failure> {
+    pub(crate) fn mark(&self) -> Result<Option<Arc<Mark>>> {
         if let Some(timed) = &self.timed {
             return Ok(Some(Arc::clone(&timed.ended)));
         }
@@ -71,7 +69,7 @@ impl DriverEvent for Event {
         self.call
     }
 
-    fn shared(&self) -> Result<AnyEvent, Failure> {
+    fn shared(&self) -> Result<AnyEvent> {
         let event = Self {
             stream: Arc::clone(&self.stream),
             timed: self.timed.clone(),
@@ -80,7 +78,7 @@ impl DriverEvent for Event {
         Ok(event.into())
     }
 
-    fn wait(&self) -> Result<(), Failure> {
+    fn wait(&self) -> Result<()> {
         let waited = match &self.timed {
             Some(timed) => timed.ended.wait(),
             None => self.stream.wait(self.number),
@@ -93,7 +91,7 @@ impl DriverEvent for Event {
         self.wait().is_ok()
     }
 
-    fn is_complete(&self) -> Result<bool, Failure> {
+    fn is_complete(&self) -> Result<bool> {
         let complete = match &self.timed {
             Some(timed) => timed.ended.is_reached(),
             None => self.stream.is_at(self.number),
@@ -103,7 +101,7 @@ impl DriverEvent for Event {
 
     /// The device does not report more than the start and the end. The times of queueing and submission are the host's,
     /// which has another clock than the device: in any case they are no later than the start.
-    fn times(&self) -> Result<Times, Failure> {
+    fn times(&self) -> Result<Times> {
         let timed = self.timed.as_ref().ok_or(invalid("cuEventElapsedTime"))?;
         let started = timed.base.time_of(&timed.started)?;
         // Exact also where it began long after what its start is compared with.
@@ -118,7 +116,7 @@ impl DriverEvent for Event {
         })
     }
 
-    fn native(&self) -> Result<Option<NativeEvent>, Failure> {
+    fn native(&self) -> Result<Option<NativeEvent>> {
         let mark = self.mark()?;
         Ok(mark.map(|mark| {
             let handle = EventHandle::Cuda(mark.handle().cast());
@@ -128,7 +126,7 @@ impl DriverEvent for Event {
 
     /// The driver can call back (`cuLaunchHostFunc`), but not after an error, and then a task would sleep for ever. So
     /// a thread of ours waits: one for each queue whose events are polled.
-    fn notify(&self, _queue: &Queue, completion: &Completion) -> Result<bool, Failure> {
+    fn notify(&self, _queue: &Queue, completion: &Completion) -> Result<bool> {
         match self.mark().map_err(|failure| self.failed(failure))? {
             Some(mark) => Ok(self.stream.notify(mark, completion.clone())),
             None => {

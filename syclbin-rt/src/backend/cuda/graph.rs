@@ -4,23 +4,16 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::cuda::context::Context;
-use crate::backend::cuda::copy::{FILL, steps};
-use crate::backend::cuda::invalid;
-use crate::backend::cuda::kernel_object::KernelObject;
-use crate::backend::cuda::queue::Queue;
-use crate::backend::cuda::sys::{
+use bytemuck::Zeroable;
+
+use crate::backend::cuda::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphExec,
-    CUgraphNode, CUmemorytype, Functions,
+    CUgraphNode, CUmemorytype, Context, FILL, Functions, KernelObject, Queue, invalid, steps,
 };
-use crate::backend::event::{Event as AnyEvent, WaitList};
-use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
-use crate::backend::kernel::KernelObject as AnyKernelObject;
-use crate::backend::memory::UsmKind;
-use crate::backend::queue::{DriverQueue as _, Graph as AnyGraph};
-use crate::backend::slice::Region;
-use crate::launch::range::Grid;
+use crate::backend::{
+    DriverQueue as _, Event as AnyEvent, Failure, Graph as AnyGraph, Grid,
+    KernelObject as AnyKernelObject, Passage, Region, Result, UsmKind, WaitList,
+};
 
 /// The driver function that enqueues a graph.
 const LAUNCH: &str = "cuGraphLaunch";
@@ -42,7 +35,7 @@ unsafe impl Sync for Graph {}
 
 impl Graph {
     /// Creates an empty graph for `queue`; `None` if the driver is older than CUDA 12.
-    pub(crate) fn for_queue(queue: &Arc<Queue>) -> Result<Option<Box<dyn AnyGraph>>, Failure> {
+    pub(crate) fn for_queue(queue: &Arc<Queue>) -> Result<Option<Box<dyn AnyGraph>>> {
         let context = &queue.stream.context;
         let functions = context.device.functions;
         if functions.cuGraphInstantiateWithFlags.is_none()
@@ -52,7 +45,7 @@ impl Graph {
         }
         let mut graph = std::ptr::null_mut();
         // SAFETY: one handle is written.
-        unsafe { call!(context, cuGraphCreate(&raw mut graph, 0)) }?;
+        unsafe { call!(context => cuGraphCreate(&raw mut graph, 0)) }?;
         Ok(Some(Box::new(Self {
             queue: Arc::clone(queue),
             graph,
@@ -75,8 +68,8 @@ impl Graph {
             *const CUgraphNode,
             usize,
             *mut CUgraphNode,
-        ) -> Result<i32, Failure>,
-    ) -> Result<(), Failure> {
+        ) -> Result<i32>,
+    ) -> Result<()> {
         let context = Arc::clone(self.context());
         let functions = context.enter()?;
         let mut added = std::ptr::null_mut();
@@ -92,7 +85,7 @@ impl Graph {
 }
 
 impl AnyGraph for Graph {
-    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &Grid) -> Result<(), Failure> {
+    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &Grid) -> Result<()> {
         let call = "cuGraphAddKernelNode";
         let kernel: &dyn Any = &**kernel;
         let kernel = kernel
@@ -114,9 +107,7 @@ impl AnyGraph for Graph {
                 blockDimZ: items_z,
                 sharedMemBytes: launch.local_bytes,
                 kernelParams: launch.pointers.as_mut_ptr(),
-                extra: std::ptr::null_mut(),
-                kern: std::ptr::null_mut(),
-                ctx: std::ptr::null_mut(),
+                ..Zeroable::zeroed()
             };
             self.add(call, |functions, graph, after, count, added| {
                 let add = functions.cuGraphAddKernelNode_v2.ok_or(Failure::Missing {
@@ -131,10 +122,10 @@ impl AnyGraph for Graph {
         })
     }
 
-    fn add_copy(&mut self, from: &Region<[()]>, to: &Region<[()]>) -> Result<(), Failure> {
+    fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()> {
         let (source, target) = (self.queue.address_of(from)?, self.queue.address_of(to)?);
         // Managed memory must be declared as device memory (CUDA driver API, cuGraphAddMemcpyNode).
-        let kind = |region: &Region<[()]>| -> Result<CUmemorytype, Failure> {
+        let kind = |region: &Region| -> Result<CUmemorytype> {
             Ok(if region.memory.raw().cuda()?.kind == Some(UsmKind::Host) {
                 CUmemorytype::CU_MEMORYTYPE_UNIFIED
             } else {
@@ -143,31 +134,14 @@ impl AnyGraph for Graph {
         };
         // One row of as many bytes: of pitches a device takes no more than two gigabytes, so there is none.
         let node = CUDA_MEMCPY3D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcZ: 0,
-            srcLOD: 0,
             srcMemoryType: kind(from)?,
-            srcHost: std::ptr::null(),
             srcDevice: source,
-            srcArray: std::ptr::null_mut(),
-            reserved0: std::ptr::null_mut(),
-            srcPitch: 0,
-            srcHeight: 0,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstZ: 0,
-            dstLOD: 0,
             dstMemoryType: kind(to)?,
-            dstHost: std::ptr::null_mut(),
             dstDevice: target,
-            dstArray: std::ptr::null_mut(),
-            reserved1: std::ptr::null_mut(),
-            dstPitch: 0,
-            dstHeight: 0,
             WidthInBytes: from.bytes(),
             Height: 1,
             Depth: 1,
+            ..Zeroable::zeroed()
         };
         let context = self.context().handle;
         self.add(
@@ -180,7 +154,7 @@ impl AnyGraph for Graph {
         )
     }
 
-    fn add_fill(&mut self, region: &Region<[()]>, pattern: &[u8]) -> Result<(), Failure> {
+    fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()> {
         let steps = steps(self.queue.address_of(region)?, region.bytes(), pattern);
         let context = self.context().handle;
         for step in steps.ok_or(invalid(FILL))? {
@@ -216,7 +190,7 @@ impl AnyGraph for Graph {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<()> {
         let call = "cuGraphInstantiateWithFlags";
         let context = Arc::clone(self.context());
         let functions = context.enter()?;
@@ -237,7 +211,7 @@ impl AnyGraph for Graph {
         Ok(())
     }
 
-    unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<AnyEvent, Failure> {
+    unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<AnyEvent> {
         let _passage = Passage::new();
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let ready_now = ready.ok_or(invalid(LAUNCH))?;

@@ -5,18 +5,14 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::backend::cuda::blocks::{Blocks, Bounds, blocks};
-use crate::backend::cuda::context::Context;
-use crate::backend::cuda::event::Event;
-use crate::backend::cuda::invalid;
-use crate::backend::cuda::program::Program;
-use crate::backend::cuda::queue::Queue;
-use crate::backend::cuda::sys::{CUfunction, CUfunction_attribute, CUstream, Functions};
-use crate::backend::event::{Event as AnyEvent, WaitList};
-use crate::backend::failure::{Failure, Rejection};
-use crate::backend::kernel::{Argument, Arguments, DriverKernelObject, Slot};
-use crate::backend::queue::Queue as AnyQueue;
-use crate::launch::range::Grid;
+use crate::backend::cuda::{
+    Blocks, Bounds, CUfunction, CUfunction_attribute, CUstream, Context, Event, Functions, Program,
+    Queue, blocks, invalid,
+};
+use crate::backend::{
+    Argument, Arguments, DriverKernelObject, Event as AnyEvent, Failure, Grid, Queue as AnyQueue,
+    Rejection, Result, Slot, WaitList,
+};
 
 /// The driver function that enqueues a kernel.
 pub(crate) const LAUNCH: &str = "cuLaunchKernel";
@@ -68,7 +64,7 @@ pub(crate) struct Launch<'l> {
 impl Arguments for KernelObject {
     // The kinds that nearly all arguments are of are inlined into the loop of a launch.
     #[inline(always)]
-    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
             Argument::Memory(region, _) => match region.memory.raw().cuda() {
@@ -85,7 +81,7 @@ impl Arguments for KernelObject {
     }
 
     #[inline(never)]
-    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
             Argument::Memory(region, _) => {
@@ -127,7 +123,7 @@ impl KernelObject {
         queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<Event, Failure> {
+    ) -> Result<Event> {
         self.is_for(queue)?;
         self.prepare(grid, |launch| {
             queue.submit(LAUNCH, after, |functions, stream| {
@@ -142,8 +138,8 @@ impl KernelObject {
     pub(crate) fn prepare<T>(
         &self,
         grid: &Grid,
-        use_it: impl FnOnce(Launch<'_>) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        use_it: impl FnOnce(Launch<'_>) -> Result<T>,
+    ) -> Result<T> {
         let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds)
             .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
         let local_bytes = self.values.local_bytes();
@@ -187,7 +183,7 @@ impl KernelObject {
         functions: &Functions,
         stream: CUstream,
         launch: Launch<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let Blocks { groups, items } = launch.blocks;
         // SAFETY: the kernel is alive. There is a pointer for each of its parameters to as many bytes
         // as it has, which the driver copies before it returns. The rest is as the caller says.
@@ -210,7 +206,7 @@ impl KernelObject {
 
     /// Asks the driver for as much work-group memory as the device has for this kernel, once.
     #[cold]
-    fn ask_for_local_memory(&self) -> Result<(), Failure> {
+    fn ask_for_local_memory(&self) -> Result<()> {
         if self.asked.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -226,14 +222,14 @@ impl KernelObject {
         {
             // SAFETY: the kernel is alive. Always the same number, so that no caller takes from others
             // what they need.
-            unsafe { call!(self.context, cuFuncSetAttribute(function, attribute, most)) }?;
+            unsafe { call!(self.context => cuFuncSetAttribute(function, attribute, most)) }?;
         }
         self.asked.store(true, Ordering::Relaxed);
         Ok(())
     }
 
     #[inline]
-    fn is_for(&self, queue: &Queue) -> Result<(), Failure> {
+    fn is_for(&self, queue: &Queue) -> Result<()> {
         if Arc::ptr_eq(&self.context, &queue.stream.context) {
             return Ok(());
         }
@@ -247,7 +243,7 @@ impl DriverKernelObject for KernelObject {
         queue: &AnyQueue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Failure> {
+    ) -> Result<AnyEvent> {
         // SAFETY: as the caller says.
         unsafe { self.launch(queue.cuda()?, grid, after) }.map(AnyEvent::from)
     }
@@ -257,7 +253,7 @@ impl DriverKernelObject for KernelObject {
         queue: &AnyQueue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let queue = queue.cuda()?;
         self.is_for(queue)?;
         self.prepare(grid, |launch| {
@@ -270,7 +266,7 @@ impl DriverKernelObject for KernelObject {
 }
 
 /// Converts an offset for kernels.
-fn small(offset: &[usize]) -> Result<[u32; 3], Failure> {
+fn small(offset: &[usize]) -> Result<[u32; 3]> {
     let mut small = [0; 3];
     for (small, offset) in small.iter_mut().zip(offset) {
         *small =
@@ -322,7 +318,7 @@ impl Values {
     ///
     /// When it has another number of them.
     #[inline]
-    fn set(&mut self, index: usize, value: &[u8]) -> Result<(), Failure> {
+    fn set(&mut self, index: usize, value: &[u8]) -> Result<()> {
         let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
         if size != value.len() {
             return Err(REFUSED);
@@ -341,7 +337,7 @@ impl Values {
     }
 
     /// Gives parameter `index` zeros: a null pointer, or a struct of a null pointer.
-    fn set_null(&mut self, index: usize) -> Result<(), Failure> {
+    fn set_null(&mut self, index: usize) -> Result<()> {
         let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
         self.bytes[offset..offset + size].fill(0);
         self.no_memory(index);
@@ -350,7 +346,7 @@ impl Values {
 
     /// Gives parameter `index` so many bytes of work-group memory. One past the last is the scratch
     /// memory of the kernel, which no parameter tells of.
-    fn set_local(&mut self, index: usize, bytes: usize) -> Result<(), Failure> {
+    fn set_local(&mut self, index: usize, bytes: usize) -> Result<()> {
         match self.parameters.get(index) {
             Some(Slot { size: 4 | 8, .. }) => self.local[index] = Some(bytes),
             None if index == self.parameters.len() => self.scratch = bytes,

@@ -4,15 +4,14 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::backend::cuda::context::Context;
-use crate::backend::cuda::invalid;
-use crate::backend::cuda::sys::{
-    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr, CUmemAttach_flags,
+use crate::backend::cuda::{
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr, CUmemAttach_flags, Context,
+    invalid,
 };
-use crate::backend::device::{Context as AnyContext, DriverContext as _};
-use crate::backend::failure::Failure;
-use crate::backend::memory::{DriverMemory, UsmKind};
-use crate::backend::native::{MemoryHandle, Owner};
+use crate::backend::{
+    Context as AnyContext, DriverContext as _, DriverMemory, Failure, MemoryHandle, Owner, Result,
+    UsmKind,
+};
 
 /// Owned memory.
 pub(crate) struct Memory {
@@ -32,31 +31,27 @@ impl Memory {
     /// # Errors
     ///
     /// When the device does not support such memory, or does not have enough of it.
-    pub(crate) fn new(
-        context: &Arc<Context>,
-        kind: Option<UsmKind>,
-        size: usize,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {
         let size = size.max(1);
         let mut pointer: CUdeviceptr = 0;
         // SAFETY: the context is current; one address is written.
         let call = unsafe {
             match kind {
                 None | Some(UsmKind::Device) => {
-                    call!(context, cuMemAlloc_v2(&raw mut pointer, size))?;
+                    call!(context => cuMemAlloc_v2(&raw mut pointer, size))?;
                     "cuMemAlloc"
                 }
                 Some(UsmKind::Host) => {
                     let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
                     let mut host = std::ptr::null_mut();
-                    call!(context, cuMemHostAlloc(&raw mut host, size, flags))?;
+                    call!(context => cuMemHostAlloc(&raw mut host, size, flags))?;
                     // The device has it at the same address (CUDA driver API, "Unified Addressing").
                     pointer = host.expose_provenance() as CUdeviceptr;
                     "cuMemHostAlloc"
                 }
                 Some(UsmKind::Shared) => {
                     let flags = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0;
-                    call!(context, cuMemAllocManaged(&raw mut pointer, size, flags))?;
+                    call!(context => cuMemAllocManaged(&raw mut pointer, size, flags))?;
                     "cuMemAllocManaged"
                 }
             }
@@ -84,7 +79,7 @@ impl Memory {
         handle: MemoryHandle,
         size: usize,
         owner: Owner,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let MemoryHandle::Address(pointer) = handle else {
             return Err(Failure::FOREIGN);
         };

@@ -3,18 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::backend::cuda::context::Context;
-use crate::backend::cuda::device::DriverDevice;
-use crate::backend::cuda::event::{Event, Timed};
-use crate::backend::cuda::mark::Mark;
-use crate::backend::cuda::stream::Stream;
-use crate::backend::cuda::sys::{CUstream, Functions};
-use crate::backend::device::Context as AnyContext;
-use crate::backend::event::{Event as AnyEvent, WaitList};
-use crate::backend::failure::Failure;
-use crate::backend::native::{EventHandle, QueueHandle};
-use crate::backend::queue::DriverQueue;
-use crate::queue::options::QueueOptions;
+use crate::backend::cuda::{
+    CUstream, Context, DriverDevice, Event, Functions, Mark, Stream, Timed,
+};
+use crate::backend::{
+    Context as AnyContext, DriverQueue, Event as AnyEvent, EventHandle, Failure, QueueHandle,
+    QueueOptions, Result, WaitList,
+};
 
 /// A queue of a context.
 pub(crate) struct Queue {
@@ -38,7 +33,7 @@ impl Queue {
     ///
     /// A queue is a single stream, even if it should be out of order: a stream is in order, which also fulfills
     /// the guarantees of an out-of-order queue. Programs that want concurrent commands make several queues.
-    pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure> {
+    pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
         let stream = Stream::new(context)?;
         if options.profiling {
             // The clock begins when the device has nothing else to do of this queue.
@@ -57,10 +52,7 @@ impl Queue {
     /// # Safety
     ///
     /// The stream is of that context, and outlives the queue and its events.
-    pub(crate) unsafe fn adopt(
-        device: &'static DriverDevice,
-        handle: QueueHandle,
-    ) -> Result<Self, Failure> {
+    pub(crate) unsafe fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self> {
         let QueueHandle::Cuda { stream, context } = handle else {
             return Err(Failure::FOREIGN);
         };
@@ -81,8 +73,8 @@ impl Queue {
         &self,
         call: &'static str,
         after: &WaitList<'_>,
-        commands: impl FnOnce(&'static Functions, CUstream) -> Result<(), Failure>,
-    ) -> Result<Event, Failure> {
+        commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
+    ) -> Result<Event> {
         let functions = self.stream.context.enter()?;
         self.hold_back(after)?;
         if self.options.profiling {
@@ -97,8 +89,8 @@ impl Queue {
     pub(crate) fn submit_without_event(
         &self,
         after: &WaitList<'_>,
-        commands: impl FnOnce(&'static Functions, CUstream) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
+    ) -> Result<()> {
         let functions = self.stream.context.enter()?;
         self.hold_back(after)?;
         commands(functions, self.stream.handle)?;
@@ -110,8 +102,8 @@ impl Queue {
     fn submit_timed(
         &self,
         call: &'static str,
-        commands: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<Event, Failure> {
+        commands: impl FnOnce() -> Result<()>,
+    ) -> Result<Event> {
         let Stream {
             context, handle, ..
         } = &*self.stream;
@@ -134,7 +126,7 @@ impl Queue {
 
     /// Makes later commands wait for all of `after`.
     #[inline]
-    fn hold_back(&self, after: &WaitList<'_>) -> Result<(), Failure> {
+    fn hold_back(&self, after: &WaitList<'_>) -> Result<()> {
         if after.is_empty() {
             return Ok(());
         }
@@ -173,28 +165,23 @@ impl DriverQueue for Queue {
         }
     }
 
-    fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent, Failure> {
+    fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
         self.submit("cuStreamWaitEvent", events, |_, _| Ok(()))
             .map(AnyEvent::from)
     }
 
-    unsafe fn barrier_after(&self, event: EventHandle) -> Result<AnyEvent, Failure> {
+    unsafe fn barrier_after(&self, event: EventHandle) -> Result<AnyEvent> {
         let EventHandle::Cuda(event) = event else {
             return Err(Failure::FOREIGN);
         };
         let event = self.submit("cuStreamWaitEvent", WaitList::NOTHING, |_, stream| {
             // SAFETY: the stream is alive, and so is the event, as the caller says.
-            unsafe {
-                call!(
-                    self.stream.context,
-                    cuStreamWaitEvent(stream, event.cast(), 0)
-                )
-            }
+            unsafe { call!(self.stream.context => cuStreamWaitEvent(stream, event.cast(), 0)) }
         });
         event.map(AnyEvent::from)
     }
 
-    fn finish(&self) -> Result<(), Failure> {
+    fn finish(&self) -> Result<()> {
         self.stream.finish()
     }
 }

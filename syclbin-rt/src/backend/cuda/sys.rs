@@ -15,10 +15,13 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 use libloading::Library;
 
-use crate::backend::gate::Gated;
+use crate::backend::{Gated, Result};
 
 /// A device, as a number.
 pub(crate) type CUdevice = c_int;
+
+/// The code of an error.
+pub(crate) type CUresult = c_uint;
 
 /// An address in device memory.
 pub(crate) type CUdeviceptr = c_ulonglong;
@@ -88,7 +91,6 @@ macro_rules! for_each_enumeration {
                 CU_JIT_INPUT_FATBINARY = 2;
             }
             CUjit_option {
-                CU_JIT_MAX_REGISTERS = 0;
                 CU_JIT_INFO_LOG_BUFFER = 3;
                 CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4;
                 CU_JIT_ERROR_LOG_BUFFER = 5;
@@ -200,6 +202,9 @@ macro_rules! declare_structures {
             pub(crate) struct $name {
                 $(pub(crate) $field: $type,)*
             }
+
+            // SAFETY: the fields are numbers and pointers, for which zero is a value.
+            unsafe impl bytemuck::Zeroable for $name {}
         )*
     };
 }
@@ -216,6 +221,7 @@ macro_rules! for_each_function {
         $with! {
             required {
                 cuInit(c_uint);
+                cuGetErrorName(CUresult, *mut *const c_char);
                 cuDriverGetVersion(*mut c_int);
                 cuDeviceGetCount(*mut c_int);
                 cuDeviceGet(*mut CUdevice, c_int);

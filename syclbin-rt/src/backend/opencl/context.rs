@@ -3,25 +3,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use opencl_sys::{
-    CL_DEVICE_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
-};
-use opencl3::types::{cl_bitfield, cl_context, cl_context_properties};
+use opencl3::types::{cl_context, cl_context_properties};
 
-use crate::backend::device::{Device, DriverContext};
-use crate::backend::failure::{BuildError, Failure};
-use crate::backend::gate::{self, Passage, Stage};
-use crate::backend::memory::Memory as AnyMemory;
-use crate::backend::native::{MemoryHandle, Owner};
-use crate::backend::opencl::device::DriverDevice;
-use crate::backend::opencl::functions::Functions;
-use crate::backend::opencl::intel_cpu::CpuTarget;
-use crate::backend::opencl::memory::Memory;
-use crate::backend::opencl::program;
-use crate::backend::opencl::queue::{OwnedQueue, Queue};
-use crate::backend::program::{Program, Source};
-use crate::backend::queue::Queue as AnyQueue;
-use crate::queue::options::{QueueAbilities, QueueOptions};
+use crate::backend::opencl::{
+    CpuTarget, DriverDevice, Functions, Memory, OwnedQueue, Queue, program,
+};
+use crate::backend::{
+    BuildError, Device, DriverContext, LiveQueues, Memory as AnyMemory, MemoryHandle, Owner,
+    Passage, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
+};
 
 /// An owned context of a device.
 pub(crate) struct Context {
@@ -29,8 +19,7 @@ pub(crate) struct Context {
     pub(crate) handle: cl_context,
     /// Whether another library made it.
     foreign: bool,
-    /// Its queues, possibly including dropped queues.
-    queues: Mutex<Vec<Weak<OwnedQueue>>>,
+    pub(crate) queues: LiveQueues<OwnedQueue>,
 }
 
 // SAFETY: contexts may be used from every thread (OpenCL 3.0, appendix A.2).
@@ -46,7 +35,7 @@ impl Context {
     /// Returns the context that everything on `device` shares: the context in use, else a new context.
     ///
     /// A single context per device lets queues share buffers and kernels.
-    pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         in_use.retain(|(_, context)| context.strong_count() > 0);
@@ -71,7 +60,7 @@ impl Context {
     pub(crate) unsafe fn adopt(
         device: &'static DriverDevice,
         handle: cl_context,
-    ) -> Result<Arc<Self>, Failure> {
+    ) -> Result<Arc<Self>> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = in_use.iter().filter_map(|(_, context)| context.upgrade());
@@ -81,13 +70,13 @@ impl Context {
             return Ok(context);
         }
         // SAFETY: the context is alive, and has one owner more from here on.
-        unsafe { call!(device.functions, clRetainContext(handle)) }?;
+        unsafe { call!(device.functions => clRetainContext(handle)) }?;
         gate::close_at_exit(device.platform, Stage::FirstContext);
         let context = Arc::new(Self {
             device,
             handle,
             foreign: true,
-            queues: Mutex::default(),
+            queues: LiveQueues::new(),
         });
         in_use.push((device, Arc::downgrade(&context)));
         Ok(context)
@@ -96,7 +85,7 @@ impl Context {
     /// Creates a separate context.
     ///
     /// Programs use [`Context::shared`]; tests use this function to simulate another device.
-    pub(crate) fn new(device: &'static DriverDevice) -> Result<Self, Failure> {
+    pub(crate) fn new(device: &'static DriverDevice) -> Result<Self> {
         let properties: [cl_context_properties; 3] = [
             opencl_sys::CL_CONTEXT_PLATFORM,
             device.platform as cl_context_properties,
@@ -106,25 +95,15 @@ impl Context {
         // SAFETY: the properties end with 0, there is one device, and no callback is registered.
         let handle = unsafe {
             let (properties, device_id) = (properties.as_ptr(), &raw const device.id);
-            create!(
-                device.functions,
-                clCreateContext(properties, 1, device_id, callback, none)
-            )
+            create!(device.functions => clCreateContext(properties, 1, device_id, callback, none))
         }?;
         gate::close_at_exit(device.platform, Stage::FirstContext);
         Ok(Self {
             device,
             handle,
             foreign: false,
-            queues: Mutex::default(),
+            queues: LiveQueues::new(),
         })
-    }
-
-    /// Registers a queue of this context as long as the queue lives.
-    pub(crate) fn register(&self, queue: &Arc<OwnedQueue>) {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        queues.retain(|queue| queue.strong_count() > 0);
-        queues.push(Arc::downgrade(queue));
     }
 
     pub(crate) fn functions(&self) -> &'static Functions {
@@ -137,28 +116,11 @@ impl DriverContext for Context {
         self.device
     }
 
-    fn finish_all(&self) -> Result<(), Failure> {
-        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let live: Vec<Arc<OwnedQueue>> = queues.iter().filter_map(Weak::upgrade).collect();
-        // The wait may take long and must not delay a thread that makes a queue.
-        drop(queues);
-        // All queues are waited for, even if one of them returns an error.
-        let finished = live.iter().map(|queue| queue.drain());
-        finished.fold(Ok(()), Result::and)
+    fn finish_all(&self) -> Result<()> {
+        self.queues.finish(OwnedQueue::drain)
     }
 
-    fn queue_abilities(&self) -> Result<QueueAbilities, Failure> {
-        let (id, name) = (self.device.id, CL_DEVICE_QUEUE_PROPERTIES);
-        // SAFETY: the device is one of this library.
-        let query = unsafe { query!(self.functions(), clGetDeviceInfo(id, name)) };
-        let bits: cl_bitfield = query.value()?;
-        Ok(QueueAbilities {
-            out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
-            profiling: bits & CL_QUEUE_PROFILING_ENABLE != 0,
-        })
-    }
-
-    fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<AnyQueue, Failure> {
+    fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<AnyQueue> {
         Ok(Arc::new(Queue::new(self, options)?).into())
     }
 
@@ -167,7 +129,7 @@ impl DriverContext for Context {
         handle: MemoryHandle,
         size: usize,
         owner: Owner,
-    ) -> Result<AnyMemory, Failure> {
+    ) -> Result<AnyMemory> {
         // SAFETY: as the caller says.
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
     }

@@ -6,21 +6,18 @@ use std::ffi::c_void;
 use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE};
 use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool};
 
-use crate::backend::event::{DriverEvent as _, Event as AnyEvent, WaitList};
-use crate::backend::failure::{Failure, Unstarted};
-use crate::backend::memory::{Memory as AnyMemory, UsmKind};
-use crate::backend::opencl::event::Event;
-use crate::backend::opencl::memory::{Handle, Memory};
-use crate::backend::opencl::queue::Queue;
-use crate::backend::queue::{Copies, DriverQueue as _};
-use crate::backend::slice::Region;
+use crate::backend::opencl::{Event, Handle, Memory, Queue};
+use crate::backend::{
+    Copies, DriverEvent as _, DriverQueue as _, Event as AnyEvent, Failure, Memory as AnyMemory,
+    Region, Result, Unstarted, UsmKind, WaitList,
+};
 
 impl Copies for Queue {
     fn has_addresses(&self) -> bool {
         self.context.device.extensions.usm.is_some()
     }
 
-    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory, Failure> {
+    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
         let memory = match kind {
             None => Memory::object(&self.context, size),
             Some(kind) => Memory::addressed(&self.context, kind, size),
@@ -28,7 +25,7 @@ impl Copies for Queue {
         memory.map(AnyMemory::from)
     }
 
-    fn read(&self, memory: &AnyMemory, offset: usize, bytes: &mut [u8]) -> Result<(), Failure> {
+    fn read(&self, memory: &AnyMemory, offset: usize, bytes: &mut [u8]) -> Result<()> {
         if bytes.is_empty() {
             self.handle_of(memory, offset, 0)?;
             return self.finish();
@@ -42,7 +39,7 @@ impl Copies for Queue {
     /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
     /// clEnqueueWriteBuffer). The memory may be used on another queue next, which would not wait for the command: with
     /// the CPU driver, a read on another queue finds the old content in some of a hundred cases. So this waits.
-    fn write(&self, memory: &AnyMemory, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
+    fn write(&self, memory: &AnyMemory, offset: usize, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             self.handle_of(memory, offset, 0)?;
             return self.finish();
@@ -55,10 +52,10 @@ impl Copies for Queue {
 
     fn start_fill(
         &self,
-        region: &Region<[()]>,
+        region: &Region,
         pattern: &[u8],
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Failure> {
+    ) -> Result<AnyEvent> {
         let (offset, size) = (region.offset, region.bytes());
         let (bytes, len) = (pattern.as_ptr().cast(), pattern.len());
         let handle = self.handle_of(&region.memory, offset, size)?;
@@ -68,33 +65,19 @@ impl Copies for Queue {
         let event = unsafe {
             match handle {
                 Handle::Object(object) => {
-                    enqueue!(
-                        self,
-                        after,
-                        clEnqueueFillBuffer(object, bytes, len, offset, size)
-                    )
+                    enqueue!(self, after => clEnqueueFillBuffer(object, bytes, len, offset, size))
                 }
                 Handle::Address { pointer, .. } => {
                     let usm = self.context.usm("clEnqueueMemFillINTEL")?;
                     let to = pointer.byte_add(offset);
-                    enqueue!(
-                        self,
-                        after,
-                        usm,
-                        clEnqueueMemFillINTEL(to, bytes, len, size)
-                    )
+                    enqueue!(self, after, usm => clEnqueueMemFillINTEL(to, bytes, len, size))
                 }
             }
         };
         self.started(event)
     }
 
-    fn start_copy(
-        &self,
-        from: &Region<[()]>,
-        to: &Region<[()]>,
-        after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Failure> {
+    fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<AnyEvent> {
         let (start, end, size) = (from.offset, to.offset, from.bytes());
         let handles = (
             self.handle_of(&from.memory, start, size)?,
@@ -105,7 +88,7 @@ impl Copies for Queue {
         let event = unsafe {
             match handles {
                 (Handle::Object(from), Handle::Object(to)) => {
-                    enqueue!(self, after, clEnqueueCopyBuffer(from, to, start, end, size))
+                    enqueue!(self, after => clEnqueueCopyBuffer(from, to, start, end, size))
                 }
                 (Handle::Address { pointer: from, .. }, Handle::Address { pointer: to, .. }) => {
                     let (from, to) = (from.byte_add(start), to.byte_add(end));
@@ -123,7 +106,7 @@ impl Copies for Queue {
         offset: usize,
         size: usize,
         writing: bool,
-    ) -> Result<Option<*mut c_void>, Failure> {
+    ) -> Result<Option<*mut c_void>> {
         let Handle::Object(object) = self.handle_of(memory, offset, size)? else {
             return Err(Failure::UNSUITABLE);
         };
@@ -136,28 +119,25 @@ impl Copies for Queue {
         // SAFETY: queue and memory share a context, and the region is inside of the memory; no events; only the status
         // is written. It blocks until the view can be used.
         let mapped = unsafe {
-            create!(
-                self.functions(),
-                clEnqueueMapBuffer(
-                    queue, object, CL_TRUE, flags, offset, size, 0, no_events, none
-                )
-            )
+            create!(self.functions() => clEnqueueMapBuffer(
+                queue, object, CL_TRUE, flags, offset, size, 0, no_events, none
+            ))
         };
         mapped.map(Some)
     }
 
-    fn unmap(&self, memory: &AnyMemory, view: *mut c_void) -> Result<(), Failure> {
+    fn unmap(&self, memory: &AnyMemory, view: *mut c_void) -> Result<()> {
         let Handle::Object(object) = self.handle_of(memory, 0, 0)? else {
             return Err(Failure::UNSUITABLE);
         };
         let none = WaitList::NOTHING;
         // SAFETY: queue and memory share a context, and the pointer is what mapping it gave.
-        unsafe { enqueue!(self, none, clEnqueueUnmapMemObject(object, view)) }?.wait()
+        unsafe { enqueue!(self, none => clEnqueueUnmapMemObject(object, view)) }?.wait()
     }
 
     unsafe fn start_read(
         &self,
-        region: &Region<[()]>,
+        region: &Region,
         to: *mut c_void,
         after: &WaitList<'_>,
     ) -> Result<AnyEvent, Unstarted> {
@@ -169,7 +149,7 @@ impl Copies for Queue {
 
     unsafe fn start_write(
         &self,
-        region: &Region<[()]>,
+        region: &Region,
         from: *const c_void,
         after: &WaitList<'_>,
     ) -> Result<AnyEvent, Unstarted> {
@@ -201,11 +181,9 @@ impl Queue {
         // caller vouches for those of the host.
         unsafe {
             match self.handle_of(memory, offset, size)? {
-                Handle::Object(object) => enqueue!(
-                    self,
-                    after,
-                    clEnqueueReadBuffer(object, blocking, offset, size, to)
-                ),
+                Handle::Object(object) => enqueue!(self, after => clEnqueueReadBuffer(
+                    object, blocking, offset, size, to
+                )),
                 Handle::Address { pointer, .. } => {
                     self.memcpy(to, pointer.byte_add(offset), size, blocking, after)
                 }
@@ -231,11 +209,9 @@ impl Queue {
         // SAFETY: as of `enqueue_read`.
         unsafe {
             match self.handle_of(memory, offset, size)? {
-                Handle::Object(object) => enqueue!(
-                    self,
-                    after,
-                    clEnqueueWriteBuffer(object, blocking, offset, size, from)
-                ),
+                Handle::Object(object) => enqueue!(self, after => clEnqueueWriteBuffer(
+                    object, blocking, offset, size, from
+                )),
                 Handle::Address { pointer, .. } => {
                     self.memcpy(pointer.byte_add(offset), from, size, blocking, after)
                 }
@@ -258,18 +234,11 @@ impl Queue {
     ) -> Result<Event, Unstarted> {
         let usm = self.context.usm("clEnqueueMemcpyINTEL")?;
         // SAFETY: as the caller says. This function takes the blocking flag before the addresses.
-        unsafe {
-            enqueue!(
-                self,
-                after,
-                usm,
-                clEnqueueMemcpyINTEL(blocking, to, from, size)
-            )
-        }
+        unsafe { enqueue!(self, after, usm => clEnqueueMemcpyINTEL(blocking, to, from, size)) }
     }
 
     /// Returns the event of a command that runs asynchronously.
-    fn started(&self, event: Result<Event, Unstarted>) -> Result<AnyEvent, Failure> {
+    fn started(&self, event: Result<Event, Unstarted>) -> Result<AnyEvent> {
         let event = event?;
         self.flush()?;
         Ok(event.into())

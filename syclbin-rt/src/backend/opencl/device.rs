@@ -16,20 +16,15 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulon
 use syclbin::__private::spirv::portable::Version;
 use syclbin::architecture::Architecture;
 
-use crate::backend::device::{Context as AnyContext, Device};
-use crate::backend::failure::{Code, Failure};
-use crate::backend::gate::{self, Passage, Stage};
-use crate::backend::library::{self, LibraryError};
-use crate::backend::native::{DeviceHandle, QueueHandle};
-use crate::backend::opencl::context::Context;
-use crate::backend::opencl::functions::{Extensions, Functions, USM, list};
-use crate::backend::opencl::partition::{BY_UNITS, affinities};
-use crate::backend::opencl::queue::Queue;
-use crate::backend::opencl::rusticl;
-use crate::backend::queue::Queue as AnyQueue;
-use crate::device::aspects::{self, Abilities};
-use crate::device::facts::{DeviceKind, Facts};
-use crate::device::partition::{Abilities as PartitionAbilities, PartPosition, Partition};
+use crate::backend::opencl::{
+    BY_UNITS, Context, Extensions, Functions, Queue, USM, add_rusticl_facts, affinities, list,
+};
+use crate::backend::{
+    Abilities, Code, Context as AnyContext, Device, DeviceHandle, DeviceKind, Facts, LibraryError,
+    PartPosition, Partition, Partitions as PartitionAbilities, Passage, Queue as AnyQueue,
+    QueueAbilities, QueueHandle, Result, Stage, aspects_of, gate, host_has_matrix_units,
+    load_library, loader_reason,
+};
 
 /// An OpenCL loader or driver.
 pub(crate) struct Library {
@@ -60,12 +55,12 @@ impl Library {
         // SAFETY: loading runs the initializers of the library, and the OpenCL functions then have
         // the types of the OpenCL headers. Both are taken on trust from what named the library:
         // the system, the user's environment, or an installed component.
-        let library = unsafe { library::load(name) }?;
+        let library = unsafe { load_library(name) }?;
         // SAFETY: as above.
         let functions = unsafe {
             Functions::load(|function| {
                 let address = library.get::<*mut c_void>(function.as_bytes());
-                let address = address.map_err(|error| library::reason(name, &error))?;
+                let address = address.map_err(|error| loader_reason(name, &error))?;
                 NonNull::new(*address).ok_or_else(|| format!("{function} is null"))
             })
         };
@@ -118,21 +113,21 @@ impl crate::backend::device::DriverDevice for DriverDevice {
         self.part
     }
 
-    fn partition(&'static self, how: Partition<'_>) -> Result<Vec<Device>, Failure> {
+    fn partition(&'static self, how: Partition<'_>) -> Result<Vec<Device>> {
         let parts = self.parts(how)?;
         Ok(parts.iter().map(|part| -> Device { part }).collect())
     }
 
-    fn shared_context(&'static self) -> Result<AnyContext, Failure> {
+    fn shared_context(&'static self) -> Result<AnyContext> {
         Ok(Context::shared(self)?)
     }
 
     #[cfg(test)]
-    fn separate_context(&'static self) -> Result<AnyContext, Failure> {
+    fn separate_context(&'static self) -> Result<AnyContext> {
         Ok(std::sync::Arc::new(Context::new(self)?))
     }
 
-    unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue, Failure> {
+    unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
         // SAFETY: as the caller says.
         let queue = unsafe { Queue::adopt(self, handle) }?;
         Ok(std::sync::Arc::new(queue).into())
@@ -154,7 +149,7 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 
 impl Library {
     /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
-    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice], Failure> {
+    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
         /// Locked while a driver lists its devices the first time. PoCL (6.0) initializes itself then, and tells other
         /// threads meanwhile that it has no devices.
         static LISTING: Mutex<()> = Mutex::new(());
@@ -198,7 +193,7 @@ impl Library {
         Ok(self.devices.get_or_init(|| devices))
     }
 
-    fn platforms(&self) -> Result<Vec<cl_platform_id>, Failure> {
+    fn platforms(&self) -> Result<Vec<cl_platform_id>> {
         let platforms = list("clGetPlatformIDs", |count, list, found| {
             // SAFETY: `list` is null or holds `count` handles, `found` is one number.
             unsafe { (self.functions.clGetPlatformIDs.pass())(count, list, found) }
@@ -206,7 +201,7 @@ impl Library {
         none_if(CL_PLATFORM_NOT_FOUND_KHR, platforms)
     }
 
-    fn device_ids(&self, platform: cl_platform_id) -> Result<Vec<cl_device_id>, Failure> {
+    fn device_ids(&self, platform: cl_platform_id) -> Result<Vec<cl_device_id>> {
         let devices = list("clGetDeviceIDs", |count, list, found| {
             let ty = CL_DEVICE_TYPE_ALL;
             // SAFETY: `platform` is one of this library; `list` is null or holds `count` handles.
@@ -221,9 +216,9 @@ pub(crate) fn facts(
     functions: &Functions,
     platform: cl_platform_id,
     id: cl_device_id,
-) -> Result<(Facts, Extensions), Failure> {
+) -> Result<(Facts, Extensions)> {
     // SAFETY: `id` is a device of this library.
-    let device = |name| unsafe { query!(functions, clGetDeviceInfo(id, name)) };
+    let device = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) };
     let text = |name| device(name).text();
     let uint = |name| device(name).value::<cl_uint>();
     let ulong = |name| device(name).value::<cl_ulong>();
@@ -246,7 +241,12 @@ pub(crate) fn facts(
     // PoCL 6.0 and rusticl refuse some modules for it, and only Intel's drivers are known to use it.
     let debug_info = vendor.contains("Intel");
     let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
-    let aspects = aspects::of_device(&Abilities {
+    let bits_of_queues = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
+    let queues = QueueAbilities {
+        out_of_order: bits_of_queues & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+        profiling: bits_of_queues & cl::CL_QUEUE_PROFILING_ENABLE != 0,
+    };
+    let aspects = aspects_of(&Abilities {
         kind,
         vendor: &vendor,
         extensions: &extensions,
@@ -254,20 +254,23 @@ pub(crate) fn facts(
         images,
         compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
         linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
-        profiling: bits(cl::CL_DEVICE_QUEUE_PROPERTIES) & cl::CL_QUEUE_PROFILING_ENABLE != 0,
+        profiling: queues.profiling,
         host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
         device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
         shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
         system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
-        matrix_units: kind == DeviceKind::Cpu && aspects::host_has_matrix_units(),
+        matrix_units: kind == DeviceKind::Cpu && host_has_matrix_units(),
     });
-    let sub_group_sizes = if has("cl_intel_required_subgroup_size") {
-        device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL)
-            .values()
-            .unwrap_or_default()
-    } else {
-        Vec::new()
-    };
+    let sub_group_sizes = has("cl_intel_required_subgroup_size")
+        .then(|| device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL).values().ok())
+        .flatten();
+    // Devices that cannot be divided may not know these queries.
+    let ways: Vec<isize> = device(cl::CL_DEVICE_PARTITION_PROPERTIES)
+        .values()
+        .unwrap_or_default();
+    let by_affinity = ways
+        .contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN)
+        .then_some(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN);
     let hardware = has("cl_intel_device_attribute_query")
         .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
         .flatten();
@@ -277,51 +280,40 @@ pub(crate) fn facts(
         name: text(cl::CL_DEVICE_NAME)?,
         vendor,
         // SAFETY: `platform` is one of this library.
-        platform: unsafe { query!(functions, clGetPlatformInfo(platform, cl::CL_PLATFORM_NAME)) }
+        platform: unsafe { query!(functions => clGetPlatformInfo(platform, cl::CL_PLATFORM_NAME)) }
             .text()?,
         driver_version: text(cl::CL_DRIVER_VERSION)?,
         kind,
-        ptx: None,
         takes_spirv: functions.clCreateProgramWithIL.is_some()
             && version_at_least(&version, (2, 1))
             && languages.contains("SPIR-V"),
         spirv_versions: Version::list(&languages),
         debug_info,
-        links_one_version: false,
-        misreads_packed: false,
         // Every device of OpenCL 2 has them, and later ones tell.
         work_group_functions: !version_at_least(&version, (3, 0))
             || flag(cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
-        lifts_variables: false,
         version,
         memory_bytes: ulong(cl::CL_DEVICE_GLOBAL_MEM_SIZE)?,
         max_buffer_bytes: ulong(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
         local_memory_bytes: ulong(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
         images,
+        queues,
         compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
-        partitions: {
-            // Devices that cannot be divided may not know these queries.
-            let ways = device(cl::CL_DEVICE_PARTITION_PROPERTIES).values::<isize>();
-            let ways = ways.unwrap_or_default();
-            PartitionAbilities {
-                max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
-                equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
-                counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
-                units: ways.contains(&BY_UNITS),
-                affinities: if ways.contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN) {
-                    affinities(bits(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN))
-                } else {
-                    Vec::new()
-                },
-            }
+        partitions: PartitionAbilities {
+            max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
+            equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
+            counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
+            units: ways.contains(&BY_UNITS),
+            affinities: affinities(by_affinity.map_or(0, bits)),
         },
         buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
         max_work_group_size: device(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).value()?,
         max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
-        sub_group_sizes,
+        sub_group_sizes: sub_group_sizes.unwrap_or_default(),
         aspects,
         architecture: architecture(kind, hardware),
         extensions,
+        ..Facts::default()
     };
     // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
     // OpenCL 1.2 may have nothing where the loader forwards the call.
@@ -332,12 +324,12 @@ pub(crate) fn facts(
         Extensions::default()
     };
     facts.lifts_variables = extensions.globals.is_none();
-    rusticl::add_facts(&mut facts);
+    add_rusticl_facts(&mut facts);
     Ok((facts, extensions))
 }
 
 /// Returns an empty list where the driver answers "there is none" with an error.
-fn none_if<T>(code: i32, list: Result<Vec<T>, Failure>) -> Result<Vec<T>, Failure> {
+fn none_if<T>(code: i32, list: Result<Vec<T>>) -> Result<Vec<T>> {
     match list {
         Err(failure) if failure.code() == Some(Code::OpenCl(code)) => Ok(Vec::new()),
         other => other,

@@ -11,15 +11,11 @@ use opencl_sys::{
 };
 use opencl3::types::{cl_event, cl_int, cl_uint, cl_ulong};
 
-use crate::backend::event::{
-    Completion, CompletionState, DriverEvent, Event as AnyEvent, FEW, Times, WaitList,
+use crate::backend::opencl::{Functions, check, check_handle, watch};
+use crate::backend::{
+    Completion, CompletionState, DriverEvent, Event as AnyEvent, EventHandle, FEW, NativeEvent,
+    Queue, Result, Times, Unstarted, WaitList,
 };
-use crate::backend::failure::{Failure, Unstarted};
-use crate::backend::native::{EventHandle, NativeEvent};
-use crate::backend::opencl::functions::Functions;
-use crate::backend::opencl::pocl;
-use crate::backend::opencl::{check, check_handle};
-use crate::backend::queue::Queue;
 
 /// An owned event.
 pub(crate) struct Event {
@@ -82,10 +78,10 @@ impl Event {
         functions: &'static Functions,
         call: &'static str,
         handle: cl_event,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         // SAFETY: the event is alive, and has one reference more from here on.
         unsafe {
-            call!(functions, clRetainEvent(handle))?;
+            call!(functions => clRetainEvent(handle))?;
             Ok(Self::from_owned(functions, call, handle))
         }
     }
@@ -95,9 +91,9 @@ impl Event {
     /// # Errors
     ///
     /// When the driver does not report the end; the command may then go on.
-    pub(crate) fn end(&self) -> Result<cl_int, Failure> {
+    pub(crate) fn end(&self) -> Result<cl_int> {
         // SAFETY: one event, and it is alive.
-        let waited = unsafe { call!(self.functions, clWaitForEvents(1, &raw const self.handle)) };
+        let waited = unsafe { call!(self.functions => clWaitForEvents(1, &raw const self.handle)) };
         let Err(failure) = waited else {
             return Ok(CL_COMPLETE);
         };
@@ -109,29 +105,24 @@ impl Event {
     }
 
     /// Returns the result of a command that ended with `status`: a negative status is an error.
-    pub(crate) fn result(&self, status: cl_int) -> Result<(), Failure> {
+    pub(crate) fn result(&self, status: cl_int) -> Result<()> {
         check(self.call, status)
     }
 
     /// Returns the status of the command. Pollers ask repeatedly, so this is one call without an allocation.
-    pub(crate) fn status(&self) -> Result<cl_int, Failure> {
+    pub(crate) fn status(&self) -> Result<cl_int> {
         // Should a driver write nothing, nothing has ended.
         let mut status = CL_QUEUED;
         let size = size_of_val(&status);
         let (name, value) = (CL_EVENT_COMMAND_EXECUTION_STATUS, (&raw mut status).cast());
         let none = std::ptr::null_mut();
         // SAFETY: the event is alive, and the status is written to as many bytes as it has.
-        unsafe {
-            call!(
-                self.functions,
-                clGetEventInfo(self.handle, name, size, value, none)
-            )
-        }?;
+        unsafe { call!(self.functions => clGetEventInfo(self.handle, name, size, value, none)) }?;
         Ok(status)
     }
 
     /// Creates another owner of the same event.
-    pub(crate) fn another(&self) -> Result<Self, Failure> {
+    pub(crate) fn another(&self) -> Result<Self> {
         // SAFETY: the event is alive.
         unsafe { Self::retain(self.functions, self.call, self.handle) }
     }
@@ -142,11 +133,11 @@ impl DriverEvent for Event {
         self.call
     }
 
-    fn shared(&self) -> Result<AnyEvent, Failure> {
+    fn shared(&self) -> Result<AnyEvent> {
         self.another().map(AnyEvent::from)
     }
 
-    fn wait(&self) -> Result<(), Failure> {
+    fn wait(&self) -> Result<()> {
         self.result(self.end()?)
     }
 
@@ -154,7 +145,7 @@ impl DriverEvent for Event {
         self.end().is_ok()
     }
 
-    fn is_complete(&self) -> Result<bool, Failure> {
+    fn is_complete(&self) -> Result<bool> {
         let status = self.status()?;
         if status < CL_COMPLETE {
             self.result(status)?;
@@ -162,10 +153,10 @@ impl DriverEvent for Event {
         Ok(status == CL_COMPLETE)
     }
 
-    fn times(&self) -> Result<Times, Failure> {
+    fn times(&self) -> Result<Times> {
         let time = |name| {
             // SAFETY: the event is alive.
-            unsafe { query!(self.functions, clGetEventProfilingInfo(self.handle, name)) }
+            unsafe { query!(self.functions => clGetEventProfilingInfo(self.handle, name)) }
                 .value::<cl_ulong>()
         };
         Ok(Times {
@@ -176,31 +167,28 @@ impl DriverEvent for Event {
         })
     }
 
-    fn native(&self) -> Result<Option<NativeEvent>, Failure> {
+    fn native(&self) -> Result<Option<NativeEvent>> {
         let handle = EventHandle::OpenCl(self.handle);
         Ok(Some(NativeEvent::new(handle, Arc::new(self.another()?))))
     }
 
     /// The driver calls back on a thread of its own, where OpenCL allows hardly a call (OpenCL 3.0,
     /// clSetEventCallback) and maybe with locks held. So the callback only hands the waker to a thread of ours.
-    fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool, Failure> {
+    fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool> {
         let data = completion.clone().into_raw();
         let pointer = data.cast_mut().cast();
         // SAFETY: the event is alive. The callback takes over `data`, a reference of its own, and is called once at
         // most.
         let registered = unsafe {
             let callback = Some(command_ended as _);
-            call!(
-                self.functions,
-                clSetEventCallback(self.handle, CL_COMPLETE, callback, pointer)
-            )
+            call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, pointer))
         };
         if let Err(failure) = registered {
             // SAFETY: the driver refused it, so the reference is still ours.
             drop(unsafe { Completion::from_raw(data) });
             return Err(failure);
         }
-        Ok(!queue.opencl()?.misses_failures() || pocl::watch(self.another()?, completion.clone()))
+        Ok(!queue.opencl()?.misses_failures() || watch(self.another()?, completion.clone()))
     }
 }
 
@@ -234,7 +222,7 @@ pub(crate) struct Handles {
 
 impl Handles {
     /// Returns the handles of `list`, which are valid as long as its events.
-    pub(crate) fn new(list: &WaitList<'_>) -> Result<Self, Failure> {
+    pub(crate) fn new(list: &WaitList<'_>) -> Result<Self> {
         let mut handles = Self {
             few: [std::ptr::null_mut(); FEW],
             many: Vec::new(),
@@ -242,7 +230,7 @@ impl Handles {
         };
         if handles.count > FEW {
             let all = list.iter().map(|event| Ok(event.opencl()?.handle));
-            handles.many = all.collect::<Result<_, Failure>>()?;
+            handles.many = all.collect::<Result<_>>()?;
             return Ok(handles);
         }
         for (slot, event) in handles.few.iter_mut().zip(list.iter()) {

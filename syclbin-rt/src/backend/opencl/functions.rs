@@ -21,20 +21,19 @@ use opencl3::types::{
     cl_bool, cl_command_queue, cl_device_id, cl_event, cl_int, cl_platform_id, cl_program, cl_uint,
 };
 
-use crate::backend::failure::Failure;
-use crate::backend::gate::Gated;
 use crate::backend::opencl::{check, invalid};
+use crate::backend::{Gated, Result};
 
 /// Calls a function that returns a status.
 macro_rules! call {
-    ($functions:expr, $name:ident($($argument:expr),* $(,)?)) => {
+    ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {
         $crate::backend::opencl::check(stringify!($name), ($functions.$name.pass())($($argument),*))
     };
 }
 
 /// Calls a function that returns a handle, and writes a status to its last argument.
 macro_rules! create {
-    ($functions:expr, $name:ident($($argument:expr),* $(,)?)) => {{
+    ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {{
         let mut status = 0;
         let handle = ($functions.$name.pass())($($argument,)* &raw mut status);
         $crate::backend::opencl::check_handle(stringify!($name), handle, status)
@@ -44,10 +43,10 @@ macro_rules! create {
 /// Calls a function, of `$table` if it is of an extension, that enqueues a command after the events of `$after`, and
 /// returns its event.
 macro_rules! enqueue {
-    ($queue:expr, $after:expr, $name:ident $arguments:tt) => {
-        enqueue!($queue, $after, $queue.functions(), $name $arguments)
+    ($queue:expr, $after:expr => $name:ident $arguments:tt) => {
+        enqueue!($queue, $after, $queue.functions() => $name $arguments)
     };
-    ($queue:expr, $after:expr, $table:expr, $name:ident($($argument:expr),* $(,)?)) => {{
+    ($queue:expr, $after:expr, $table:expr => $name:ident($($argument:expr),* $(,)?)) => {{
         let after = $crate::backend::opencl::event::Handles::new($after)?;
         let mut event = std::ptr::null_mut();
         let (count, list) = (after.count(), after.pointer());
@@ -64,7 +63,7 @@ macro_rules! enqueue {
 
 /// Returns the query of a `clGet*Info` function.
 macro_rules! query {
-    ($functions:expr, $name:ident($($argument:expr),* $(,)?)) => {
+    ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {
         $crate::backend::opencl::functions::Query {
             call: stringify!($name),
             get: move |size, value, returned| {
@@ -84,7 +83,7 @@ pub(crate) struct Query<F> {
 
 impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
     /// Returns the bytes: asks for the size, then for the bytes.
-    fn bytes(&self) -> Result<Vec<u8>, Failure> {
+    fn bytes(&self) -> Result<Vec<u8>> {
         let mut size = 0;
         check(
             self.call,
@@ -97,19 +96,19 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
     }
 
     /// Returns the text, without the NUL that ends it.
-    pub(crate) fn text(&self) -> Result<String, Failure> {
+    pub(crate) fn text(&self) -> Result<String> {
         let bytes = self.bytes()?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.trim_end_matches('\0').trim().to_owned())
     }
 
     /// Returns the value.
-    pub(crate) fn value<T: AnyBitPattern>(&self) -> Result<T, Failure> {
+    pub(crate) fn value<T: AnyBitPattern>(&self) -> Result<T> {
         bytemuck::try_pod_read_unaligned(&self.bytes()?).map_err(|_| invalid(self.call))
     }
 
     /// Returns the values.
-    pub(crate) fn values<T: Pod>(&self) -> Result<Vec<T>, Failure> {
+    pub(crate) fn values<T: Pod>(&self) -> Result<Vec<T>> {
         Ok(bytemuck::pod_collect_to_vec(&self.bytes()?))
     }
 }
@@ -118,7 +117,7 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
 pub(crate) fn list<T>(
     call: &'static str,
     query: impl Fn(cl_uint, *mut *mut T, *mut cl_uint) -> cl_int,
-) -> Result<Vec<*mut T>, Failure> {
+) -> Result<Vec<*mut T>> {
     let mut count = 0;
     check(call, query(0, std::ptr::null_mut(), &raw mut count))?;
     if count == 0 {

@@ -8,15 +8,11 @@ use opencl3::types::{
     CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler, cl_uint,
 };
 
-use crate::backend::device::{Context as AnyContext, Device, downcast};
-use crate::backend::event::{DriverEvent as _, WaitList};
-use crate::backend::failure::{Failure, Rejection};
-use crate::backend::opencl::context::Context;
-use crate::backend::opencl::queue::Queue;
-use crate::backend::queue::Queue as AnyQueue;
-use crate::launch::sampler::modes::{Addressing, Filtering};
-use crate::memory::image::format::{Order, Storage};
-use crate::memory::image::shape::Shape;
+use crate::backend::opencl::{Context, Queue};
+use crate::backend::{
+    Addressing, Context as AnyContext, Device, DriverEvent as _, Failure, Filtering, Order,
+    Queue as AnyQueue, Rejection, Result, Shape, Storage, WaitList, downcast,
+};
 
 /// An owned image object.
 pub(crate) struct Image {
@@ -34,13 +30,13 @@ unsafe impl Sync for Image {}
 const FLAGS: cl::cl_mem_flags = cl::CL_MEM_READ_WRITE;
 
 /// Returns an OpenCL context. The facts of other devices say that they have neither images nor samplers.
-fn narrow(context: &AnyContext, otherwise: Rejection) -> Result<Arc<Context>, Failure> {
+fn narrow(context: &AnyContext, otherwise: Rejection) -> Result<Arc<Context>> {
     downcast(context.clone()).map_err(|_| Failure::Rejected(otherwise))
 }
 
 impl Image {
     /// Creates an image that holds `pixels`, for a device with images of this shape.
-    pub(crate) fn new(context: &AnyContext, shape: &Shape, pixels: &[u8]) -> Result<Self, Failure> {
+    pub(crate) fn new(context: &AnyContext, shape: &Shape, pixels: &[u8]) -> Result<Self> {
         let context = narrow(context, Rejection::NoImages)?;
         same_bytes(shape, pixels.len())?;
         let [width, height, depth] = shape.size;
@@ -72,10 +68,9 @@ impl Image {
         // description says, because rows have no gaps. The host pointer is not written.
         let handle = unsafe {
             let (format, description) = (&raw const format, &raw const description);
-            create!(
-                context.functions(),
-                clCreateImage(context.handle, flags, format, description, host)
-            )
+            create!(context.functions() => clCreateImage(
+                context.handle, flags, format, description, host
+            ))
         }?;
         Ok(Self {
             context,
@@ -85,7 +80,7 @@ impl Image {
     }
 
     /// Returns whether the device has images of the format of `shape`.
-    pub(crate) fn has_format(context: &AnyContext, shape: &Shape) -> Result<bool, Failure> {
+    pub(crate) fn has_format(context: &AnyContext, shape: &Shape) -> Result<bool> {
         let Ok(context) = narrow(context, Rejection::NoImages) else {
             return Ok(false);
         };
@@ -94,10 +89,9 @@ impl Image {
             let handle = context.handle;
             // SAFETY: the context is alive; `formats` is null or holds `count` formats.
             unsafe {
-                call!(
-                    functions,
-                    clGetSupportedImageFormats(handle, FLAGS, kind, count, formats, found)
-                )
+                call!(functions => clGetSupportedImageFormats(
+                    handle, FLAGS, kind, count, formats, found
+                ))
             }
         };
         let mut count = 0;
@@ -117,11 +111,11 @@ impl Image {
     }
 
     /// Returns the largest width, height and depth of an image of so many dimensions; 1 beyond these.
-    pub(crate) fn max_size(context: &AnyContext, dimensions: u8) -> Result<[usize; 3], Failure> {
+    pub(crate) fn max_size(context: &AnyContext, dimensions: u8) -> Result<[usize; 3]> {
         let context = narrow(context, Rejection::NoImages)?;
         let (functions, id) = (context.functions(), context.device.id);
         // SAFETY: the device is one of this library.
-        let size = |name| unsafe { query!(functions, clGetDeviceInfo(id, name)) }.value();
+        let size = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value();
         Ok(match dimensions {
             1 => [size(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH)?, 1, 1],
             2 => [
@@ -168,40 +162,32 @@ impl Drop for Image {
 
 impl AnyQueue {
     /// Copies all of `image` to `pixels`, after all earlier commands.
-    pub(crate) fn read_image(&self, image: &Image, pixels: &mut [u8]) -> Result<(), Failure> {
+    pub(crate) fn read_image(&self, image: &Image, pixels: &mut [u8]) -> Result<()> {
         let queue = self.for_image(image, pixels.len())?;
         let (size, to) = (image.shape.size.as_ptr(), pixels.as_mut_ptr().cast());
         let (object, origin, none) = (image.handle, ORIGIN.as_ptr(), WaitList::NOTHING);
         // SAFETY: queue and image share a context. The region is all of the image, and `pixels` has as many bytes.
         // The call blocks, so they outlive the copy.
         unsafe {
-            enqueue!(
-                queue,
-                none,
-                clEnqueueReadImage(object, CL_TRUE, origin, size, 0, 0, to)
-            )
+            enqueue!(queue, none => clEnqueueReadImage(object, CL_TRUE, origin, size, 0, 0, to))
         }?
         .wait()
     }
 
     /// Copies `pixels` to all of `image`, after all earlier commands.
-    pub(crate) fn write_image(&self, image: &Image, pixels: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn write_image(&self, image: &Image, pixels: &[u8]) -> Result<()> {
         let queue = self.for_image(image, pixels.len())?;
         let (size, from) = (image.shape.size.as_ptr(), pixels.as_ptr().cast());
         let (object, origin, none) = (image.handle, ORIGIN.as_ptr(), WaitList::NOTHING);
         // SAFETY: as for a read; `pixels` are only read.
         unsafe {
-            enqueue!(
-                queue,
-                none,
-                clEnqueueWriteImage(object, CL_TRUE, origin, size, 0, 0, from)
-            )
+            enqueue!(queue, none => clEnqueueWriteImage(object, CL_TRUE, origin, size, 0, 0, from))
         }?
         .wait()
     }
 
     /// Returns the queue for a copy of all `bytes` of `image`, after all earlier commands.
-    fn for_image(&self, image: &Image, bytes: usize) -> Result<&Queue, Failure> {
+    fn for_image(&self, image: &Image, bytes: usize) -> Result<&Queue> {
         if !image.is_for(self) {
             return Err(Failure::FOREIGN);
         }
@@ -214,7 +200,7 @@ impl AnyQueue {
 /// The first pixel of an image.
 const ORIGIN: [usize; 3] = [0; 3];
 
-fn same_bytes(shape: &Shape, bytes: usize) -> Result<(), Failure> {
+fn same_bytes(shape: &Shape, bytes: usize) -> Result<()> {
     if shape.bytes() == Some(bytes) {
         return Ok(());
     }
@@ -273,7 +259,7 @@ impl Sampler {
         addressing: Addressing,
         filtering: Filtering,
         normalized: bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let context = narrow(context, Rejection::NoSamplers)?;
         let addressing = match addressing {
             Addressing::None => cl::CL_ADDRESS_NONE,
@@ -290,10 +276,9 @@ impl Sampler {
         // OpenCL 2.0 deprecates this function for one with more properties, none of them wanted.
         // SAFETY: the context is alive; only the status is written.
         let handle = unsafe {
-            create!(
-                context.functions(),
-                clCreateSampler(context.handle, normalized, addressing, filtering)
-            )
+            create!(context.functions() => clCreateSampler(
+                context.handle, normalized, addressing, filtering
+            ))
         }?;
         Ok(Self { context, handle })
     }

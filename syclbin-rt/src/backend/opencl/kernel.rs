@@ -14,23 +14,14 @@ use opencl_sys::{
 use opencl3::error_codes::CL_INVALID_KERNEL_ARGS;
 use opencl3::types::{cl_uint, cl_ulong};
 
-use crate::backend::event::WaitList;
-use crate::backend::failure::{Code, Failure};
-use crate::backend::gate::Passage;
-use crate::backend::kernel::{
-    Argument, Arguments as _, DriverKernel, KernelObject as AnyKernelObject, Values,
+use crate::backend::opencl::{
+    Event, Hidden, KernelObject, PassedObject, Program, Query, Queue, version_at_least,
 };
-use crate::backend::native::KernelHandle;
-use crate::backend::opencl::device::version_at_least;
-use crate::backend::opencl::event::Event;
-use crate::backend::opencl::functions::Query;
-use crate::backend::opencl::hidden::Hidden;
-use crate::backend::opencl::kernel_object::{KernelObject, PassedObject};
-use crate::backend::opencl::program::Program;
-use crate::backend::opencl::queue::Queue;
-use crate::backend::queue::{DriverQueue as _, Queue as AnyQueue};
-use crate::launch::range::Grid;
-use crate::module::kernel_attributes::KernelAttributes;
+use crate::backend::{
+    Argument, Arguments as _, Code, DriverKernel, DriverQueue as _, Failure, Grid,
+    KernelAttributes, KernelBounds, KernelHandle, KernelObject as AnyKernelObject, Passage,
+    Queue as AnyQueue, Result, Values, WaitList,
+};
 
 /// The query of `cl_intel_maximum_registers`.
 const REGISTER_COUNT: cl_uint = 0x425B;
@@ -43,33 +34,33 @@ pub(crate) struct Kernel {
     object: Mutex<KernelObject>,
     program: Arc<Program>,
     symbol: CString,
-    arguments: usize,
-    required_local: Option<[usize; 3]>,
-    max_local: usize,
-    local_memory: u64,
+    bounds: KernelBounds,
 }
 
 impl Kernel {
     /// Finds the kernel called `symbol`.
-    pub(crate) fn new(program: Arc<Program>, symbol: CString) -> Result<Self, Failure> {
+    pub(crate) fn new(program: Arc<Program>, symbol: CString) -> Result<Self> {
         let object = KernelObject::new(&program, &symbol)?;
         let hidden = program.hidden.get().map_or(0, Hidden::count);
         let arguments = object.count()?.saturating_sub(hidden);
         let required: [usize; 3] =
             work_group_info(&program, &object, CL_KERNEL_COMPILE_WORK_GROUP_SIZE)?;
-        Ok(Self {
+        let bounds = KernelBounds {
             arguments,
             required_local: (required != [0; 3]).then_some(required),
             max_local: work_group_info(&program, &object, CL_KERNEL_WORK_GROUP_SIZE)?,
             // Asked before any argument is set: from then on some drivers count those too.
             local_memory: work_group_info(&program, &object, CL_KERNEL_LOCAL_MEM_SIZE)?,
+        };
+        Ok(Self {
             object: Mutex::new(object),
             program,
             symbol,
+            bounds,
         })
     }
 
-    fn new_object(&self) -> Result<KernelObject, Failure> {
+    fn new_object(&self) -> Result<KernelObject> {
         KernelObject::new(&self.program, &self.symbol)
     }
 
@@ -123,7 +114,10 @@ impl Kernel {
         if !version_at_least(&device.facts.version, (2, 1)) {
             return None;
         }
-        let local = self.required_local.unwrap_or([self.max_local, 1, 1]);
+        let local = self
+            .bounds
+            .required_local
+            .unwrap_or([self.bounds.max_local, 1, 1]);
         let query = Query {
             call: "clGetKernelSubGroupInfo",
             get: |size, value, returned| {
@@ -142,11 +136,11 @@ fn work_group_info<T: AnyBitPattern>(
     program: &Program,
     object: &KernelObject,
     name: cl_uint,
-) -> Result<T, Failure> {
+) -> Result<T> {
     let (handle, device) = (object.handle, program.context.device.id);
     let functions = program.context.functions();
     // SAFETY: the kernel was built for the device.
-    unsafe { query!(functions, clGetKernelWorkGroupInfo(handle, device, name)) }.value()
+    unsafe { query!(functions => clGetKernelWorkGroupInfo(handle, device, name)) }.value()
 }
 
 impl DriverKernel for Kernel {
@@ -158,33 +152,21 @@ impl DriverKernel for Kernel {
         }
     }
 
-    fn object(&self) -> Result<AnyKernelObject, Failure> {
+    fn object(&self) -> Result<AnyKernelObject> {
         Ok(Box::new(self.new_object()?))
     }
 
-    fn arguments(&self) -> usize {
-        self.arguments
+    fn bounds(&self) -> KernelBounds {
+        self.bounds
     }
 
-    fn required_local(&self) -> Option<[usize; 3]> {
-        self.required_local
-    }
-
-    fn max_local(&self) -> usize {
-        self.max_local
-    }
-
-    fn local_memory(&self) -> u64 {
-        self.local_memory
-    }
-
-    fn preferred_multiple(&self) -> Result<usize, Failure> {
+    fn preferred_multiple(&self) -> Result<usize> {
         let name = CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE;
         work_group_info(&self.program, &self.new_object()?, name)
     }
 
     /// The object that is asked has no arguments: some drivers add arguments to the memory of a kernel.
-    fn attributes(&self) -> Result<KernelAttributes, Failure> {
+    fn attributes(&self) -> Result<KernelAttributes> {
         let object = &self.new_object()?;
         let has = |extension| self.program.context.device.facts.has(extension);
         let sizes_sub_groups = has(SUB_GROUP_SIZE);
@@ -196,9 +178,9 @@ impl DriverKernel for Kernel {
             .then(|| self.sub_group_info(object, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL))
             .flatten();
         Ok(KernelAttributes {
-            max_work_group_size: self.max_local,
+            max_work_group_size: self.bounds.max_local,
             preferred_work_group_size_multiple: self.preferred_multiple()?,
-            local_memory_bytes: self.local_memory,
+            local_memory_bytes: self.bounds.local_memory,
             private_memory_bytes: bytes(CL_KERNEL_PRIVATE_MEM_SIZE).ok(),
             // Devices other than GPUs may have the extension without this query.
             spill_memory_bytes: spilled.and_then(Result::ok),
@@ -216,7 +198,7 @@ impl DriverKernel for Kernel {
         queue: &AnyQueue,
         values: &mut dyn Iterator<Item = Argument<'_>>,
         global: &[usize],
-    ) -> Result<Option<[usize; 3]>, Failure> {
+    ) -> Result<Option<[usize; 3]>> {
         if queue.context_address() != Arc::as_ptr(&self.program.context).addr() {
             return Err(Failure::FOREIGN);
         }
@@ -237,12 +219,9 @@ impl DriverKernel for Kernel {
         // means the same, because rusticl (25.0) refuses that.
         let suggested = unsafe {
             let (offset, global, local) = (offset.as_ptr(), global.as_ptr(), local.as_mut_ptr());
-            call!(
-                suggestions,
-                clGetKernelSuggestedLocalWorkSizeKHR(
-                    queue, kernel, dimensions, offset, global, local
-                )
-            )
+            call!(suggestions => clGetKernelSuggestedLocalWorkSizeKHR(
+                queue, kernel, dimensions, offset, global, local
+            ))
         };
         match suggested {
             Err(failure) if failure.code() == Some(Code::OpenCl(CL_INVALID_KERNEL_ARGS)) => {

@@ -12,20 +12,13 @@ use opencl_sys::{
 use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
-use crate::backend::event::{Event as AnyEvent, WaitList};
-use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
-use crate::backend::kernel::{Argument, Arguments, DriverKernelObject};
-use crate::backend::opencl::context::Context;
-use crate::backend::opencl::event::{Event, Handles};
-use crate::backend::opencl::functions::Functions;
-use crate::backend::opencl::memory::{Handle, Memory};
-use crate::backend::opencl::program::Program;
-use crate::backend::opencl::queue::Queue;
-use crate::backend::opencl::{check, check_handle};
-use crate::backend::queue::Queue as AnyQueue;
-use crate::backend::slice::Region;
-use crate::launch::range::Grid;
+use crate::backend::opencl::{
+    Context, Event, Functions, Handle, Handles, Memory, Program, Queue, check, check_handle,
+};
+use crate::backend::{
+    Argument, Arguments, DriverKernelObject, Event as AnyEvent, Failure, Grid, Passage,
+    Queue as AnyQueue, Region, Result, WaitList,
+};
 
 /// The driver function that enqueues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
@@ -50,11 +43,11 @@ unsafe impl Send for KernelObject {}
 unsafe impl Sync for KernelObject {}
 
 impl KernelObject {
-    pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self, Failure> {
+    pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self> {
         let functions = program.context.functions();
         // SAFETY: the program is built and the name NUL-terminated; only the status is written.
         let handle =
-            unsafe { create!(functions, clCreateKernel(program.handle, symbol.as_ptr())) }?;
+            unsafe { create!(functions => clCreateKernel(program.handle, symbol.as_ptr())) }?;
         // From here on, Drop releases it.
         let mut object = Self {
             functions,
@@ -87,7 +80,7 @@ impl KernelObject {
 
     /// Returns the buffer object of a region that covers all of it, if it is of this context.
     #[inline(always)]
-    fn object_of<'p>(&self, region: &'p Region<[()]>) -> Option<&'p cl_mem> {
+    fn object_of<'p>(&self, region: &'p Region) -> Option<&'p cl_mem> {
         let memory = region.memory.raw().opencl().ok()?;
         match &memory.handle {
             Handle::Object(object)
@@ -109,14 +102,14 @@ pub(crate) struct PassedObject<'a> {
 
 impl Arguments for KernelObject {
     #[inline(always)]
-    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         let passage = &Passage::new();
         let object = self;
         // SAFETY: as the caller says.
         unsafe { PassedObject { object, passage }.set(index, value) }
     }
 
-    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         let passage = &Passage::new();
         let object = self;
         // SAFETY: as the caller says.
@@ -128,7 +121,7 @@ impl Arguments for PassedObject<'_> {
     // The objects of parts of buffers are kept here. The kinds that nearly all arguments are of are
     // inlined into the loop of a launch.
     #[inline(always)]
-    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             Argument::Memory(region, _) => match self.object.object_of(region) {
@@ -144,7 +137,7 @@ impl Arguments for PassedObject<'_> {
     }
 
     #[inline(never)]
-    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<(), Failure> {
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         let (kernel, context) = (self.object.handle, &self.object.context);
         let of = Arc::as_ptr(context).addr();
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
@@ -152,7 +145,7 @@ impl Arguments for PassedObject<'_> {
             let usm = context.usm("clSetKernelArgMemPointerINTEL")?;
             // SAFETY: `&mut self` says that nothing else uses the object. What the kernel does with
             // the address is a duty of the caller who launches it.
-            unsafe { call!(usm, clSetKernelArgMemPointerINTEL(kernel, number, address)) }
+            unsafe { call!(usm => clSetKernelArgMemPointerINTEL(kernel, number, address)) }
         };
         // The driver reads it before this returns.
         let handle;
@@ -206,12 +199,7 @@ impl PassedObject<'_> {
     /// `pointer` has `size` bytes, or is null for work-group memory, and is of the kind that the
     /// kernel takes.
     #[inline(always)]
-    unsafe fn give(
-        &mut self,
-        index: usize,
-        size: usize,
-        pointer: *const c_void,
-    ) -> Result<(), Failure> {
+    unsafe fn give(&mut self, index: usize, size: usize, pointer: *const c_void) -> Result<()> {
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
         // SAFETY: `&mut self` says that nothing else uses the object; the driver copies the bytes before
         // it returns (OpenCL 3.0, clSetKernelArg); the rest is as the caller says.
@@ -235,7 +223,7 @@ impl PassedObject<'_> {
     ///
     /// As for [`Arguments::set`].
     #[cold]
-    unsafe fn set_part(&mut self, index: usize, region: &Region<[()]>) -> Result<(), Failure> {
+    unsafe fn set_part(&mut self, index: usize, region: &Region) -> Result<()> {
         let memory = region.memory.raw().opencl()?;
         let (part, object) = memory.part(region.offset, region.bytes())?;
         // SAFETY: as the caller says; the object lives until the argument gets another one.
@@ -265,7 +253,7 @@ impl KernelObject {
         queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<Event, Failure> {
+    ) -> Result<Event> {
         let mut event = std::ptr::null_mut();
         // SAFETY: one event may be written; the rest is as the caller says.
         unsafe { self.put(passage, queue, grid, after, &raw mut event) }?;
@@ -285,7 +273,7 @@ impl KernelObject {
         grid: &Grid,
         after: &WaitList<'_>,
         event: *mut cl_event,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         if !Arc::ptr_eq(&self.context, &queue.context) {
             return Err(Failure::FOREIGN);
         }
@@ -323,7 +311,7 @@ impl DriverKernelObject for KernelObject {
         queue: &AnyQueue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Failure> {
+    ) -> Result<AnyEvent> {
         // SAFETY: as the caller says.
         let event = unsafe { self.enqueue_within(&Passage::new(), queue.opencl()?, grid, after) };
         event.map(AnyEvent::from)
@@ -334,7 +322,7 @@ impl DriverKernelObject for KernelObject {
         queue: &AnyQueue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let (queue, none) = (queue.opencl()?, std::ptr::null_mut());
         // SAFETY: no event is wanted; the rest is as the caller says.
         unsafe { self.put(&Passage::new(), queue, grid, after, none) }

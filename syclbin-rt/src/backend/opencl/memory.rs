@@ -7,14 +7,11 @@ use std::sync::Arc;
 use opencl_sys::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_CONTEXT, CL_MEM_READ_WRITE, CL_MEM_SIZE};
 use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
-use crate::backend::device::{Context as AnyContext, DriverContext as _};
-use crate::backend::failure::{Failure, Rejection};
-use crate::backend::memory::{DriverMemory, Memory as AnyMemory, UsmKind};
-use crate::backend::native::{MemoryHandle, Owner};
-use crate::backend::opencl::context::Context;
-use crate::backend::opencl::functions::{USM, Usm};
-use crate::backend::opencl::queue::Queue;
-use crate::backend::queue::DriverQueue as _;
+use crate::backend::opencl::{Context, Queue, USM, Usm};
+use crate::backend::{
+    Context as AnyContext, DriverContext as _, DriverMemory, DriverQueue as _, Failure,
+    Memory as AnyMemory, MemoryHandle, Owner, Rejection, Result, UsmKind,
+};
 
 /// Owned memory.
 pub(crate) struct Memory {
@@ -60,7 +57,7 @@ impl Context {
     }
 
     /// Returns the functions for memory with an address, for a call of `function`.
-    pub(crate) fn usm(&self, function: &'static str) -> Result<&'static Usm, Failure> {
+    pub(crate) fn usm(&self, function: &'static str) -> Result<&'static Usm> {
         let usm = self.device.extensions.usm.as_ref();
         usm.ok_or(Failure::Missing {
             function,
@@ -72,17 +69,13 @@ impl Context {
 impl Memory {
     /// Allocates `size` bytes that a kernel may read and write, at least one byte: OpenCL has no empty buffers,
     /// and a kernel argument needs a buffer.
-    pub(crate) fn object(context: &Arc<Context>, size: usize) -> Result<Self, Failure> {
+    pub(crate) fn object(context: &Arc<Context>, size: usize) -> Result<Self> {
         let size = size.max(1);
         let (handle, none) = (context.handle, std::ptr::null_mut());
         let flags = CL_MEM_READ_WRITE | context.unlimited(size);
         // SAFETY: the context is alive; without a host pointer only the status is written.
-        let object = unsafe {
-            create!(
-                context.functions(),
-                clCreateBuffer(handle, flags, size, none)
-            )
-        }?;
+        let object =
+            unsafe { create!(context.functions() => clCreateBuffer(handle, flags, size, none)) }?;
         Ok(Self::new(context, Handle::Object(object), size))
     }
 
@@ -91,11 +84,7 @@ impl Memory {
     /// # Errors
     ///
     /// When the device does not support such memory, or does not have enough of it.
-    pub(crate) fn addressed(
-        context: &Arc<Context>,
-        kind: UsmKind,
-        size: usize,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn addressed(context: &Arc<Context>, kind: UsmKind, size: usize) -> Result<Self> {
         let size = size.max(1);
         let (context_handle, device) = (context.handle, context.device.id);
         let usm = context.usm("clDeviceMemAllocINTEL")?;
@@ -111,17 +100,11 @@ impl Memory {
         let pointer = unsafe {
             match kind {
                 UsmKind::Device => {
-                    create!(
-                        usm,
-                        clDeviceMemAllocINTEL(context_handle, device, list, size, 0)
-                    )
+                    create!(usm => clDeviceMemAllocINTEL(context_handle, device, list, size, 0))
                 }
-                UsmKind::Host => create!(usm, clHostMemAllocINTEL(context_handle, list, size, 0)),
+                UsmKind::Host => create!(usm => clHostMemAllocINTEL(context_handle, list, size, 0)),
                 UsmKind::Shared => {
-                    create!(
-                        usm,
-                        clSharedMemAllocINTEL(context_handle, device, list, size, 0)
-                    )
+                    create!(usm => clSharedMemAllocINTEL(context_handle, device, list, size, 0))
                 }
             }
         }?;
@@ -152,7 +135,7 @@ impl Memory {
         handle: MemoryHandle,
         size: usize,
         owner: Owner,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let handle = match handle {
             MemoryHandle::Address(address) => {
                 context.usm("clSetKernelArgMemPointerINTEL")?;
@@ -164,7 +147,7 @@ impl Memory {
             MemoryHandle::OpenCl { memory, .. } => {
                 let functions = context.functions();
                 // SAFETY: the object is alive.
-                let query = |name| unsafe { query!(functions, clGetMemObjectInfo(memory, name)) };
+                let query = |name| unsafe { query!(functions => clGetMemObjectInfo(memory, name)) };
                 if query(CL_MEM_CONTEXT).value::<usize>()? != context.handle.addr() {
                     return Err(Failure::FOREIGN);
                 }
@@ -172,7 +155,7 @@ impl Memory {
                     return Err(Failure::Rejected(Rejection::OutOfBounds));
                 }
                 // SAFETY: the object is alive, and has one owner more from here on.
-                unsafe { call!(functions, clRetainMemObject(memory)) }?;
+                unsafe { call!(functions => clRetainMemObject(memory)) }?;
                 Handle::Object(memory)
             }
         };
@@ -187,7 +170,7 @@ impl Memory {
     /// # Errors
     ///
     /// When the device does not let an object begin there.
-    pub(crate) fn part(&self, offset: usize, size: usize) -> Result<(Self, cl_mem), Failure> {
+    pub(crate) fn part(&self, offset: usize, size: usize) -> Result<(Self, cl_mem)> {
         let Handle::Object(whole) = self.handle else {
             return Err(Failure::UNSUITABLE);
         };
@@ -200,10 +183,7 @@ impl Memory {
         // SAFETY: the object is alive and no part itself. The region is what this kind of part is
         // described by, and the driver refuses one that is not inside of the object.
         let object = unsafe {
-            create!(
-                self.context.functions(),
-                clCreateSubBuffer(whole, flags, kind, pointer)
-            )
+            create!(self.context.functions() => clCreateSubBuffer(whole, flags, kind, pointer))
         }?;
         Ok((
             Self::new(&self.context, Handle::Object(object), size),
@@ -294,7 +274,7 @@ impl Queue {
         memory: &AnyMemory,
         offset: usize,
         size: usize,
-    ) -> Result<Handle, Failure> {
+    ) -> Result<Handle> {
         memory.check(self.context_address(), offset, size)?;
         Ok(memory.raw().opencl()?.handle)
     }

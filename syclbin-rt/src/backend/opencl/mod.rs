@@ -16,26 +16,37 @@ mod context;
 mod copy;
 pub(crate) mod device;
 pub(crate) mod event;
-mod hidden;
 pub(crate) mod image;
-mod intel_cpu;
 pub(crate) mod kernel;
 mod kernel_object;
 pub(crate) mod memory;
 mod partition;
-mod pocl;
 mod program;
 pub(crate) mod queue;
-mod rusticl;
+mod quirks;
 mod variable;
+
+pub(crate) use context::*;
+pub(crate) use device::*;
+pub(crate) use event::*;
+pub(crate) use functions::*;
+pub(crate) use image::*;
+pub(crate) use kernel::*;
+pub(crate) use kernel_object::*;
+pub(crate) use memory::*;
+pub(crate) use partition::*;
+pub(crate) use program::*;
+pub(crate) use queue::*;
+pub(crate) use quirks::*;
+pub(crate) use variable::*;
 
 use opencl3::types::cl_int;
 
-use crate::backend::failure::Failure;
+use crate::backend::{Failure, Result};
 
 /// Turns the status that a call returned into a result.
 #[inline]
-fn check(call: &'static str, status: cl_int) -> Result<(), Failure> {
+fn check(call: &'static str, status: cl_int) -> Result<()> {
     if status == opencl3::error_codes::CL_SUCCESS {
         Ok(())
     } else {
@@ -47,7 +58,7 @@ fn check(call: &'static str, status: cl_int) -> Result<(), Failure> {
 /// elsewhere.
 ///
 /// A null handle with a good status would break every later call, so it counts as a failure.
-fn check_handle<T>(call: &'static str, handle: *mut T, status: cl_int) -> Result<*mut T, Failure> {
+fn check_handle<T>(call: &'static str, handle: *mut T, status: cl_int) -> Result<*mut T> {
     check(call, status)?;
     if handle.is_null() {
         return Err(invalid(call));

@@ -6,11 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use opencl_sys as cl;
 use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
 
-use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
-use crate::backend::opencl::device::{self, DriverDevice};
-use crate::backend::opencl::invalid;
-use crate::device::partition::{Affinity, PartPosition, Partition};
+use crate::backend::opencl::{DriverDevice, invalid};
+use crate::backend::{Affinity, PartPosition, Partition, Passage, Result, opencl::device};
 
 /// The end marker of a list of compute unit numbers (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
 const UNITS_END: isize = -1;
@@ -72,7 +69,7 @@ pub(crate) const BY_UNITS: isize = cl::CL_DEVICE_PARTITION_BY_NAMES_INTEL as isi
 
 impl DriverDevice {
     /// Returns its parts.
-    pub(crate) fn parts(&'static self, how: Partition<'_>) -> Result<&'static [Self], Failure> {
+    pub(crate) fn parts(&'static self, how: Partition<'_>) -> Result<&'static [Self]> {
         let how = properties(how);
         let _passage = Passage::new();
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,25 +110,17 @@ impl DriverDevice {
         Ok(parts)
     }
 
-    fn create(&self, how: &[isize]) -> Result<Vec<cl_device_id>, Failure> {
+    fn create(&self, how: &[isize]) -> Result<Vec<cl_device_id>> {
         let (functions, how) = (self.functions, how.as_ptr());
         let mut count: cl_uint = 0;
         let none = std::ptr::null_mut();
         // SAFETY: the list ends with 0; without a place for them, devices are only counted.
-        unsafe {
-            call!(
-                functions,
-                clCreateSubDevices(self.id, how, 0, none, &raw mut count)
-            )
-        }?;
+        unsafe { call!(functions => clCreateSubDevices(self.id, how, 0, none, &raw mut count)) }?;
         let mut ids: Vec<cl_device_id> = vec![std::ptr::null_mut(); count as usize];
         let list = ids.as_mut_ptr();
         // SAFETY: as above; there is place for `count` devices.
         unsafe {
-            call!(
-                functions,
-                clCreateSubDevices(self.id, how, count, list, &raw mut count)
-            )
+            call!(functions => clCreateSubDevices(self.id, how, count, list, &raw mut count))
         }?;
         ids.truncate(count as usize);
         if ids.iter().any(|id| id.is_null()) {

@@ -2,6 +2,7 @@
 //! A program: code that the driver has built for one device, from SPIR-V or its own native code.
 
 use std::ffi::{CStr, CString};
+use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use opencl_sys::{
@@ -11,16 +12,14 @@ use opencl3::error_codes::{CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS};
 use opencl3::types::{cl_program, cl_uint};
 use syclbin::__private::spirv::Uses;
 
-use crate::backend::failure::{BuildError, Code, Failure};
-use crate::backend::gate::{self, Passage, Stage};
-use crate::backend::kernel::{Kernel as AnyKernel, Slot};
-use crate::backend::memory::Memory;
-use crate::backend::opencl::context::Context;
-use crate::backend::opencl::hidden::Hidden;
-use crate::backend::opencl::intel_cpu::{BEST_FIRST, CpuTarget, Seen};
-use crate::backend::opencl::kernel::Kernel;
-use crate::backend::opencl::{check, check_handle, invalid, rusticl};
-use crate::backend::program::{DriverProgram, Source, log_warnings};
+use crate::backend::opencl::{
+    BEST_FIRST, Context, CpuTarget, Hidden, Kernel, Seen, check, check_handle, invalid,
+    refuse_abort,
+};
+use crate::backend::{
+    BuildError, Code, DriverProgram, Failure, Kernel as AnyKernel, Memory, Passage, Result, Slot,
+    Source, Stage, gate, log_warnings,
+};
 
 /// An owned, built program.
 pub(crate) struct Program {
@@ -130,17 +129,13 @@ impl Program {
 
     /// Builds native code; the caller holds the lock.
     fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
-        let (device, size, mut start) = (context.device.id, binary.len(), binary.as_ptr());
-        let mut status = 0;
+        let (size, mut start, mut status) = (binary.len(), binary.as_ptr(), 0);
         // SAFETY: there is one device, the context's, and so one size, one pointer to as many
         // bytes, which the driver copies before it returns, and one status.
         let handle = unsafe {
-            let (device, size, start) = (&raw const device, &raw const size, &raw mut start);
-            let status = &raw mut status;
-            create!(
-                context.functions(),
-                clCreateProgramWithBinary(context.handle, 1, device, size, start, status)
-            )
+            create!(context.functions() => clCreateProgramWithBinary(
+                context.handle, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
+            ))
         }?;
         let program = Self::own(context, handle);
         check("clCreateProgramWithBinary", status)?;
@@ -149,7 +144,7 @@ impl Program {
     }
 
     /// Creates a program that is not built yet.
-    fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self, Failure> {
+    fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self> {
         let call = "clCreateProgramWithIL";
         // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
         // nothing there. `takes_spirv` has seen the version.
@@ -163,7 +158,7 @@ impl Program {
             })?;
         // In the file the module may lie at any address; drivers read it by the word.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
-        rusticl::refuse_abort(facts, &words)?;
+        refuse_abort(facts, &words)?;
         let (start, size, mut status) = (words.as_ptr().cast(), size_of_val(words.as_slice()), 0);
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle = unsafe { (create.pass())(context.handle, start, size, &raw mut status) };
@@ -179,34 +174,25 @@ impl Program {
         }
     }
 
-    fn build_with(&self, options: &CStr, stage: Stage) -> Result<(), Failure> {
-        let (device, none) = (&raw const self.context.device.id, std::ptr::null_mut());
-        let (functions, options) = (self.context.functions(), options.as_ptr());
+    fn build_with(&self, options: &CStr, stage: Stage) -> Result<()> {
         // SAFETY: the device is the one of the context, the options are NUL-terminated, and without a callback the
         // call returns when it is done.
         let built = unsafe {
-            call!(
-                functions,
-                clBuildProgram(self.handle, 1, device, options, None, none)
-            )
+            call!(self.context.functions() => clBuildProgram(
+                self.handle, 1, &raw const self.context.device.id, options.as_ptr(), None, null_mut()
+            ))
         };
         gate::close_at_exit(self.context.device.platform, stage);
         built
     }
 
-    fn compile(&self, options: &CStr) -> Result<(), Failure> {
-        let (program, device, options) = (
-            self.handle,
-            &raw const self.context.device.id,
-            options.as_ptr(),
-        );
-        let (headers, names, none) = (std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut());
+    fn compile(&self, options: &CStr) -> Result<()> {
         // SAFETY: as in `build_with`; there are no headers.
         let compiled = unsafe {
-            call!(
-                self.context.functions(),
-                clCompileProgram(program, 1, device, options, 0, headers, names, None, none)
-            )
+            call!(self.context.functions() => clCompileProgram(
+                self.handle, 1, &raw const self.context.device.id, options.as_ptr(),
+                0, null(), null_mut(), None, null_mut()
+            ))
         };
         gate::close_at_exit(self.context.device.platform, Stage::FirstCompiled);
         compiled
@@ -216,26 +202,23 @@ impl Program {
     fn link(context: &Arc<Context>, objects: &[Self], options: &str) -> Result<Self, BuildError> {
         let call = "clLinkProgram";
         let options = terminated(call, options)?;
-        let (options, device) = (options.as_ptr(), &raw const context.device.id);
         let handles: Vec<cl_program> = objects.iter().map(|object| object.handle).collect();
         let count = cl_uint::try_from(handles.len()).unwrap_or(cl_uint::MAX);
-        let (list, none, mut status) = (handles.as_ptr(), std::ptr::null_mut(), 0);
-        let link = context.functions().clLinkProgram;
+        let mut status = 0;
         // SAFETY: the device is the one of the context and of the programs, which are all compiled and
         // alive. The options are NUL-terminated, and without a callback the call returns when it is
         // done.
         let handle = unsafe {
-            let status = &raw mut status;
-            (link.pass())(
+            (context.functions().clLinkProgram.pass())(
                 context.handle,
                 1,
-                device,
-                options,
+                &raw const context.device.id,
+                options.as_ptr(),
                 count,
-                list,
+                handles.as_ptr(),
                 None,
-                none,
-                status,
+                null_mut(),
+                &raw mut status,
             )
         };
         if handle.is_null() {
@@ -246,7 +229,7 @@ impl Program {
     }
 
     /// Returns the program, or the driver's log of its failure.
-    fn or_log(self, done: Result<(), Failure>) -> Result<Self, BuildError> {
+    fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
         match done {
             Ok(()) => {
                 log_warnings(&self.context.device.facts, || {
@@ -262,17 +245,12 @@ impl Program {
         }
     }
 
-    fn build_log(&self) -> Result<String, Failure> {
+    fn build_log(&self) -> Result<String> {
         let (program, device) = (self.handle, self.context.device.id);
         let functions = self.context.functions();
         // SAFETY: the program was built for `device`.
-        unsafe {
-            query!(
-                functions,
-                clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG)
-            )
-        }
-        .text()
+        unsafe { query!(functions => clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG)) }
+            .text()
     }
 
     /// Keeps `memory` as long as the program.
@@ -283,54 +261,39 @@ impl Program {
 }
 
 impl DriverProgram for Program {
-    fn kernel(
-        self: Arc<Self>,
-        symbol: CString,
-        _slots: Option<Vec<Slot>>,
-    ) -> Result<AnyKernel, Failure> {
+    fn kernel(self: Arc<Self>, symbol: CString, _slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
         Kernel::new(self, symbol).map(AnyKernel::from)
     }
 
-    fn binary(&self) -> Result<Vec<u8>, Failure> {
+    fn binary(&self) -> Result<Vec<u8>> {
         let (functions, program) = (self.context.functions(), self.handle);
         let _passage = Passage::new();
         let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the program is alive and built.
-        let sizes = unsafe {
-            query!(
-                functions,
-                clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES)
-            )
-        };
+        let sizes =
+            unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES)) };
         // A context has one device. One without native code says 0.
         let [size @ 1..=usize::MAX] = sizes.values::<usize>()?[..] else {
             return Err(invalid("clGetProgramInfo"));
         };
         let mut binary = vec![0u8; size];
         let mut start = binary.as_mut_ptr();
-        let (size, none) = (size_of_val(&start), std::ptr::null_mut());
         // SAFETY: the value is one pointer, as there is one device, and it points to as many bytes
         // as the driver has just said that it writes.
         unsafe {
-            let value = (&raw mut start).cast();
-            call!(
-                functions,
-                clGetProgramInfo(program, CL_PROGRAM_BINARIES, size, value, none)
-            )
+            call!(functions => clGetProgramInfo(
+                program, CL_PROGRAM_BINARIES, size_of_val(&start), (&raw mut start).cast(), null_mut()
+            ))
         }?;
         Ok(binary)
     }
 
-    fn kernel_names(&self) -> Result<Vec<String>, Failure> {
+    fn kernel_names(&self) -> Result<Vec<String>> {
         let (functions, program) = (self.context.functions(), self.handle);
         // SAFETY: the program is alive and built.
-        let names = unsafe {
-            query!(
-                functions,
-                clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES)
-            )
-        }
-        .text()?;
+        let names =
+            unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES)) }
+                .text()?;
         let names = names.split(';').filter(|name| !name.is_empty());
         Ok(names.map(str::to_owned).collect())
     }
@@ -352,7 +315,7 @@ pub(crate) fn variant_of_own(code: &[u8]) -> Option<Option<[u8; 4]>> {
     })
 }
 
-fn terminated(call: &'static str, options: &str) -> Result<CString, Failure> {
+fn terminated(call: &'static str, options: &str) -> Result<CString> {
     CString::new(options).map_err(|_| {
         let code = CL_INVALID_BUILD_OPTIONS; // a zero byte ends them
         Failure::opencl(call, code)

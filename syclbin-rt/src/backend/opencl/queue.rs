@@ -10,20 +10,13 @@ use opencl_sys::{
 };
 use opencl3::types::{cl_bitfield, cl_command_queue};
 
-use crate::backend::device::Context as AnyContext;
-use crate::backend::event::{Event as AnyEvent, WaitList};
-use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
-use crate::backend::native::{EventHandle, QueueHandle};
-use crate::backend::opencl::context::Context;
-use crate::backend::opencl::device::DriverDevice;
-use crate::backend::opencl::event::Event;
-use crate::backend::opencl::functions::Functions;
-use crate::backend::opencl::intel_cpu::is_intel_cpu;
-use crate::backend::opencl::pocl::Failing;
-use crate::backend::opencl::rusticl;
-use crate::backend::queue::DriverQueue;
-use crate::queue::options::QueueOptions;
+use crate::backend::opencl::{
+    Context, DriverDevice, Event, Failing, Functions, is_intel_cpu, queues_stay_failed,
+};
+use crate::backend::{
+    Context as AnyContext, DriverQueue, Event as AnyEvent, EventHandle, Failure, Passage,
+    QueueHandle, QueueOptions, Result, WaitList,
+};
 
 /// A queue of a context.
 pub(crate) struct Queue {
@@ -56,7 +49,7 @@ impl Drop for Queue {
 
 impl Queue {
     /// Creates a queue with `options`, which the device supports.
-    pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self, Failure> {
+    pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
         // Version 2026.2 of Intel's CPU driver loses commands, hangs or crashes when several threads use a queue that
         // is out of order. One in order keeps every promise that the other gives.
         let out_of_order = options.out_of_order && !is_intel_cpu(&context.device.facts);
@@ -72,10 +65,7 @@ impl Queue {
         // wanted here, and every version has this one.
         // SAFETY: the device is the one of the context; only the status is written.
         let queue = unsafe {
-            create!(
-                context.functions(),
-                clCreateCommandQueue(handle, device, properties)
-            )
+            create!(context.functions() => clCreateCommandQueue(handle, device, properties))
         }?;
         Ok(Self::with_handle(context, queue, out_of_order, options))
     }
@@ -89,15 +79,16 @@ impl Queue {
     /// # Safety
     ///
     /// The queue is alive, and of the library of `device`.
-    pub(crate) unsafe fn adopt(
-        device: &'static DriverDevice,
-        handle: QueueHandle,
-    ) -> Result<Self, Failure> {
+    pub(crate) unsafe fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self> {
         let QueueHandle::OpenCl { queue, .. } = handle else {
             return Err(Failure::FOREIGN);
         };
         // SAFETY: the queue is alive.
-        let query = |name| unsafe { query!(device.functions, clGetCommandQueueInfo(queue, name)) };
+        let query = |name| unsafe {
+            query!(device.functions => clGetCommandQueueInfo(
+                queue, name
+            ))
+        };
         if query(CL_QUEUE_DEVICE).value::<usize>()? != device.id.addr() {
             return Err(Failure::FOREIGN);
         }
@@ -106,7 +97,7 @@ impl Queue {
         // SAFETY: the context of a live queue is alive, and has the queue's device.
         let context = unsafe { Context::adopt(device, context) }?;
         // SAFETY: the queue is alive, and has one owner more from here on.
-        unsafe { call!(device.functions, clRetainCommandQueue(queue)) }?;
+        unsafe { call!(device.functions => clRetainCommandQueue(queue)) }?;
         let options = QueueOptions {
             out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
             profiling: bits & CL_QUEUE_PROFILING_ENABLE != 0,
@@ -131,9 +122,9 @@ impl Queue {
             functions: context.functions(),
             handle,
             out_of_order,
-            stays_failed: rusticl::queues_stay_failed(facts),
+            stays_failed: queues_stay_failed(facts),
         });
-        context.register(&owned);
+        context.queues.register(&owned);
         Self {
             handle,
             owned,
@@ -151,15 +142,15 @@ impl Queue {
         self.context.functions()
     }
 
-    fn flushed_barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+    fn flushed_barrier(&self, events: &WaitList<'_>) -> Result<Event> {
         let event = self.owned.barrier(events)?;
         self.flush()?;
         Ok(event)
     }
 
-    fn flush_now(&self) -> Result<(), Failure> {
+    fn flush_now(&self) -> Result<()> {
         // SAFETY: the queue is alive.
-        unsafe { call!(self.functions(), clFlush(self.handle)) }
+        unsafe { call!(self.functions() => clFlush(self.handle)) }
     }
 
     /// Returns whether the driver's queue is out of order.
@@ -194,7 +185,7 @@ impl DriverQueue for Queue {
         }
     }
 
-    fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent, Failure> {
+    fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
         if self.owned.out_of_order && !events.is_empty() {
             // With a list a barrier waits for what is in it alone (OpenCL 3.0,
             // clEnqueueBarrierWithWaitList), but not before the one without. In this order its event
@@ -206,7 +197,7 @@ impl DriverQueue for Queue {
         self.flushed_barrier(events).map(AnyEvent::from)
     }
 
-    unsafe fn barrier_after(&self, event: EventHandle) -> Result<AnyEvent, Failure> {
+    unsafe fn barrier_after(&self, event: EventHandle) -> Result<AnyEvent> {
         let EventHandle::OpenCl(handle) = event else {
             return Err(Failure::FOREIGN);
         };
@@ -215,21 +206,21 @@ impl DriverQueue for Queue {
         self.barrier(&WaitList::new([&event].into_iter()))
     }
 
-    fn in_order(&self) -> Result<(), Failure> {
+    fn in_order(&self) -> Result<()> {
         if self.owned.out_of_order {
             drop(self.owned.barrier(WaitList::NOTHING)?);
         }
         Ok(())
     }
 
-    fn finish(&self) -> Result<(), Failure> {
+    fn finish(&self) -> Result<()> {
         let finished = self.owned.finish();
         self.pace.waited();
         finished
     }
 
     /// A driver may hold enqueued commands back until a thread blocks or flushes (OpenCL 3.0, clFlush).
-    fn flush_after(&self, commands: usize) -> Result<(), Failure> {
+    fn flush_after(&self, commands: usize) -> Result<()> {
         self.pace.count(&self.owned, commands);
         if self.starts_by_itself {
             Ok(())
@@ -239,7 +230,7 @@ impl DriverQueue for Queue {
     }
 
     /// The specification requires this flush, so it also happens where [`DriverQueue::flush`] does nothing.
-    fn flushed(&self) -> Result<(), Failure> {
+    fn flushed(&self) -> Result<()> {
         if self.starts_by_itself {
             self.flush_now()
         } else {
@@ -268,18 +259,18 @@ unsafe impl Sync for OwnedQueue {}
 
 impl OwnedQueue {
     /// Waits for all commands so far.
-    fn finish(&self) -> Result<(), Failure> {
+    fn finish(&self) -> Result<()> {
         if self.out_of_order {
             // Less to ask of a driver than clFinish, which Intel's CPU driver (2026.2) mostly crashes
             // in if other threads use a queue out of order meanwhile.
             return self.barrier(WaitList::NOTHING)?.end().map(drop);
         }
         // SAFETY: the queue is alive.
-        unsafe { call!(self.functions, clFinish(self.handle)) }
+        unsafe { call!(self.functions => clFinish(self.handle)) }
     }
 
     /// Waits until all commands so far have ended, even if some of them failed.
-    pub(crate) fn drain(&self) -> Result<(), Failure> {
+    pub(crate) fn drain(&self) -> Result<()> {
         match self.finish() {
             Err(_) if self.stays_failed => self.barrier(WaitList::NOTHING)?.end().map(drop),
             finished => finished,
@@ -288,9 +279,9 @@ impl OwnedQueue {
 
     /// Enqueues a barrier: of all of `events`, which are of this context; of everything queued so far if there
     /// are none.
-    fn barrier(&self, events: &WaitList<'_>) -> Result<Event, Failure> {
+    fn barrier(&self, events: &WaitList<'_>) -> Result<Event> {
         // SAFETY: the queue is alive, and the list as long as it says.
-        Ok(unsafe { enqueue!(self, events, clEnqueueBarrierWithWaitList()) }?)
+        Ok(unsafe { enqueue!(self, events => clEnqueueBarrierWithWaitList()) }?)
     }
 
     fn functions(&self) -> &'static Functions {
@@ -353,7 +344,7 @@ impl Pace {
     }
 
     #[cold]
-    fn wait(&self, queue: &OwnedQueue) -> Result<(), Failure> {
+    fn wait(&self, queue: &OwnedQueue) -> Result<()> {
         let _passage = Passage::new();
         // Kept while this waits: others that launch come here too and add nothing, so the queue does get empty.
         let mut last = self.mark.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::backend::failure::Failure;
 use crate::backend::gate::Passage;
-use crate::backend::slice::Region;
+use crate::backend::slice::OwnedRegion;
 use crate::backend::{self, Graph, MemoryUse, WaitList};
 use crate::error::{Error, Result};
 use crate::launch::bound_kernel::BoundKernel;
@@ -59,12 +59,12 @@ pub struct Recording {
 enum Step {
     Launch(Box<BoundKernel>),
     Copy {
-        from: Region,
-        to: Region,
+        from: OwnedRegion,
+        to: OwnedRegion,
         _uses: [MemoryUse; 2],
     },
     Fill {
-        region: Region,
+        region: OwnedRegion,
         pattern: Vec<u8>,
         _use: MemoryUse,
     },

@@ -92,8 +92,7 @@ fn bad_arguments_never_reach_the_driver() -> Tested {
         return Ok(());
     };
     let mut object = bench.kernel("iota", &[8, 4])?.object()?;
-    let code = errors::INVALID_VALUE;
-    let refused = Failure::cuda("cuLaunchKernel", code);
+    let refused = invalid("cuLaunchKernel");
     // SAFETY: nothing is launched.
     unsafe {
         assert_eq!(object.set(1, Argument::Bytes(&[0; 8])), Err(refused));
@@ -120,7 +119,7 @@ fn unknown_parameters_are_queried_from_the_driver() -> Tested {
         }
         kernel => kernel?,
     };
-    assert_eq!(kernel.arguments(), 3);
+    assert_eq!(kernel.bounds().arguments, 3);
     Ok(())
 }
 
@@ -158,9 +157,10 @@ fn constants_have_the_values_that_were_set() -> Tested {
         return Ok(());
     };
     let mut set = module(PTX);
-    let settings = [("__syclbin_constant_by", 11u32), ("no thread reads it", 5)]
-        .map(|(name, value)| (name.to_owned(), value.to_le_bytes().to_vec()));
-    set.settings = &settings;
+    let constants = [("__syclbin_constant_by", 11u32), ("no thread reads it", 5)];
+    set.constants = constants
+        .map(|(name, value)| (name.to_owned(), value.to_le_bytes().to_vec()))
+        .to_vec();
     bench.program = build(&bench.queue.context(), &[set])?;
     let out = Numbers::new(&bench.queue)?;
     bench.iota(&bench.queue, &out, 0, WaitList::NOTHING)?;

@@ -10,26 +10,22 @@ use std::sync::{Arc, mpsc};
 use std::task::{Poll, Wake, Waker};
 
 use super::*;
-use crate::backend::cuda::context::Context as CudaContext;
-use crate::backend::cuda::memory::Memory as CudaMemory;
-use crate::backend::cuda::program::{Kind, Module, Program as CudaProgram};
-use crate::backend::device::downcast;
+use crate::backend::cuda::program::{Kind, Program as CudaProgram};
+use crate::backend::cuda::{context::Context as CudaContext, memory::Memory as CudaMemory};
 use crate::backend::failure::{BuildError, Code, Failure, Rejection};
 use crate::backend::kernel::{Argument, Slot};
-use crate::backend::slice::Region;
 use crate::backend::{
-    Context, Device, Event, Kernel, KernelObject, Library, Memory, Program, Queue, UsmKind,
-    WaitList,
+    BuildOptions, Context, Device, Event, Kernel, KernelObject, Library, Memory, Program, Queue,
+    QueueOptions, Result, Source, UsmKind, WaitList, device::downcast, slice::OwnedRegion,
 };
 use crate::common::{on_cuda, say_skipped};
 use crate::launch::range::{AnyRange, Grid, NdRange};
-use crate::queue::options::QueueOptions;
 
 const PTX: &[u8] = include_bytes!("../tests.ptx");
 /// How many elements most tests have.
 const LEN: usize = 1000;
 
-type Tested = Result<(), Failure>;
+type Tested = Result<()>;
 
 /// A queue, and the program of the tests.
 struct Bench {
@@ -51,28 +47,27 @@ fn device() -> Option<Device> {
     None
 }
 
-fn try_build(context: &Context, modules: &[Module<'_>]) -> Result<Program, BuildError> {
+fn try_build(context: &Context, sources: &[Source<'_>]) -> Result<Program, BuildError> {
     let context: Arc<CudaContext> = downcast(context.clone())?;
-    Ok(Arc::new(CudaProgram::of(&context, modules)?))
+    Ok(Arc::new(CudaProgram::build(&context, sources, Kind::Ptx)?))
 }
 
-fn build(context: &Context, modules: &[Module<'_>]) -> Result<Program, Failure> {
-    try_build(context, modules).map_err(|error| {
+fn build(context: &Context, sources: &[Source<'_>]) -> Result<Program> {
+    try_build(context, sources).map_err(|error| {
         assert_eq!(error.log, "", "{:?}", error.failure);
         error.failure
     })
 }
 
-fn module(code: &[u8]) -> Module<'_> {
-    Module {
-        code,
-        kind: Kind::Ptx,
-        settings: &[],
-        max_registers: None,
+fn module(code: &[u8]) -> Source<'_> {
+    Source {
+        code: code.into(),
+        constants: Vec::new(),
+        options: BuildOptions::default(),
     }
 }
 
-fn bench_with(options: QueueOptions) -> Result<Option<Bench>, Failure> {
+fn bench_with(options: QueueOptions) -> Result<Option<Bench>> {
     let Some(device) = device() else {
         return Ok(None);
     };
@@ -83,20 +78,20 @@ fn bench_with(options: QueueOptions) -> Result<Option<Bench>, Failure> {
     }))
 }
 
-fn bench() -> Result<Option<Bench>, Failure> {
+fn bench() -> Result<Option<Bench>> {
     bench_with(QueueOptions::new())
 }
 
 /// `LEN` numbers on the device.
-struct Numbers(Region);
+struct Numbers(OwnedRegion);
 
 /// Bytes of memory.
-fn region(memory: Arc<Memory>, offset: usize, size: usize) -> Region {
-    Region::new(memory, offset, size, 1)
+fn region(memory: Arc<Memory>, offset: usize, size: usize) -> OwnedRegion {
+    OwnedRegion::new(memory, offset, size, 1)
 }
 
 impl Numbers {
-    fn new(queue: &Queue) -> Result<Self, Failure> {
+    fn new(queue: &Queue) -> Result<Self> {
         let memory = queue.zeroed(None, LEN * 4)?;
         Ok(Self(region(memory, 0, LEN * 4)))
     }
@@ -105,7 +100,7 @@ impl Numbers {
         self.0.memory.raw().cuda().expect("memory of CUDA")
     }
 
-    fn read(&self, queue: &Queue) -> Result<Vec<u32>, Failure> {
+    fn read(&self, queue: &Queue) -> Result<Vec<u32>> {
         let mut numbers = vec![0u32; LEN];
         queue.read(&self.0.memory, 0, bytemuck::cast_slice_mut(&mut numbers))?;
         Ok(numbers)
@@ -113,7 +108,7 @@ impl Numbers {
 }
 
 impl Bench {
-    fn kernel(&self, name: &str, sizes: &[usize]) -> Result<Kernel, Failure> {
+    fn kernel(&self, name: &str, sizes: &[usize]) -> Result<Kernel> {
         let mut slots = Vec::new();
         let mut end: usize = 0;
         for size in sizes {
@@ -127,13 +122,7 @@ impl Bench {
         Arc::clone(&self.program).kernel(CString::new(name).unwrap(), Some(slots))
     }
 
-    fn iota(
-        &self,
-        queue: &Queue,
-        out: &Numbers,
-        by: u32,
-        after: &WaitList<'_>,
-    ) -> Result<Event, Failure> {
+    fn iota(&self, queue: &Queue, out: &Numbers, by: u32, after: &WaitList<'_>) -> Result<Event> {
         let mut object = self.kernel("iota", &[8, 4])?.object()?;
         let grid = grid(NdRange::new(LEN));
         // SAFETY: the kernel takes a pointer to as many numbers, and a number.
@@ -144,13 +133,13 @@ impl Bench {
         }
     }
 
-    fn double(&self, queue: &Queue, out: &Numbers, after: &WaitList<'_>) -> Result<Event, Failure> {
+    fn double(&self, queue: &Queue, out: &Numbers, after: &WaitList<'_>) -> Result<Event> {
         let object = self.doubling(out)?;
         // SAFETY: the memory has as many numbers.
         unsafe { object.enqueue(queue, &grid(NdRange::new(LEN)), after) }
     }
 
-    fn doubling(&self, out: &Numbers) -> Result<KernelObject, Failure> {
+    fn doubling(&self, out: &Numbers) -> Result<KernelObject> {
         let mut object = self.kernel("double", &[8])?.object()?;
         // SAFETY: the kernel takes a pointer to numbers.
         unsafe { object.set(0, Argument::Memory(&out.0, true)) }?;

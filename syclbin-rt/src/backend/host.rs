@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Host views of memory: the device does not change the memory while a view exists.
+//! Host memory that drivers use: views of device memory, which the device does not change while they exist, and memory that
+//! a driver copies to or from later, inaccessible until then.
 
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::backend::failure::{Failure, NoView, Rejection};
-use crate::backend::memory::Memory;
-use crate::backend::queue::Queue;
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::{
+    DeviceSlice, Event, Failure, Memory, NoView, Queue, Region, Rejection, Result, Unstarted,
+    WaitList,
+};
 
 /// Elements on a device, mapped for the host to read. Made by [`Queue::map`](crate::Queue::map).
 ///
@@ -78,7 +80,7 @@ impl<'a, T: Pod> MappedMut<'a, T> {
 }
 
 impl View {
-    fn new<T: Pod>(queue: &Queue, region: &Region<[()]>, writing: bool) -> Result<Self, NoView> {
+    fn new<T: Pod>(queue: &Queue, region: &Region, writing: bool) -> Result<Self, NoView> {
         let memory = &region.memory;
         memory.check(queue.context_address(), region.offset, region.bytes())?;
         // From here on, launches that would change the host's view are refused, and launches already in a queue
@@ -110,7 +112,7 @@ impl View {
     }
 
     /// Gives the memory back, once.
-    fn end(&mut self) -> Result<(), Failure> {
+    fn end(&mut self) -> Result<()> {
         match self.host.take() {
             None | Some(HostView::Address(_)) => Ok(()),
             Some(HostView::Mapped(pointer)) => self.queue.unmap(&self.memory, pointer),
@@ -141,7 +143,7 @@ struct Block([u8; 64]);
 
 impl HostView {
     /// Creates a view of `region`, which is not empty.
-    fn new(queue: &Queue, region: &Region<[()]>, writing: bool) -> Result<Self, NoView> {
+    fn new(queue: &Queue, region: &Region, writing: bool) -> Result<Self, NoView> {
         let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
         if let Some(pointer) = memory.host_pointer() {
             return Ok(Self::Address(pointer.wrapping_byte_add(offset)));
@@ -220,5 +222,106 @@ impl<T: fmt::Debug> fmt::Debug for Mapped<'_, T> {
 impl<T: fmt::Debug> fmt::Debug for MappedMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Elements that a queued command reads or writes. They are inaccessible before the command has ended; dropping
+/// this waits for the end. If it is forgotten instead, its memory is never freed.
+pub(crate) struct PendingCopy<T> {
+    /// Moving a `Vec` leaves its elements where they are.
+    data: ManuallyDrop<Vec<T>>,
+    event: Event,
+}
+
+impl<T> PendingCopy<T> {
+    /// Returns the event of the command.
+    pub(crate) fn event(&self) -> Result<Event> {
+        self.event.shared()
+    }
+
+    /// Returns the elements, when the command has ended.
+    pub(crate) fn wait(mut self) -> Result<Vec<T>> {
+        self.event.wait()?;
+        Ok(std::mem::take(&mut *self.data))
+    }
+}
+
+impl<T> Drop for PendingCopy<T> {
+    fn drop(&mut self) {
+        // A driver that cannot tell whether the command has ended may still have it use the memory,
+        // which then must stay.
+        if self.event.has_ended() {
+            // SAFETY: this is the only place that drops it, once, and the command has ended.
+            unsafe { ManuallyDrop::drop(&mut self.data) };
+        }
+    }
+}
+
+impl Queue {
+    /// Enqueues a copy of `region` into all of `data`, which has the same length. It runs after the commands of
+    /// `after`, which are of this context.
+    pub(crate) fn read_later<T: Pod>(
+        &self,
+        region: &Region,
+        mut data: Vec<T>,
+        after: &WaitList<'_>,
+    ) -> Result<PendingCopy<T>> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
+        if bytes.is_empty() || bytes.len() != region.bytes() {
+            return self.nothing_later(data, after);
+        }
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: nothing touches or frees the bytes before the command has ended, which `PendingCopy`
+        // ensures.
+        let started = unsafe { self.start_read(region, to, after) };
+        self.pending(data, started)
+    }
+
+    /// Enqueues a copy of all of `data` to `region`, which has the same length. It runs after the commands of
+    /// `after`, which are of this context.
+    pub(crate) fn write_later<T: Pod>(
+        &self,
+        region: &Region,
+        data: Vec<T>,
+        after: &WaitList<'_>,
+    ) -> Result<PendingCopy<T>> {
+        let bytes: &[u8] = bytemuck::cast_slice(&data);
+        if bytes.is_empty() || bytes.len() != region.bytes() {
+            return self.nothing_later(data, after);
+        }
+        let from = bytes.as_ptr().cast();
+        // SAFETY: as of `read_later`.
+        let started = unsafe { self.start_write(region, from, after) };
+        self.pending(data, started)
+    }
+
+    /// Drivers cannot copy zero bytes. A command that waits for such a copy waits for the commands of `after`.
+    fn nothing_later<T>(&self, data: Vec<T>, after: &WaitList<'_>) -> Result<PendingCopy<T>> {
+        let event = self.barrier(after)?;
+        let data = ManuallyDrop::new(data);
+        Ok(PendingCopy { data, event })
+    }
+
+    /// Returns `data` with the copy that uses it.
+    fn pending<T>(
+        &self,
+        data: Vec<T>,
+        started: Result<Event, Unstarted>,
+    ) -> Result<PendingCopy<T>> {
+        let data = ManuallyDrop::new(data);
+        match started {
+            Ok(event) => {
+                let copy = PendingCopy { data, event };
+                // If that fails, dropping `copy` waits for the copy.
+                self.flush()?;
+                Ok(copy)
+            }
+            Err(Unstarted { failure, may_run }) => {
+                if !may_run {
+                    drop(ManuallyDrop::into_inner(data));
+                }
+                Err(failure)
+            }
+        }
     }
 }
