@@ -8,7 +8,7 @@ use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
 use syclbin::AbstractModule;
 use syclbin::metadata::{KernelSizes, ModuleMetadata};
 
-use crate::backend::gate::Passage;
+use crate::backend::gate::CallGuard;
 use crate::error::Result;
 use crate::load::build::{Build, Builder, BuiltProgram, Part};
 use crate::load::device_code::Code;
@@ -45,7 +45,7 @@ impl LoadedModule {
     /// Returns what the driver has made of a part, which it builds now if it has not yet.
     pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
         // A thread that exits may need the same part.
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let slot = self.slot(part);
         let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
         Arc::clone(build)

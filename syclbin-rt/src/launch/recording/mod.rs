@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
+use crate::backend::gate::CallGuard;
 use crate::backend::slice::OwnedRegion;
 use crate::backend::{self, Graph, MemoryUse, WaitList};
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ impl Recording {
     )]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events)?;
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         // Drivers mix commands that threads enqueue at once, also the commands of a graph.
         let _alone = self
             .replaying
