@@ -28,6 +28,7 @@ inline FailedAssert failed_assert;
 
 namespace assert_detail {
 #define SYCLBIN_DEVICE __attribute__((sycl_device)) inline
+
 // Whether this is the first failure.
 SYCLBIN_DEVICE bool is_first() noexcept {
 #if defined(__SPIR__) || defined(__SPIRV__)
@@ -39,22 +40,6 @@ SYCLBIN_DEVICE bool is_first() noexcept {
 #endif
 }
 
-// The global id of the work-item, the dimension that counts fastest first.
-SYCLBIN_DEVICE void get_item(unsigned long long (&item)[3]) noexcept {
-#if defined(__SPIR__) || defined(__SPIRV__)
-  item[0] = __spirv_BuiltInGlobalInvocationId(0);
-  item[1] = __spirv_BuiltInGlobalInvocationId(1);
-  item[2] = __spirv_BuiltInGlobalInvocationId(2);
-#elif defined(__NVPTX__)
-#define SYCLBIN_ITEM(D)                                                                                      \
-  1ull * __nvvm_read_ptx_sreg_ctaid_##D() * __nvvm_read_ptx_sreg_ntid_##D() + __nvvm_read_ptx_sreg_tid_##D()
-  item[0] = SYCLBIN_ITEM(x);
-  item[1] = SYCLBIN_ITEM(y);
-  item[2] = SYCLBIN_ITEM(z);
-#undef SYCLBIN_ITEM
-#endif
-}
-
 template <int Size> SYCLBIN_DEVICE void copy(char (&to)[Size], const char *from) noexcept {
   int at = 0;
   for (; from && at < Size - 1 && from[at]; ++at) to[at] = from[at];
@@ -62,35 +47,54 @@ template <int Size> SYCLBIN_DEVICE void copy(char (&to)[Size], const char *from)
 }
 } // namespace assert_detail
 
-// The work-item goes on: it may not leave others of its group waiting at a barrier.
+// The work-item goes on: others of its group may wait for it at a barrier.
 __attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *condition, const char *file, unsigned line,
-                                                            const char *function) noexcept {
+                                                            const char *function, unsigned long long x,
+                                                            unsigned long long y, unsigned long long z) noexcept {
   if (!assert_detail::is_first()) return;
   failed_assert.line = line;
-  assert_detail::get_item(failed_assert.item);
+  failed_assert.item[0] = x;
+  failed_assert.item[1] = y;
+  failed_assert.item[2] = z;
   assert_detail::copy(failed_assert.condition, condition);
   assert_detail::copy(failed_assert.file, file);
   assert_detail::copy(failed_assert.function, function);
 }
 } // namespace syclbin
 
+// SYCLBIN_ITEM: the global id of the work-item; dimension 0 counts fastest.
+#if defined(__SPIR__) || defined(__SPIRV__)
+#define SYCLBIN_ITEM                                                                                         \
+  __spirv_BuiltInGlobalInvocationId(0), __spirv_BuiltInGlobalInvocationId(1), __spirv_BuiltInGlobalInvocationId(2)
+#elif defined(__NVPTX__)
+#define SYCLBIN_ID(D)                                                                                        \
+  1ull * __nvvm_read_ptx_sreg_ctaid_##D() * __nvvm_read_ptx_sreg_ntid_##D() + __nvvm_read_ptx_sreg_tid_##D()
+#define SYCLBIN_ITEM SYCLBIN_ID(x), SYCLBIN_ID(y), SYCLBIN_ID(z)
+#else
+#define SYCLBIN_ITEM 0, 0, 0
+#endif
+// Inlined, because PoCL 6.0 crashes on a function that reads the id and is called.
+#define SYCLBIN_INLINED __attribute__((always_inline)) SYCLBIN_DEVICE
 extern "C" {
-SYCLBIN_DEVICE void __assert_fail(const char *condition, const char *file, unsigned line,
-                                  const char *function) noexcept {
-  ::syclbin::record_assert(condition, file, line, function);
+SYCLBIN_INLINED void __assert_fail(const char *condition, const char *file, unsigned line,
+                                   const char *function) noexcept {
+  ::syclbin::record_assert(condition, file, line, function, SYCLBIN_ITEM);
 }
 SYCLBIN_DEVICE void __devicelib_assert_fail(const char *condition, const char *file, int line, const char *function,
-                                            __SIZE_TYPE__, __SIZE_TYPE__, __SIZE_TYPE__, __SIZE_TYPE__, __SIZE_TYPE__,
-                                            __SIZE_TYPE__) noexcept {
-  ::syclbin::record_assert(condition, file, line, function);
+                                            __SIZE_TYPE__ x, __SIZE_TYPE__ y, __SIZE_TYPE__ z, __SIZE_TYPE__,
+                                            __SIZE_TYPE__, __SIZE_TYPE__) noexcept {
+  ::syclbin::record_assert(condition, file, line, function, x, y, z);
 }
 }
 // With _GLIBCXX_ASSERTIONS, the containers of libstdc++ call this.
 namespace std {
-extern "C++" SYCLBIN_DEVICE void __glibcxx_assert_fail(const char *file, int line, const char *function,
-                                                       const char *condition) noexcept {
-  ::syclbin::record_assert(condition, file, line, function);
+extern "C++" SYCLBIN_INLINED void __glibcxx_assert_fail(const char *file, int line, const char *function,
+                                                        const char *condition) noexcept {
+  ::syclbin::record_assert(condition, file, line, function, SYCLBIN_ITEM);
 }
 } // namespace std
+#undef SYCLBIN_INLINED
+#undef SYCLBIN_ITEM
+#undef SYCLBIN_ID
 #undef SYCLBIN_DEVICE
 #endif

@@ -73,7 +73,7 @@ impl Build {
     /// By default, a failed `assert` is recorded, and the kernel goes on. The next `Queue::wait`, `Queue::read`,
     /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert`. It names the condition, file,
     /// line, function and work-item. This needs no support from the driver, and also works for code that calls
-    /// `__assert_fail` itself. PoCL 6.0 cannot run such kernels.
+    /// `__assert_fail` itself.
     /// Sources without asserts compile to the same code as before. Define `NDEBUG` to remove asserts.
     ///
     /// With `native_assert(true)`, **a failed assert ends the process**, before the kernel does anything else. The driver

@@ -24,56 +24,16 @@ use crate::memory::buffer::Buffer;
 use crate::native::{DeviceHandle, MemoryHandle};
 use crate::queue::Queue;
 
-/// The reason why a tensor and a buffer cannot share memory.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TensorProblem {
-    /// The elements have another type.
-    #[error("its elements are {found}, not {expected}")]
-    Elements {
-        /// The type of the tensor, such as `f32`.
-        found: String,
-        /// The type of the buffer.
-        expected: String,
-    },
-    /// The tensor is on another device.
-    #[error("it is on device {found}, and the queue is on {expected}")]
-    Device {
-        /// The device of the tensor.
-        found: String,
-        /// The device of the queue.
-        expected: String,
-    },
-    /// The elements are not in the order of C, or have gaps.
-    #[error("its strides {strides:?} are not those of a dense tensor of shape {shape:?}")]
-    Strides {
-        /// In elements.
-        strides: Vec<i64>,
-        /// In elements.
-        shape: Vec<i64>,
-    },
-    /// The number of elements does not fit.
-    #[error("a shape of {shape:?} does not have {len} elements")]
-    Shape {
-        /// In elements.
-        shape: Vec<i64>,
-        /// The number of elements of the buffer.
-        len: usize,
-    },
-    /// The tensor must not be written, and a buffer can be.
-    #[error("it is read-only; copy it first")]
-    ReadOnly,
-}
-
 /// A tensor that owns foreign memory, and is dropped on any thread.
 struct Owner(#[allow(dead_code, reason = "dropped last")] DLPackTensor);
 
-// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. Nothing else uses it.
+// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. Nothing else
+// uses it.
 unsafe impl Send for Owner {}
 // SAFETY: as for Send.
 unsafe impl Sync for Owner {}
 
-/// What a tensor of ours keeps alive.
+/// A tensor that we export, and the memory that it keeps alive.
 struct Exported<T: Pod> {
     tensor: DLManagedTensorVersioned,
     shape: Vec<i64>,
@@ -87,19 +47,19 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Tensor`] when the tensor has other elements, is on another device, has gaps, or is read-only. And as for
-    /// [`Queue::buffer_from_native`].
+    /// [`ErrorKind::InvalidArgument`] when the tensor has other elements, is on another device, has gaps, or is
+    /// read-only. And as for [`Queue::buffer_from_native`].
     ///
     /// # Safety
     ///
-    /// - As for [`Queue::buffer_from_native`]. A `cl_mem` is of the context of this queue.
+    /// - The duties of [`Queue::buffer_from_native`]. A `cl_mem` is of the context of this queue.
     /// - The tensor may be dropped on any thread.
     /// - What fills the tensor has ended, or this queue waits for it.
     pub unsafe fn buffer_from_dlpack<T: Pod + GetDLPackDataType>(
         &self,
         tensor: DLPackTensor,
     ) -> Result<(Buffer<T>, Vec<usize>)> {
-        let (handle, shape) = checked::<T>(self, &tensor).map_err(ErrorKind::Tensor)?;
+        let (handle, shape) = checked::<T>(self, &tensor).map_err(unshareable)?;
         let len = elements(&shape).unwrap_or(usize::MAX);
         // SAFETY: as the caller says; the length is the tensor's.
         let buffer = unsafe { self.buffer_from_native(handle, len, Owner(tensor)) }?;
@@ -115,20 +75,17 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Tensor`] when `shape` has another number of elements. [`ErrorKind::MemoryInUse`] when a prepared launch
-    /// or a recording holds the buffer. And when a command of the device failed.
+    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements. [`ErrorKind::MemoryInUse`] when a
+    /// prepared launch or a recording holds the buffer. And when a command of the device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();
         let device = self.device();
         if elements(shape) != Some(self.len()) || signed.len() != shape.len() {
-            return Err(Error::from(ErrorKind::Tensor(TensorProblem::Shape {
-                shape: signed,
-                len: self.len(),
-            })));
+            return Err(unshareable(wrong_shape(&signed, self.len())));
         }
         if self.region().memory.is_in_use(true) {
-            return Err(ErrorKind::MemoryInUse.into());
+            return Err(Error::in_use());
         }
         let finished = self.region().memory.context().finish_all();
         finished.map_err(|failure| Error::driver(failure, "waiting for all queues", &device))?;
@@ -183,7 +140,16 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     }
 }
 
-/// Drops a tensor of ours.
+fn unshareable(problem: String) -> Error {
+    let message = format_args!("cannot share the memory of a tensor: {problem}");
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+fn wrong_shape(shape: &[i64], len: usize) -> String {
+    format!("a shape of {shape:?} does not have {len} elements")
+}
+
+/// Drops an exported tensor.
 ///
 /// # Safety
 ///
@@ -197,16 +163,14 @@ unsafe extern "C" fn release<T: Pod>(tensor: *mut DLManagedTensorVersioned) {
 fn checked<T: Pod + GetDLPackDataType>(
     queue: &Queue,
     tensor: &DLPackTensor,
-) -> Result<(MemoryHandle, Vec<usize>), TensorProblem> {
+) -> Result<(MemoryHandle, Vec<usize>), String> {
     let expected = T::get_dlpack_data_type();
     if tensor.dtype() != expected {
-        return Err(TensorProblem::Elements {
-            found: tensor.dtype().to_string(),
-            expected: expected.to_string(),
-        });
+        let found = tensor.dtype();
+        return Err(format!("its elements are {found}, not {expected}"));
     }
     if tensor.is_read_only() {
-        return Err(TensorProblem::ReadOnly);
+        return Err("it is read-only; copy it first".to_owned());
     }
     let raw = tensor.as_ref();
     let data = raw.raw.data;
@@ -226,27 +190,23 @@ fn checked<T: Pod + GetDLPackDataType>(
             address()
         }
         _ => {
-            return Err(TensorProblem::Device {
-                found: device.to_string(),
-                expected: queue.device().to_string(),
-            });
+            let ours = queue.device();
+            return Err(format!(
+                "it is on device {device}, and the queue is on {ours}"
+            ));
         }
     };
     let shape = tensor.shape();
     let sizes: Option<Vec<usize>> = shape.iter().map(|&n| usize::try_from(n).ok()).collect();
     let sizes = sizes.filter(|sizes| elements(sizes).is_some());
-    let sizes = sizes.ok_or_else(|| TensorProblem::Shape {
-        shape: shape.to_vec(),
-        len: usize::MAX,
-    })?;
+    let sizes = sizes.ok_or_else(|| wrong_shape(shape, usize::MAX))?;
     if let Some(strides) = tensor.strides()
         && elements(&sizes) != Some(0)
         && !is_dense(shape, strides)
     {
-        return Err(TensorProblem::Strides {
-            strides: strides.to_vec(),
-            shape: shape.to_vec(),
-        });
+        return Err(format!(
+            "its strides {strides:?} are not those of a dense tensor of shape {shape:?}"
+        ));
     }
     Ok((handle, sizes))
 }

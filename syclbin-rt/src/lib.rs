@@ -145,7 +145,7 @@
 //! use syclbin_rt::{Device, ErrorKind};
 //!
 //! let device = match Device::best() {
-//!     Err(error) if matches!(error.kind(), ErrorKind::NoDevice { .. }) => {
+//!     Err(error) if error.kind() == ErrorKind::NoDevice => {
 //!         eprintln!("{error}; computing in Rust");
 //!         return Ok(());
 //!     }
@@ -164,6 +164,7 @@
 //! - `log`: writes to the crate `log`. Level info has the chosen device and the code that was compiled. Level debug has
 //!   the images and places that were tried, and the warnings of drivers. Level warn has better devices that a file has
 //!   no code for. A launch or a copy logs nothing.
+//! - `macros` (default): [`include_syclbin!`].
 //! - `ndarray`: uploads arrays and views of the crate `ndarray`, and downloads into arrays.
 //! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].
 //!
@@ -175,19 +176,19 @@
 //!   variable, a program finds the home it was built with.
 //! - `SYCLBIN_CACHE` names another directory for the code that drivers compile, or is `off`. By default, that
 //!   code is cached in the home directory for the next run.
-//! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see [`trace`].
+//! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see
+//!   [`trace`].
 //!
 //! # Out of scope
 //!
 //! This version has no images on CUDA, no streams, and no devices that neither OpenCL nor CUDA reaches.
 
 mod backend;
-mod contract;
 mod device;
 #[cfg(feature = "dlpack")]
 pub mod dlpack;
 mod error;
-mod kernel_info;
+
 mod launch;
 mod load;
 mod log;
@@ -198,55 +199,47 @@ mod program_cache;
 mod queue;
 pub mod trace;
 
+#[cfg(feature = "macros")]
 pub use syclbin_macros::include_syclbin;
 
 #[cfg(feature = "half")]
 pub use half;
 
 pub use syclbin::architecture::Architecture;
-pub use syclbin::{Aspect, MergeError, State};
+pub use syclbin::{Aspect, State};
 
 pub use backend::slice::DeviceSlice;
 pub use backend::{DevicePointer, Mapped, MappedMut};
 pub use bytemuck::{self, NoUninit, Pod};
-pub use contract::Broken as BrokenContract;
+pub use device::Device;
 pub use device::facts::DeviceKind;
 pub use device::partition::{Affinity, Partition};
-pub use device::{Device, DeviceChoice};
-pub use error::image_problem::ImageProblem;
-pub use error::launch_problem::LaunchProblem;
-pub use error::{Error, ErrorKind, Result};
-pub use kernel_info::{KernelInfo, ParameterInfo, ParameterKind};
-pub use launch::Launch;
+pub use error::{Error, ErrorKind, FailedAssert, Result};
 pub use launch::accessor::AccessorRange;
-pub use launch::arg::{Arg, Scalar};
-pub use launch::local_memory::LocalMemory;
+pub use launch::arg::{Arg, LocalMemory, Scalar};
+pub use launch::kernel::Kernel;
 pub use launch::prepared::{Prepared, SafePrepared};
 pub use launch::range::{AnyRange, Extent, NdRange, Range};
-pub use launch::recording::Recording;
-pub use launch::recording::recorder::Recorder;
-pub use launch::safe_launch::SafeLaunch;
+pub use launch::recording::{Recorder, Recording};
 pub use launch::sampler::Sampler;
 pub use launch::sampler::modes::{Addressing, Filtering};
-pub use load::image_choice::ImageChoice;
-pub use memory::array::{DeviceArray, HostArray, SharedArray};
-pub use memory::buffer::Buffer;
+pub use launch::{Launch, SafeLaunch};
+pub use memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};
+pub use memory::copy::After;
 pub use memory::image::Image;
 pub use memory::padding::Padding;
 pub use memory::slice::{SliceMut, SliceRef};
+pub use memory::transfer::{Transfer, TransferFuture};
 pub use module::Module;
 pub use module::builder::{Embedded, ModuleBuilder};
 pub use module::global::Global;
-pub use module::kernel::Kernel;
 pub use module::kernel_attributes::KernelAttributes;
+pub use module::kernel_info::{KernelInfo, ParameterInfo, ParameterKind};
+pub use module::loaded::ImageChoice;
 pub use module::watched_file::WatchedFile;
 pub use queue::Queue;
-pub use queue::copy::After;
-pub use queue::event::Event;
-pub use queue::future::{EventFuture, TransferFuture};
+pub use queue::event::{Event, EventFuture, Profile};
 pub use queue::options::QueueOptions;
-pub use queue::profile::Profile;
-pub use queue::transfer::Transfer;
 
 /// Formats of the pixels of an [`Image`].
 pub mod format {
@@ -258,9 +251,12 @@ pub mod format {
 /// Items for generated code and for the compiler driver. They may change in any version.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::contract::{Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number};
-    pub use crate::load::ahead_of_time::{build_native, native_cpu};
+    pub use crate::device::DeviceChoice;
+    pub use crate::launch::contract::{
+        Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number,
+    };
     pub use crate::memory::padding::size_of_field;
+    pub use crate::module::ahead_of_time::{build_native, native_cpu};
     pub use crate::module::stub_kernel::StubKernel;
     pub use include_bytes_aligned::include_bytes_aligned;
     pub use std::path::Path;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native handles: objects of this crate for other libraries, and objects of other libraries for this crate.
 //!
-//! A program may call a library for OpenCL or CUDA between two kernels, such as `opencl3`, `cudarc` or a BLAS. Both must use
-//! the same driver: [`Device::library`] names the library of ours, and [`Device::native`] is the device in it. Handles are
-//! plain pointers and numbers. Cast them to the types of your library.
+//! A program may call a library for OpenCL or CUDA between two kernels, such as `opencl3`, `cudarc` or a BLAS. Both
+//! must use the same driver: [`Device::library`] names the library of ours, and [`Device::native`] is the device in
+//! it. Handles are plain pointers and numbers. Cast them to the types of your library.
 //!
-//! **Out:** `native` of [`Device`], [`Queue`], [`DeviceSlice`], [`Kernel`] and [`Event`]. A handle is valid as long as the
-//! object that returned it. It is not a new reference, so do not release it.
+//! **Out:** `native` of [`Device`], [`Queue`], [`DeviceSlice`], [`Kernel`] and [`Event`]. A handle is valid as long
+//! as the object that returned it. It is not a new reference, so do not release it.
 //!
 //! **In:** [`Queue::from_native`], [`Queue::buffer_from_native`] and [`Queue::barrier_after_native`].
 //!
@@ -30,21 +30,21 @@
 //! ```
 #![allow(unsafe_code, reason = "handles of others are unsafe to take")]
 
-use std::sync::Arc;
-
 use bytemuck::Pod;
 
 pub use crate::backend::native::{
     DeviceHandle, EventHandle, KernelHandle, MemoryHandle, NativeEvent, QueueHandle,
 };
 
+use crate::backend;
+use crate::backend::Memory;
 use crate::backend::slice::DeviceSlice;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::launch::kernel::Kernel;
 use crate::memory::buffer::Buffer;
-use crate::module::kernel::Kernel;
+use crate::memory::copy::checked_size;
 use crate::queue::Queue;
-use crate::queue::copy::checked_size;
 use crate::queue::event::Event;
 
 /// Native handles.
@@ -73,7 +73,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the queue is of another device. On CUDA, when its context is not the primary context of the device.
+    /// When the queue belongs to another device. On CUDA, when its context is not the primary context of the device.
     ///
     /// # Safety
     ///
@@ -81,7 +81,7 @@ impl Queue {
     /// - A stream of CUDA stays alive until the queue, its events, and everything that was loaded or allocated with it
     ///   are dropped. A queue of OpenCL may be released earlier: it is reference-counted.
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
-        // SAFETY: as the caller says.
+        // SAFETY: the duties are the same.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };
         let failed = |failure| Error::driver(failure, "taking over a queue", device);
         raw.map(|raw| Self::of_raw(device, raw)).map_err(failed)
@@ -92,7 +92,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the memory is of another context or has fewer bytes, as far as the driver tells.
+    /// When the driver reports that the memory belongs to another context or has fewer bytes.
     ///
     /// # Safety
     ///
@@ -113,10 +113,10 @@ impl Queue {
         };
         let end = checked_size::<u8>(size.saturating_add(offset))?;
         let context = self.raw().context();
-        // SAFETY: as the caller says.
+        // SAFETY: the duties are the same.
         let memory = unsafe { context.adopt_memory(handle, end, Box::new(owner)) };
         let memory = memory.map_err(|failure| self.failed(failure, "taking over", size))?;
-        Ok(Buffer::in_memory(Arc::new(memory), offset, len))
+        Ok(Buffer::in_memory(std::sync::Arc::new(memory), offset, len))
     }
 
     /// Enqueues a barrier: later commands wait for `event`, which another library made, and for all earlier commands.
@@ -124,14 +124,14 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the event is of another kind of driver, or the driver refuses.
+    /// When the event comes from another kind of driver, or the driver refuses.
     ///
     /// # Safety
     ///
     /// The event is alive and of the context of this queue.
     pub unsafe fn barrier_after_native(&self, event: EventHandle) -> Result<Event> {
         const ACTION: &str = "waiting for an event of another library";
-        // SAFETY: as the caller says.
+        // SAFETY: the duties are the same.
         let raw = unsafe { self.raw().barrier_after(event) };
         let raw = raw.map_err(|failure| Error::driver(failure, ACTION, self.device()))?;
         Ok(Event::of_action(self, ACTION, raw))

@@ -3,7 +3,7 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use syclbin::signature::{Access, Element, Layouts, Parameter, Pointee, Type};
+use syclbin::signature::{Access, Layouts, Parameter, Pointee, Type};
 
 use crate::file::File;
 use crate::names::plain;
@@ -82,45 +82,24 @@ fn parameter(
     layouts: &Layouts,
 ) -> Option<TokenStream> {
     let name = parameter.name.as_deref().unwrap_or_default();
-    let value = |element: &Element| (quote!(Value), layouts.size(element));
-    let memory = |pointee: &Pointee| match pointee {
-        Pointee::Element(element) => layouts.size(element),
-        Pointee::Void | Pointee::Unknown(_) => None,
+    let size = match (parameter.ty.value(), parameter.ty.pointee()) {
+        (Some(element), _) => layouts.size(&element),
+        (_, Some(Pointee::Element(element))) => layouts.size(element),
+        _ => None,
     };
-    let (kind, size) = match &parameter.ty {
-        Type::Scalar(of) => value(&Element::Scalar(*of)),
-        Type::Enum(of) => value(&Element::Enum(of.clone())),
-        Type::Vector { of, count } => value(&Element::Vector {
-            of: *of,
-            count: *count,
-        }),
-        Type::Array { of, count } => value(&Element::Array {
-            of: Box::new(of.clone()),
-            count: *count,
-        }),
-        Type::Struct(id) => value(&Element::Struct(*id)),
-        Type::Pointer {
-            pointee,
-            access: Access::Read,
-        } => (quote!(ReadPointer), memory(pointee)),
-        Type::Pointer { pointee, .. } => (quote!(WritePointer), memory(pointee)),
-        Type::Accessor {
-            element,
-            access: Access::Read,
-            ..
-        } => (quote!(ReadAccessor), memory(element)),
-        Type::Accessor { element, .. } => (quote!(WriteAccessor), memory(element)),
-        Type::LocalMemory { element, .. } | Type::LocalAccessor { element, .. } => {
-            (quote!(LocalMemory), memory(element))
-        }
-        Type::Image {
-            access: Access::Read,
-            ..
-        } => (quote!(ReadImage), None),
-        Type::Image { .. } => (quote!(WriteImage), None),
-        Type::Sampler => (quote!(Sampler), None),
-        Type::KernelHandler => (quote!(KernelHandler), None),
+    let is_read = parameter.ty.access() == Some(Access::Read);
+    let kind = match parameter.ty {
+        Type::Pointer { .. } if is_read => quote!(ReadPointer),
+        Type::Pointer { .. } => quote!(WritePointer),
+        Type::Accessor { .. } if is_read => quote!(ReadAccessor),
+        Type::Accessor { .. } => quote!(WriteAccessor),
+        Type::LocalMemory { .. } | Type::LocalAccessor { .. } => quote!(LocalMemory),
+        Type::Image { .. } if is_read => quote!(ReadImage),
+        Type::Image { .. } => quote!(WriteImage),
+        Type::Sampler => quote!(Sampler),
+        Type::KernelHandler => quote!(KernelHandler),
         Type::Unused => return None,
+        _ => quote!(Value),
     };
     let ty = declared.unwrap_or_default();
     let size = match size {

@@ -130,33 +130,14 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
         "# Errors".into(),
         "When some of them do not exist or do not run on the device; the error has all reasons.".into(),
     ]);
-    let load_file_doc = doc::paragraphs([
-        "Loads another file, such as a newer build, for the device of `queue`.".into(),
-        format!(
-            "The file must have the kernels, specialization constants and device globals of `{file_name}` \
-             that have functions here, with the same types. It may have other code, and more of each."
-        ),
-        "# Errors".into(),
-        "When the file cannot be read, and when it does not fit; the error lists all differences. \
-         Otherwise the errors of [`load`](Self::load)."
-            .into(),
-        "# Safety".into(),
-        "A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe here, the \
-         kernel of the file does nothing undefined under the same conditions."
-            .into(),
-    ]);
-    let from_bytes_doc = doc::comment(
-        "Does the same for the bytes of a file.\n\n# Errors\n\nAs of [`load_file`](Self::load_file).\n\n\
-         # Safety\n\nAs for [`load_file`](Self::load_file).",
-    );
     let best_doc = doc::comment(&format!(
         "Returns the best device of this machine that `{file_name}` has code for: a GPU, else a CPU.\n\n\
          `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.\n\n\
          # Errors\n\nWhen no device runs anything in the file; the error has the reason for each device."
     ));
     let builder_doc = doc::comment(
-        "A module that is linked with other files, or whose specialization constants get other values \
-         than their defaults.",
+        "Creates a builder, which loads another file, links with other files, or gives specialization constants \
+         other values than their defaults.",
     );
     let file_doc =
         doc::comment("The file, for another one to be linked with: see [`Builder::link`].");
@@ -181,25 +162,7 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
 
             #load_doc
             pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
-                ::core::result::Result::Ok(Self::new(
-                    &::syclbin_rt::Module::load_embedded(queue, Self::FILE)?,
-                ))
-            }
-
-            #load_file_doc
-            pub unsafe fn load_file(
-                queue: &::syclbin_rt::Queue,
-                path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
-            ) -> ::syclbin_rt::Result<Self> {
-                unsafe { Self::builder(queue).load_file(path) }
-            }
-
-            #from_bytes_doc
-            pub unsafe fn from_bytes(
-                queue: &::syclbin_rt::Queue,
-                bytes: &[u8],
-            ) -> ::syclbin_rt::Result<Self> {
-                unsafe { Self::builder(queue).load_bytes(bytes) }
+                Self::builder(queue).load()
             }
 
             #builder_doc

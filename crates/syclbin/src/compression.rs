@@ -49,7 +49,8 @@ impl Compression {
     }
 
     /// Returns `bytes` compressed. The same bytes always give the same result.
-    pub(crate) fn pack(self, bytes: &[u8]) -> Vec<u8> {
+    #[doc(hidden)]
+    pub fn pack(self, bytes: &[u8]) -> Vec<u8> {
         /// What zlib itself takes unless told otherwise.
         const LEVEL: u8 = 6;
         match self {
@@ -60,7 +61,8 @@ impl Compression {
 
     /// Returns what `bytes` unpack to, which must be `size` bytes. Bytes after the compressed ones are ignored.
     /// Memory grows with the result, up to `size` and the decoder's window.
-    pub(crate) fn unpack(self, bytes: &[u8], size: u64) -> Result<Vec<u8>, ErrorKind> {
+    #[doc(hidden)]
+    pub fn unpack(self, bytes: &[u8], size: u64) -> Result<Vec<u8>, ErrorKind> {
         let limit = usize::try_from(size).unwrap_or(usize::MAX);
         let unpacked = match self {
             Self::Zlib => {

@@ -8,11 +8,11 @@ use crate::raw::{offload_binary, v1};
 use crate::signature::spirv;
 
 /// The first bytes of clang's offload bundles.
-pub(crate) const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+pub const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 /// The first bytes of a compressed offload bundle.
-pub(crate) const COMPRESSED_BUNDLE_MAGIC: &[u8] = b"CCOB";
+pub const COMPRESSED_BUNDLE_MAGIC: &[u8] = b"CCOB";
 /// The first bytes of an `ar` archive.
-pub(crate) const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
+pub const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
 
 /// What an image really holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

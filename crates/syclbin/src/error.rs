@@ -130,13 +130,14 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    pub(crate) fn magic(expected: &'static str, found: &[u8]) -> Self {
+    #[doc(hidden)]
+    pub fn magic(expected: &'static str, found: &[u8]) -> Self {
         let found = hexadecimal(found);
         Self::Magic { expected, found }
     }
 
-    #[cfg(feature = "extract")]
-    pub(crate) fn no_images(bytes: &[u8]) -> Self {
+    #[doc(hidden)]
+    pub fn no_images(bytes: &[u8]) -> Self {
         let found = hexadecimal(&bytes[..bytes.len().min(4)]);
         Self::NoImages { found }
     }
@@ -153,7 +154,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 impl Error {
     #[cold]
-    pub(crate) fn new(record: impl Into<Cow<'static, str>>, offset: u64, kind: ErrorKind) -> Self {
+    #[doc(hidden)]
+    pub fn new(record: impl Into<Cow<'static, str>>, offset: u64, kind: ErrorKind) -> Self {
         Self(Box::new(Fault {
             record: record.into(),
             kind,
@@ -162,7 +164,8 @@ impl Error {
     }
 
     /// Returns the same problem, seen from a record that starts at `offset` of a larger file.
-    pub(crate) fn within(self, record: impl Into<Cow<'static, str>>, offset: u64) -> Self {
+    #[doc(hidden)]
+    pub fn within(self, record: impl Into<Cow<'static, str>>, offset: u64) -> Self {
         let mut moved = self.moved(offset);
         moved.0.record = record.into();
         moved
@@ -170,7 +173,8 @@ impl Error {
 
     /// Returns the same problem in a larger file, in which the record's file starts at `base`.
     #[cold]
-    pub(crate) fn moved(mut self, base: u64) -> Self {
+    #[doc(hidden)]
+    pub fn moved(mut self, base: u64) -> Self {
         self.0.offset = self.0.offset.saturating_add(base);
         self
     }

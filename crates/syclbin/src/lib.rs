@@ -30,13 +30,9 @@
 //! - [`metadata`]: what each of its sets and keys means, with types; [`Aspect`] and
 //!   [`architecture`] for the numbers and names of devices,
 //! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
-//! - [`verify`]: everything that is wrong with a file,
 //! - [`ptx`] and [`cubin`]: NVIDIA's text form of code and its native code,
-//! - [`native`]: the registers, spills and memory of each kernel in code for Intel's and NVIDIA's GPUs,
 //! - [`merge()`]: files of the same kernels for several devices to one file,
-//! - [`offload`]: OffloadBinary files with any content; [`Content`] tells what an image really is,
-//! - `extract`, behind the feature of the same name: device images from objects, executables, archives and
-//!   bundles.
+//! - [`offload`]: OffloadBinary files with any content; [`Content`] tells what an image really is.
 //!
 //! The feature `compression` reads and writes compressed OffloadBinaries.
 //!
@@ -44,7 +40,8 @@
 //! this crate does not know, such as property sets, keys, kinds and states of the future, survives a round trip. Later
 //! versions of SYCLBIN and OffloadBinary are refused with [`ErrorKind::Version`].
 //!
-//! Out of scope: what drivers make of the code.
+//! Out of scope: what drivers make of the code. Crate `syclbin-tools` verifies files, links their SPIR-V, and extracts
+//! device images from other containers.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -60,24 +57,18 @@ mod container;
 mod content;
 pub mod cubin;
 mod error;
-#[cfg(feature = "extract")]
-pub mod extract;
 mod failed_assert;
-mod link;
 mod merge;
 pub mod metadata;
 mod model;
-pub mod native;
 pub mod offload;
 mod portable;
 pub mod property;
 pub mod ptx;
 mod raw;
 pub mod read;
-mod rename;
 pub mod signature;
 mod spirv;
-pub mod verify;
 pub mod write;
 
 pub use architecture::Architecture;
@@ -94,12 +85,28 @@ pub use property::{PropertySet, PropertySets, Value};
 pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
-    pub use crate::rename::{Unrenamed, rename_kernels, with_source};
-    pub use crate::signature::definitions::Definitions;
+    pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{leave_out, record};
 
     /// The source directory of this crate. `syclbin-build` caches what this code made.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+
+    /// The records on disk.
+    pub mod raw {
+        pub use crate::raw::{Budget, Fields, offload_binary, slice, v1, v2};
+    }
+
+    /// Records of OffloadBinary files, and limits for what they unpack to.
+    pub mod offload {
+        pub use crate::offload::{Binary, SYMBOLS_KEY, listed_symbols, owned_strings};
+        #[cfg(feature = "compression")]
+        pub use crate::offload::{allowance, claim, unpack_within};
+    }
+
+    /// The first bytes of other containers.
+    pub mod content {
+        pub use crate::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
+    }
 
     /// The record of a failed assert in a kernel.
     pub mod failed_assert {
@@ -113,40 +120,37 @@ pub mod __private {
 
     /// The names that symbols stand for.
     pub mod mangled {
-        pub use crate::signature::mangled::{KERNEL_PREFIX, parse, variable, without_source};
+        pub use crate::signature::mangled::{
+            KERNEL_PREFIX, SOURCE_MARK, parse, variable, with_source, without_source,
+        };
     }
 
     /// SPIR-V modules, as far as signatures and linking need them.
     pub mod spirv {
+        pub use crate::signature::spirv::parse::{
+            DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL,
+        };
         pub use crate::signature::spirv::{
             ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
             Uses, is_target, unresolved_imports,
         };
         pub use crate::spirv::grammar::{Ids, Unknown, ids};
+        pub mod grammar {
+            pub use crate::spirv::grammar::*;
+        }
         pub use crate::spirv::trim;
 
         /// Rewriting for drivers that take less.
         pub mod portable {
             pub use crate::portable::{
-                Reader, Unfit, Version, check, has_debug_info, lift, rewrite, rewrite_all,
-                specialize,
-            };
-        }
-
-        /// Linking ahead of time.
-        pub mod link {
-            pub use crate::link::{
-                LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata,
+                Reader, Unfit, Version, check, has_debug_info, is_debug_info, lift, rewrite,
+                rewrite_all, specialize,
             };
         }
 
         /// Instructions and their words.
         pub mod words {
-            pub use crate::spirv::words::{
-                DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES,
-                DECORATION_SPEC_ID, HEADER_WORDS, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT,
-                instructions, op, string, words,
-            };
+            pub use crate::spirv::words::*;
         }
     }
 }

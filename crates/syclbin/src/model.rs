@@ -6,105 +6,58 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::aspect::Aspect;
+use crate::metadata::view::numbers;
 use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
 use crate::property::{PropertySet, PropertySets, Value, key, set};
 use crate::signature::spirv::is_target;
 
-/// How far the code in a file has been compiled (property `state`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Still to be compiled.
-    Input,
-    /// Compiled, still to be linked.
-    Object,
-    /// Ready to be loaded.
-    Executable,
-    /// A number this crate does not know.
-    Other(u32),
+numbers! {
+    /// How far the code in a file has been compiled (property `state`).
+    pub enum State {
+        /// Still to be compiled.
+        Input = 0,
+        /// Compiled, still to be linked.
+        Object = 1,
+        /// Ready to be loaded.
+        Executable = 2,
+    }
 }
 
 impl State {
-    /// Returns the number in the file.
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        match self {
-            Self::Input => 0,
-            Self::Object => 1,
-            Self::Executable => 2,
-            Self::Other(number) => number,
-        }
-    }
-
-    /// Returns the state with this number.
-    #[must_use]
-    pub(crate) const fn from_number(number: u32) -> Self {
-        match number {
-            0 => Self::Input,
-            1 => Self::Object,
-            2 => Self::Executable,
-            other => Self::Other(other),
-        }
-    }
+    const NAMES: [(Self, &'static str); 3] = [
+        (Self::Input, "input"),
+        (Self::Object, "object"),
+        (Self::Executable, "executable"),
+    ];
 
     /// Returns the state with the name that `-fsyclbin=` takes.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "input" => Some(Self::Input),
-            "object" => Some(Self::Object),
-            "executable" => Some(Self::Executable),
-            _ => None,
-        }
+        let mut names = Self::NAMES.into_iter();
+        names.find_map(|(state, own)| (own == name).then_some(state))
     }
 }
 
 impl fmt::Display for State {
     /// Writes the name that `-fsyclbin=` takes, or else the number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input => f.write_str("input"),
-            Self::Object => f.write_str("object"),
-            Self::Executable => f.write_str("executable"),
-            Self::Other(number) => write!(f, "{number}"),
+        match Self::NAMES.iter().find(|(state, _)| state == self) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "{}", self.number()),
         }
     }
 }
 
-/// The language of an IR image (property `type`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum IrType {
-    /// SPIR-V.
-    SpirV,
-    /// NVIDIA's PTX text.
-    Ptx,
-    /// AMD GCN.
-    AmdGcn,
-    /// A number this crate does not know.
-    Other(u32),
-}
-
-impl IrType {
-    /// Returns the number in the file.
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        match self {
-            Self::SpirV => 0,
-            Self::Ptx => 1,
-            Self::AmdGcn => 2,
-            Self::Other(number) => number,
-        }
-    }
-
-    /// Returns the type with this number.
-    #[must_use]
-    pub(crate) const fn from_number(number: u32) -> Self {
-        match number {
-            0 => Self::SpirV,
-            1 => Self::Ptx,
-            2 => Self::AmdGcn,
-            other => Self::Other(other),
-        }
+numbers! {
+    /// The language of an IR image (property `type`).
+    pub enum IrType {
+        /// SPIR-V.
+        SpirV = 0,
+        /// NVIDIA's PTX text.
+        Ptx = 1,
+        /// AMD GCN.
+        AmdGcn = 2,
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn run(picture: &Path, source: &Path) -> Result<(), Box<dyn Error>> {
 #[allow(unsafe_code, reason = "the compiled code is beyond every check")]
 fn draw_with(queue: &Queue, compiled: &Path, picture: &Path) -> Result<(), Box<dyn Error>> {
     // SAFETY: our compiler made the file. The author of the source keeps the contract.
-    let kernels = unsafe { kernels::Module::load_file(queue, compiled) }?;
+    let kernels = unsafe { kernels::Module::builder(queue).load_file(compiled) }?;
     write(picture, &draw(queue, &kernels)?)
 }
 

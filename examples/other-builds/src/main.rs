@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use syclbin_rt::{Arg, Device, Launch, Module};
+use syclbin_rt::{Arg, Device, Module};
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
@@ -39,12 +39,11 @@ fn run(path: &str) -> Result<(), Box<dyn Error>> {
 
     let mut data = queue.upload(&[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])?;
     for (name, value) in [("scale", 2.0f32), ("shift", 3.0)] {
-        let kernel = kernels.kernel(name);
+        let kernel = kernels.kernel(name)?;
         let range = data.len();
         let arguments = [Arg::write(&mut data), Arg::scalar(value)];
-        let launch = Launch::new(&kernel, &["data", "value"], arguments);
         // SAFETY: each work-item changes an element of its own, and there are as many.
-        unsafe { launch.launch(range)? };
+        unsafe { kernel.launch(arguments).launch(range)? };
     }
     let values = queue.download(&data)?;
     let values: Vec<_> = values.iter().map(f32::to_string).collect();

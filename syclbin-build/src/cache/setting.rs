@@ -26,7 +26,11 @@ const ARGUMENTS: [&str; 3] = [
 ];
 
 /// The crates that turn the compiler's output into results.
-const MAKERS: [&str; 2] = [env!("CARGO_MANIFEST_DIR"), syclbin::__private::FOLDER];
+const MAKERS: [&str; 3] = [
+    env!("CARGO_MANIFEST_DIR"),
+    syclbin::__private::FOLDER,
+    syclbin_tools::__private::FOLDER,
+];
 
 /// Directories of the system's compilers, with a subdirectory for each version. Clang uses the newest one's
 /// headers.

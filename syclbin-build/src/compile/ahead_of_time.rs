@@ -7,9 +7,9 @@ use std::path::Path;
 
 use syclbin::__private::mangled;
 use syclbin::__private::spirv::Import;
-use syclbin::__private::spirv::link::link_modules;
 use syclbin::property::set;
 use syclbin::{AbstractModule, Container, State, Syclbin};
+use syclbin_tools::__private::link::link_modules;
 
 use crate::cargo;
 use crate::compile::jobs::{self, Task};

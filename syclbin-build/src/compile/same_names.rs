@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use syclbin::__private::{mangled, rename_kernels, with_source};
+use syclbin::__private::mangled::{self, with_source};
 use syclbin::AbstractModule;
 use syclbin::signature::KernelName;
+use syclbin_tools::__private::rename_kernels;
 
 use crate::compiler::output::{Compiled, exports};
 

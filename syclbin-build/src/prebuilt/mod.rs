@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime};
 use hmac_sha256::Hash as Sha256;
 use syclbin::metadata::Sources;
 use syclbin::property::set;
-use syclbin::verify::Severity;
 use syclbin::{Container, State, Syclbin, Value};
+use syclbin_tools::verify::Severity;
 
 use crate::error::{Error, Result};
 
@@ -59,7 +59,7 @@ impl Prebuilt {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(damaged(format!("cannot be read: {error}"))),
         };
-        let findings = syclbin::verify::verify(&bytes);
+        let findings = syclbin_tools::verify::verify(&bytes);
         let fault = findings
             .iter()
             .find(|finding| finding.severity == Severity::Error);

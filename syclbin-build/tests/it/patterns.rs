@@ -113,7 +113,7 @@ fn classes_of_one_name_have_their_source() {
         assert!(names.contains(&symbol.to_owned()), "{symbol} in {names:?}");
     }
     let bytes = fs::read(package.made("all")).unwrap();
-    assert_eq!(syclbin::verify::verify(&bytes), []);
+    assert_eq!(syclbin_tools::verify::verify(&bytes), []);
     let signatures = syclbin::signature::kernels(&syclbin::read::parse(&bytes).unwrap()).unwrap();
     let renamed = signatures
         .kernels

@@ -336,7 +336,7 @@ fn docs_rs_without_committed_file_lacks_kernels() {
         let script = package.script(steps, "exit 1");
         script.env("DOCS_RS", "1").run().succeeded();
         let made = fs::read(package.made("vector_ops")).unwrap();
-        let findings = syclbin::verify::verify(&made);
+        let findings = syclbin_tools::verify::verify(&made);
         let mut reasons = findings.iter().map(|finding| finding.reason.as_str());
         assert_eq!(reasons.next(), Some("it has no abstract module"));
         assert_eq!(reasons.next(), None);

@@ -117,47 +117,9 @@ pub mod kernels {
         /// When no image of the file fits the device. A single kernel that the device cannot run, or that
         /// its driver refuses, makes an error only when it is used.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
-            ::core::result::Result::Ok(
-                Self::new(&::syclbin_rt::Module::load_embedded(queue, Self::FILE)?),
-            )
+            Self::builder(queue).load()
         }
-        /// Loads another file, such as a newer build, for the device of `queue`.
-        ///
-        /// The file must have the kernels, specialization constants and device globals of
-        /// `structs.object.syclbin` that have functions here, with the same types. It may have
-        /// other code, and more of each.
-        ///
-        /// # Errors
-        ///
-        /// When the file cannot be read, and when it does not fit; the error lists all differences.
-        /// Otherwise the errors of [`load`](Self::load).
-        ///
-        /// # Safety
-        ///
-        /// A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe
-        /// here, the kernel of the file does nothing undefined under the same conditions.
-        pub unsafe fn load_file(
-            queue: &::syclbin_rt::Queue,
-            path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
-        ) -> ::syclbin_rt::Result<Self> {
-            unsafe { Self::builder(queue).load_file(path) }
-        }
-        /// Does the same for the bytes of a file.
-        ///
-        /// # Errors
-        ///
-        /// As of [`load_file`](Self::load_file).
-        ///
-        /// # Safety
-        ///
-        /// As for [`load_file`](Self::load_file).
-        pub unsafe fn from_bytes(
-            queue: &::syclbin_rt::Queue,
-            bytes: &[u8],
-        ) -> ::syclbin_rt::Result<Self> {
-            unsafe { Self::builder(queue).load_bytes(bytes) }
-        }
-        /// A module that is linked with other files, or whose specialization constants get other values than their defaults.
+        /// Creates a builder, which loads another file, links with other files, or gives specialization constants other values than their defaults.
         pub fn builder(queue: &::syclbin_rt::Queue) -> Builder<'_> {
             Builder {
                 module: ::syclbin_rt::Module::builder(queue),
@@ -263,24 +225,30 @@ pub mod kernels {
                 module: self.module.link_embedded(file),
             }
         }
-        /// Compiles the kernels with these values and files.
+        /// Loads the module with these values and files.
         ///
         /// # Errors
         ///
-        /// As of [`Module::load`].
+        /// Fails for the same reasons as [`Module::load`].
         pub fn load(self) -> ::syclbin_rt::Result<Module> {
             let module = unsafe { self.module.load_embedded(Module::FILE)? };
             ::core::result::Result::Ok(Module::new(&module))
         }
-        /// Compiles the kernels of another file with these values and files.
+        /// Loads another file, such as a newer build, with these values and files.
+        ///
+        /// The file must have the kernels, specialization constants and device globals of
+        /// `structs.object.syclbin` that have functions here, with the same types. It may have
+        /// other code, and more of each.
         ///
         /// # Errors
         ///
-        /// As of [`Module::load_file`].
+        /// When the file cannot be read, and when it does not fit; the error lists all differences.
+        /// Otherwise for the same reasons as [`Module::load`].
         ///
         /// # Safety
         ///
-        /// As for [`Module::load_file`].
+        /// A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe
+        /// here, the kernel of the file does nothing undefined under the same conditions.
         pub unsafe fn load_file(
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
@@ -291,15 +259,15 @@ pub mod kernels {
             };
             ::core::result::Result::Ok(Module::new(&module))
         }
-        /// Compiles the kernels of a file of these bytes, with these values and files.
+        /// Loads the bytes of another file, like [`load_file`](Self::load_file).
         ///
         /// # Errors
         ///
-        /// As of [`Module::load_file`].
+        /// When the bytes are not a SYCLBIN file. Otherwise for the same reasons as [`load_file`](Self::load_file).
         ///
         /// # Safety
         ///
-        /// As for [`Module::load_file`].
+        /// The same as for [`load_file`](Self::load_file).
         pub unsafe fn load_bytes(self, bytes: &[u8]) -> ::syclbin_rt::Result<Module> {
             let module = unsafe {
                 self.module.load_bytes_for(bytes, Module::FILE, KERNELS)?

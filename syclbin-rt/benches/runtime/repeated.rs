@@ -11,9 +11,9 @@ const RECORDED: u32 = 100;
 
 pub(crate) struct PreparedStub {
     memory: Memory,
-    two: Prepared<2>,
-    four: Prepared<4>,
-    ten: Prepared<10>,
+    two: Prepared,
+    four: Prepared,
+    ten: Prepared,
 }
 
 impl Contestant for PreparedStub {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A search for devices: the libraries it loads, the devices they offer, and the device that wins.
+//! Discovery: loads driver libraries, lists their devices, and chooses one.
 //!
 //! The installed CPU driver is only loaded when no device found so far is suitable.
 
@@ -105,10 +105,11 @@ impl Discovery {
         let missing = missing.map(|tried| {
             format!("{tried}; `{INSTALL_COMMAND}` installs a device that runs SPIR-V on the CPU")
         });
-        ErrorKind::NoFittingDevice {
-            reasons: reasons.chain(missing).collect(),
-        }
-        .into()
+        Error::listing(
+            ErrorKind::NoDevice,
+            "no device of this machine runs anything in this SYCLBIN file",
+            reasons.chain(missing).collect(),
+        )
     }
 
     /// Returns the device that `selector`, written as `text`, asks for.
@@ -146,11 +147,8 @@ impl Discovery {
         }
         let devices = self.devices.iter().enumerate();
         let available = devices.map(|(index, device)| format!("{index}: {}", device.described()));
-        Err(Error::from(ErrorKind::NotSelected {
-            selector: text.to_owned(),
-            reason: reason.unwrap_or_else(|| self.unmatched(selector)),
-            available: available.collect(),
-        }))
+        let reason = reason.unwrap_or_else(|| self.unmatched(selector));
+        Err(not_selected(text, &reason, available.collect()))
     }
 
     /// Explains why nothing matches: where a term asks for a CUDA device, it includes the result for NVIDIA's
@@ -180,7 +178,7 @@ impl Discovery {
     fn add(&mut self, lookup: LibraryLookup) {
         let devices = lookup.library.and_then(|library| {
             let devices = library.devices();
-            devices.map_err(|failure| LibraryError::Driver(failure).into())
+            devices.map_err(|failure| LibraryError::Driver(failure).to_string())
         });
         let outcome = match devices {
             Ok(devices) if devices.is_empty() => "no devices".to_owned(),
@@ -200,7 +198,7 @@ impl Discovery {
                 }
                 described.join("; ")
             }
-            Err(error) => error.to_string(),
+            Err(reason) => reason,
         };
         let tried = format!("{}: {outcome}", lookup.name);
         log::debug(format_args!("looked for devices in {tried}"));
@@ -213,9 +211,19 @@ impl Discovery {
     }
 
     fn no_device(&self) -> Error {
-        let tried = self.tried.clone();
-        ErrorKind::NoDevice { tried }.into()
+        let message = format_args!(
+            "no device found that runs SYCLBIN kernels; `{INSTALL_COMMAND}` installs one that runs on the CPU"
+        );
+        Error::listing(ErrorKind::NoDevice, message, self.tried.clone())
     }
+}
+
+/// Returns the error of a selector that matches none of the `available` devices.
+pub(crate) fn not_selected(selector: &str, reason: &str, available: Vec<String>) -> Error {
+    let message = format_args!(
+        "device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}; there is"
+    );
+    Error::listing(ErrorKind::NoDevice, message, available)
 }
 
 #[cfg(test)]

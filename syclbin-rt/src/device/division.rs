@@ -31,7 +31,7 @@ impl Device {
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
         let checked = match self.depth() {
             ..DEEPEST => check(how, self.facts()),
-            _ => Err(Indivisible::TooDeep),
+            _ => Err(format!("parts of parts are at most {DEEPEST} deep")),
         };
         checked.map_err(|reason| self.indivisible(&reason))?;
         let parts = self.driver_device().partition(how);
@@ -39,12 +39,9 @@ impl Device {
         Ok(parts.into_iter().map(Self::new).collect())
     }
 
-    fn indivisible(&self, reason: &Indivisible) -> Error {
-        ErrorKind::Partition {
-            device: self.to_string(),
-            reason: reason.to_string(),
-        }
-        .into()
+    fn indivisible(&self, reason: &str) -> Error {
+        let message = format_args!("{self} cannot be divided: {reason}");
+        Error::new(ErrorKind::InvalidArgument, message)
     }
 
     /// Returns how many times the device was divided.
@@ -73,31 +70,13 @@ impl Device {
             )
         };
         let parts = self.partition(how)?;
-        let there_are = parts.len();
+        let count = parts.len();
         parts.into_iter().nth(number).ok_or_else(|| {
-            let reason = Indivisible::NoPart { there_are, number };
-            self.indivisible(&reason)
+            self.indivisible(&format!(
+                "it has {count} parts, counted from 0, and no part {number}"
+            ))
         })
     }
-}
-
-/// The reason why a device cannot be divided in some way.
-#[derive(Debug, thiserror::Error)]
-enum Indivisible {
-    #[error("parts of parts are at most {DEEPEST} deep")]
-    TooDeep,
-    #[error("it has {there_are} parts, counted from 0, and no part {number}")]
-    NoPart { there_are: usize, number: usize },
-    #[error("a part has to have compute units")]
-    NoUnits,
-    #[error("its driver divides no devices")]
-    Whole,
-    #[error("its driver does not do it like this, but {}", .0.join(", "))]
-    OtherWays(Vec<&'static str>),
-    #[error("that takes {units} compute units, and it has {there_are}")]
-    FewUnits { units: u64, there_are: u32 },
-    #[error("its driver makes at most {max} parts, not {parts}")]
-    FewParts { parts: usize, max: u32 },
 }
 
 /// The limit on dividing parts again. Each list of parts stays in memory.
@@ -112,15 +91,14 @@ fn can(facts: &Facts, by: Affinity) -> bool {
 /// # Errors
 ///
 /// When it cannot.
-fn check(how: Partition<'_>, facts: &Facts) -> Result<(), Indivisible> {
+fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
     let has = &facts.partitions;
+    let no_units = || "a part has to have compute units".to_owned();
     let (able, parts, units) = match how {
         Partition::Equally(0) | Partition::Counts([]) | Partition::Units([]) => {
-            return Err(Indivisible::NoUnits);
+            return Err(no_units());
         }
-        Partition::Counts(counts) if counts.contains(&0) => {
-            return Err(Indivisible::NoUnits);
-        }
+        Partition::Counts(counts) if counts.contains(&0) => return Err(no_units()),
         Partition::Equally(units) => (has.equally, 1, u64::from(units)),
         Partition::Counts(counts) => {
             let units = counts.iter().copied().map(u64::from).sum();
@@ -143,22 +121,21 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), Indivisible> {
             ways.extend(has.then_some(way));
         }
         return Err(if ways.is_empty() {
-            Indivisible::Whole
+            "its driver divides no devices".to_owned()
         } else {
-            Indivisible::OtherWays(ways)
+            let ways = ways.join(", ");
+            format!("its driver does not do it like this, but {ways}")
         });
     }
     if units > u64::from(facts.compute_units) {
-        return Err(Indivisible::FewUnits {
-            units,
-            there_are: facts.compute_units,
-        });
+        let available = facts.compute_units;
+        return Err(format!(
+            "that takes {units} compute units, and it has {available}"
+        ));
     }
     if parts > has.max_parts as usize {
-        return Err(Indivisible::FewParts {
-            parts,
-            max: has.max_parts,
-        });
+        let max = has.max_parts;
+        return Err(format!("its driver makes at most {max} parts, not {parts}"));
     }
     Ok(())
 }

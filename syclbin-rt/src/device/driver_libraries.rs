@@ -10,11 +10,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use syclbin_toolchain::trust::is_trusted;
-use syclbin_toolchain::{
-    Component, HOME_VARIABLE, Home, INSTALL_COMMAND, NoHome, UnsuitableDirectory,
-};
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
-use crate::backend::{Library, LibraryError};
+use crate::backend::Library;
 
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
@@ -44,41 +42,7 @@ pub(crate) struct LibraryLookup {
     /// The name of the library, or the place where a library was expected.
     pub(crate) name: String,
     /// The library, or why there is none.
-    pub(crate) library: Result<Library, LookupError>,
-}
-
-/// The reason why one place has no library.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LookupError {
-    #[error(transparent)]
-    Library(#[from] LibraryError),
-    #[error(transparent)]
-    NotInstalled(#[from] NotInstalled),
-    #[error(transparent)]
-    Unsuitable(#[from] UnsuitableDirectory),
-    #[error("{missing}, nor in {built_with}, which this program was built with")]
-    NorBuiltWith {
-        missing: NotInstalled,
-        built_with: &'static str,
-    },
-    #[error(
-        "{missing}; {} is not used because others can write to it: set {HOME_VARIABLE} to use it \
-         all the same, or run `{INSTALL_COMMAND}`",
-        path.display()
-    )]
-    Untrusted {
-        missing: NotInstalled,
-        path: PathBuf,
-    },
-}
-
-/// The reason why the home directory of the environment has no CPU driver.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NotInstalled {
-    #[error("nothing is installed in {}", .0.display())]
-    In(PathBuf),
-    #[error(transparent)]
-    NoHome(#[from] NoHome),
+    pub(crate) library: Result<Library, String>,
 }
 
 impl LibraryLookup {
@@ -86,7 +50,7 @@ impl LibraryLookup {
         let name = name.into();
         Self {
             name: name.to_string_lossy().into_owned(),
-            library: Library::opencl(&name).map_err(LookupError::from),
+            library: Library::opencl(&name).map_err(|error| error.to_string()),
         }
     }
 }
@@ -98,7 +62,7 @@ pub(crate) fn system() -> Vec<LibraryLookup> {
     if cfg!(feature = "cuda") {
         lookups.push(LibraryLookup {
             name: CUDA.to_owned(),
-            library: Library::cuda().map_err(LookupError::from),
+            library: Library::cuda().map_err(|error| error.to_string()),
         });
     }
     if let Some(paths) = env::var_os(PATH_VARIABLE) {
@@ -134,31 +98,31 @@ pub(crate) fn installed() -> LibraryLookup {
     }
 }
 
-fn installed_path() -> Result<PathBuf, LookupError> {
+fn installed_path() -> Result<PathBuf, String> {
     let path = found_path()?;
-    Component::CpuDevice.check_directory(&path)?;
+    let checked = Component::CpuDevice.check_directory(&path);
+    checked.map_err(|unsuitable| unsuitable.to_string())?;
     Ok(path)
 }
 
-fn found_path() -> Result<PathBuf, LookupError> {
+fn found_path() -> Result<PathBuf, String> {
     let explicit = env::var_os(HOME_VARIABLE).filter(|home| !home.is_empty());
     let missing = match Home::locate(explicit.as_deref()) {
         Ok(home) => match home.newest(Component::CpuDevice) {
             Some(device) => return Ok(device.entry()),
-            None => NotInstalled::In(home.path().to_owned()),
+            None => format!("nothing is installed in {}", home.path().display()),
         },
-        Err(no_home) => no_home.into(),
+        Err(no_home) => no_home.to_string(),
     };
     let built_with = BUILT_WITH.filter(|home| explicit.is_none() && !home.is_empty());
     let Some(built_with) = built_with else {
-        return Err(missing.into());
+        return Err(missing);
     };
-    let home = Home::locate(Some(built_with.as_ref())).map_err(NotInstalled::from)?;
+    let home = Home::locate(Some(built_with.as_ref())).map_err(|no_home| no_home.to_string())?;
     let Some(device) = home.newest(Component::CpuDevice) else {
-        return Err(LookupError::NorBuiltWith {
-            missing,
-            built_with,
-        });
+        return Err(format!(
+            "{missing}, nor in {built_with}, which this program was built with"
+        ));
     };
     let entry = device.entry();
     // No variable named this directory in this run, and a compiled-in path may belong to another user by now:
@@ -168,8 +132,11 @@ fn found_path() -> Result<PathBuf, LookupError> {
         .take_while(|path| path.starts_with(built_with));
     for path in up_to_home {
         if !is_trusted(path) {
-            let path = path.to_owned();
-            return Err(LookupError::Untrusted { missing, path });
+            return Err(format!(
+                "{missing}; {} is not used because others can write to it: set {HOME_VARIABLE} to use it all the same, or \
+                 run `{INSTALL_COMMAND}`",
+                path.display()
+            ));
         }
     }
     Ok(entry)
@@ -183,7 +150,7 @@ mod tests {
     fn a_missing_library_is_reported() {
         let lookup = LibraryLookup::load("/nowhere/libOpenCL.so");
         assert_eq!(lookup.name, "/nowhere/libOpenCL.so");
-        let reason = lookup.library.map(|_| ()).unwrap_err().to_string();
+        let reason = lookup.library.map(|_| ()).unwrap_err();
         assert!(reason.contains("No such file"), "{reason}");
     }
 }

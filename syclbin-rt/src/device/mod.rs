@@ -20,7 +20,7 @@ use crate::backend::Device as DriverDevice;
 use crate::device::discovery::Discovery;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The environment variable that [`Device::best`] obeys.
 const VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -32,7 +32,7 @@ const VARIABLE: &str = "SYCLBIN_DEVICE";
 #[derive(Clone)]
 pub struct Device(DriverDevice);
 
-/// A device and the reason why it was chosen. Returned by [`Device::choose`] and [`Device::choose_for`].
+/// A device and the reason why it was chosen.
 #[derive(Clone, Debug)]
 pub struct DeviceChoice {
     pub(crate) device: Device,
@@ -47,23 +47,16 @@ impl DeviceChoice {
         &self.device
     }
 
-    /// Returns the reason for the choice in words: the request for this device, or the devices that would have
-    /// come before it.
+    /// Returns the request for this device, or the devices that would have come before it.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
     /// Returns the devices that would have been preferred if the file had code for them, each with the reason.
-    /// Empty without a file, and where `SYCLBIN_DEVICE` selects the device.
+    /// Empty where `SYCLBIN_DEVICE` selects the device.
     pub fn skipped(&self) -> impl Iterator<Item = &str> {
         self.skipped.iter().map(String::as_str)
-    }
-}
-
-impl fmt::Display for DeviceChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.device, self.reason)
     }
 }
 
@@ -105,18 +98,9 @@ impl Device {
     /// When no such device is found; the error lists every place that was tried and every device that was
     /// skipped.
     pub fn best() -> Result<Self> {
-        Ok(Self::choose()?.device)
-    }
-
-    /// Returns the device of [`Device::best`] with the reason for the choice.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Device::best`].
-    pub fn choose() -> Result<DeviceChoice> {
         match Self::selected()? {
-            Some(choice) => Ok(choice),
-            None => Discovery::of_system().best(None),
+            Some(choice) => Ok(choice.device),
+            None => Ok(Discovery::of_system().best(None)?.device),
         }
     }
 
@@ -146,13 +130,10 @@ impl Device {
     }
 
     /// Returns the device of [`Device::best_for`] with the reason for the choice and the devices that were
-    /// skipped.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Device::best_for`].
+    /// skipped, for `cargo syclbin doctor`.
+    #[doc(hidden)]
     pub fn choose_for(file: impl AsRef<[u8]>) -> Result<DeviceChoice> {
-        let file = syclbin::read::parse(file.as_ref()).map_err(ErrorKind::File)?;
+        let file = syclbin::read::parse(file.as_ref()).map_err(Error::file)?;
         match Self::selected()? {
             Some(choice) => Ok(choice),
             None => Discovery::of_system().best(Some(&file)),
@@ -167,11 +148,10 @@ impl Device {
                 reason: format!("{VARIABLE}={selector} asks for it"),
                 skipped: Vec::new(),
             })),
-            Err(std::env::VarError::NotUnicode(value)) => Err(ErrorKind::Selector {
-                selector: value.to_string_lossy().into_owned(),
-                reason: format!("{VARIABLE} is not UTF-8"),
-            }
-            .into()),
+            Err(std::env::VarError::NotUnicode(value)) => Err(invalid(
+                &value.to_string_lossy(),
+                &format!("{VARIABLE} is not UTF-8"),
+            )),
             _ => Ok(None),
         }
     }
@@ -194,10 +174,7 @@ impl Device {
     /// When the selector does not follow this grammar, when nothing matches, and when the matching device
     /// cannot run kernels of SYCLBIN files. The last two errors list the devices there are.
     pub fn select(selector: &str) -> Result<Self> {
-        let parsed = Selector::parse(selector).map_err(|error| ErrorKind::Selector {
-            selector: selector.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let parsed = Selector::parse(selector).map_err(|error| invalid(selector, &error))?;
         Discovery::of_system().select(selector, &parsed)
     }
 
@@ -350,6 +327,13 @@ impl Device {
     pub(crate) fn driver_device(&self) -> DriverDevice {
         self.0
     }
+}
+
+/// Returns the error of a selector that does not follow the grammar.
+fn invalid(selector: &str, reason: &impl fmt::Display) -> Error {
+    let message =
+        format_args!("device selector {selector:?} ({VARIABLE} or Device::select): {reason}");
+    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 impl PartialEq for Device {

@@ -58,7 +58,7 @@ impl AccessorRange {
     ///
     /// # Errors
     ///
-    /// Says in words which size is exceeded.
+    /// Returns which size is exceeded.
     pub(crate) fn check(&self, elements: usize) -> Result<(), String> {
         let [access, memory, offset] = [0, 1, 2].map(|id| self.id(id));
         let items = memory.iter().fold(1u64, |n, size| n.saturating_mul(*size));

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kinds of arguments: the kinds that a parameter takes, determined once for a kernel and not at each launch.
 
-use syclbin::__private::spirv::{Module, ParameterType};
-use syclbin::ptx::{Kind, Passed, Space};
-
 use crate::backend::kernel::Argument;
-use crate::error::launch_problem::LaunchProblem;
+use crate::load::code::Takes;
 
 /// The kinds of arguments that a parameter takes.
 #[derive(Clone, Copy)]
@@ -30,80 +27,6 @@ const WRITTEN: u32 = 8;
 
 /// The size of a null pointer.
 const NULL_BYTES: usize = 8;
-
-/// The type of a kernel's parameter, as far as the code contains it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Takes {
-    /// A number of this many bytes, where the code contains that.
-    Number(Option<u32>),
-    /// A struct of this many bytes, where the code contains that.
-    Struct(Option<u32>),
-    Buffer,
-    LocalMemory,
-    Sampler,
-    Image {
-        /// One to three.
-        dimensions: u8,
-        /// Whether the kernel writes it.
-        written: bool,
-    },
-    /// A type that the code does not contain; drivers still know its size.
-    Unknown,
-    /// As `Unknown`, and also work-group memory: for CUDA both are numbers.
-    Anything,
-}
-
-impl Takes {
-    /// Returns the type of a SPIR-V parameter of `module`.
-    pub(crate) fn of_spirv(module: &Module, parameter: ParameterType) -> Self {
-        let bytes = || u32::try_from(module.value_size(parameter)?).ok();
-        match parameter {
-            ParameterType::Int { .. } | ParameterType::Float { .. } => Self::Number(bytes()),
-            ParameterType::ByValue { .. } => Self::Struct(bytes()),
-            ParameterType::GlobalPointer { .. } => Self::Buffer,
-            ParameterType::LocalPointer { .. } => Self::LocalMemory,
-            ParameterType::Sampler => Self::Sampler,
-            ParameterType::Image {
-                dimensions,
-                written,
-            } => Self::Image {
-                dimensions,
-                written,
-            },
-            ParameterType::Other => Self::Unknown,
-        }
-    }
-
-    /// Returns whether the code contains the type.
-    pub(crate) fn is_known(self) -> bool {
-        !matches!(self, Self::Unknown | Self::Anything)
-    }
-}
-
-impl Takes {
-    /// Returns the type of a PTX parameter. With `shared`, numbers may be addresses of work-group memory.
-    pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
-        match parameter {
-            Passed::Number {
-                kind: Kind::Float,
-                bits,
-            } => Self::Number(Some(bits / 8)),
-            Passed::Number { bits: 64, .. } => Self::Anything,
-            Passed::Number { bits: 32, .. } if shared => Self::Anything,
-            Passed::Number { bits, .. } => Self::Number(Some(bits / 8)),
-            Passed::Pointer {
-                space: None | Some(Space::Global),
-                ..
-            } => Self::Buffer,
-            Passed::Pointer {
-                space: Some(Space::Shared),
-                ..
-            } => Self::LocalMemory,
-            Passed::Bytes { size, .. } => Self::Struct(u32::try_from(size).ok()),
-            Passed::Pointer { .. } | Passed::Other => Self::Anything,
-        }
-    }
-}
 
 impl Kinds {
     /// Returns the kinds that a parameter takes.
@@ -154,14 +77,9 @@ fn image(dimensions: u8, written: bool) -> u32 {
     u32::from(dimensions) + if written { WRITTEN } else { 0 }
 }
 
-/// Describes the problem of `value`, argument `index`, where the kernel takes `takes`.
+/// Describes the problem of `value` where the kernel takes `takes`.
 #[cold]
-pub(crate) fn problem(
-    index: usize,
-    name: &'static str,
-    value: Argument<'_>,
-    takes: Option<Takes>,
-) -> LaunchProblem {
+pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
     let sizes = match (value, takes) {
         (Argument::Bytes(value), Some(Takes::Number(bytes) | Takes::Struct(bytes))) => {
             Some(value.len()).zip(bytes)
@@ -170,50 +88,48 @@ pub(crate) fn problem(
         _ => None,
     };
     if let Some((given, takes)) = sizes {
-        let takes = takes as usize;
-        return LaunchProblem::ArgumentSize {
-            index,
-            name,
-            given,
-            takes,
-        };
+        return format!("has {given} bytes, but the kernel takes {takes} there");
     }
-    LaunchProblem::ArgumentKind {
-        index,
-        name,
-        given: match value {
-            Argument::Local(_) => "work-group memory",
-            Argument::Memory(..) => "a buffer",
-            Argument::Bytes(_) => "a value",
-            Argument::Sampler(_) => "a sampler",
-            Argument::Image(image, written) => described(image.shape().dimensions, written),
-            Argument::Pointer(_) => "a pointer",
-            Argument::Null => "a kernel handler",
-        },
-        takes: match takes {
-            Some(Takes::Number(_)) => "a number",
-            Some(Takes::Buffer) => "a buffer",
-            Some(Takes::LocalMemory) => "work-group memory",
-            Some(Takes::Struct(_)) => "a struct by value",
-            Some(Takes::Sampler) => "a sampler",
-            Some(Takes::Image {
-                dimensions,
-                written,
-            }) => described(dimensions, written),
-            _ => "something else",
-        },
-    }
+    let image;
+    let given = match value {
+        Argument::Local(_) => "work-group memory",
+        Argument::Memory(..) => "a buffer",
+        Argument::Bytes(_) => "a value",
+        Argument::Sampler(_) => "a sampler",
+        Argument::Image(given, written) => {
+            image = described(given.shape().dimensions, written);
+            &image
+        }
+        Argument::Pointer(_) => "a pointer",
+        Argument::Null => "a kernel handler",
+    };
+    let taken;
+    let takes = match takes {
+        Some(Takes::Number(_)) => "a number",
+        Some(Takes::Buffer) => "a buffer",
+        Some(Takes::LocalMemory) => "work-group memory",
+        Some(Takes::Struct(_)) => "a struct by value",
+        Some(Takes::Sampler) => "a sampler",
+        Some(Takes::Image {
+            dimensions,
+            written,
+        }) => {
+            taken = described(dimensions, written);
+            &taken
+        }
+        _ => "something else",
+    };
+    format!("is {given}, but the kernel takes {takes} there")
 }
 
-fn described(dimensions: u8, written: bool) -> &'static str {
-    match (dimensions, written) {
-        (1, false) => "an image of one dimension to read",
-        (2, false) => "an image of two dimensions to read",
-        (_, false) => "an image of three dimensions to read",
-        (1, true) => "an image of one dimension to write",
-        (2, true) => "an image of two dimensions to write",
-        (_, true) => "an image of three dimensions to write",
-    }
+fn described(dimensions: u8, written: bool) -> String {
+    let dimensions = match dimensions {
+        1 => "one dimension",
+        2 => "two dimensions",
+        _ => "three dimensions",
+    };
+    let access = if written { "write" } else { "read" };
+    format!("an image of {dimensions} to {access}")
 }
 
 #[cfg(test)]

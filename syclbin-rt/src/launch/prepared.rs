@@ -3,16 +3,19 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
+use crate::backend::kernel::{Argument, Arguments as _};
 use crate::backend::WaitList;
-use crate::error::launch_problem::LaunchProblem;
+use crate::backend::Image;
+use crate::backend::KernelObject;
+use crate::backend::MemoryUse;
+use crate::backend::Sampler;
 use crate::error::{Error, Result};
-use crate::launch::Launch;
-use crate::launch::bound_kernel::BoundKernel;
-use crate::launch::invocation::validation::check;
-use crate::launch::invocation::{Contract, Invocation};
-use crate::launch::range::AnyRange;
-use crate::launch::safe_launch::SafeLaunch;
+use crate::launch::invocation::{Contract, Invocation, check};
+use crate::launch::kernel::Kernel;
+use crate::launch::range::{AnyRange, Grid};
+use crate::launch::{Launch, SafeLaunch};
 use crate::queue::event::Event;
 
 /// A kernel whose arguments and range are checked and set, to be launched repeatedly. Made by
@@ -24,11 +27,11 @@ use crate::queue::event::Event;
 ///
 /// ```no_run
 /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
-/// # fn steps(kernel: &Result<Kernel>, a: &mut Buffer<f32>, b: &mut Buffer<f32>) -> Result<()> {
+/// # fn steps(kernel: &Kernel, a: &mut Buffer<f32>, b: &mut Buffer<f32>) -> Result<()> {
 /// # fn step<'a>(
-/// #     kernel: &'a Result<Kernel>, from: &'a Buffer<f32>, to: &'a mut Buffer<f32>,
+/// #     kernel: &'a Kernel, from: &'a Buffer<f32>, to: &'a mut Buffer<f32>,
 /// # ) -> Launch<'a, 2> {
-/// #     Launch::new(kernel, &["from", "to"], [Arg::read(from), Arg::write(to)])
+/// #     kernel.launch([Arg::read(from), Arg::write(to)])
 /// # }
 /// let there = step(kernel, a, b).prepare(1024)?;
 /// let back = step(kernel, b, a).prepare(1024)?;
@@ -46,15 +49,15 @@ use crate::queue::event::Event;
 /// Threads may launch a prepared launch at the same time. They do not wait, unless about 1,024 commands are in
 /// the queue.
 #[must_use = "nothing runs before `launch`"]
-pub struct Prepared<const N: usize, R = AnyRange> {
+pub struct Prepared<R = AnyRange> {
     fixed: BoundKernel,
     range: PhantomData<fn(R)>,
 }
 
 /// A prepared launch with a contract, which held when the launch was prepared. Made by [`SafeLaunch::prepare`].
 #[must_use = "nothing runs before `launch`"]
-pub struct SafePrepared<const N: usize, R = AnyRange> {
-    prepared: Prepared<N, R>,
+pub struct SafePrepared<R = AnyRange> {
+    prepared: Prepared<R>,
 }
 
 impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
@@ -63,16 +66,17 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::launch`], and in two more cases:
+    /// Fails for the same reasons as [`Launch::launch`], and in two more cases:
     ///
     /// - The launch has events to wait for ([`Launch::after`]). Pass events to each launch instead
     ///   ([`Prepared::launch_after`]).
     /// - The file does not contain the types of all parameters, as a file with only native code does not. No
     ///   caller guarantees them before [`Prepared::launch`]. [`Launch::record`] and [`SafeLaunch::prepare`]
     ///   take such kernels.
-    pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<N, R>> {
-        check_types(&self.call()?)?;
-        Prepared::new(&self, &range.into().into(), None)
+    pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R>> {
+        let call = self.call()?;
+        check_types(&call)?;
+        Prepared::new(&call, &range.into().into(), None)
     }
 }
 
@@ -82,10 +86,10 @@ impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::prepare`] and [`SafeLaunch::launch`].
-    pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<N, R>> {
+    /// Fails for the same reasons as [`Launch::prepare`] and [`SafeLaunch::launch`].
+    pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<R>> {
         let (launch, contract) = self.parts();
-        let prepared = Prepared::new(launch, &range.into().into(), Some(contract))?;
+        let prepared = Prepared::new(&launch.call()?, &range.into().into(), Some(contract))?;
         Ok(SafePrepared { prepared })
     }
 }
@@ -97,20 +101,20 @@ fn check_types(call: &Invocation<'_>) -> Result<()> {
         if call.types_are_known() {
             Ok(())
         } else {
-            Err(LaunchProblem::UnknownTypes)
+            Err(
+                "the file does not contain the types of all parameters, so that a wrong argument could crash the driver; \
+                 launch it without `prepare`, record it by `Launch::record`, or give it a contract"
+                    .to_owned(),
+            )
         }
     });
     checked.map_err(|problem| Error::launch(call.kernel.name(), problem))
 }
 
-impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
-    fn new(
-        launch: &Launch<'_, N, R>,
-        range: &AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<Self> {
+impl<R: Into<AnyRange>> Prepared<R> {
+    fn new(call: &Invocation<'_>, range: &AnyRange, contract: Option<Contract>) -> Result<Self> {
         Ok(Self {
-            fixed: BoundKernel::new(&launch.call()?, range, contract)?,
+            fixed: BoundKernel::new(call, range, contract)?,
             range: PhantomData,
         })
     }
@@ -124,8 +128,7 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     ///
     /// # Safety
     ///
-    /// As for [`Launch::launch`].
-    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    /// The duties of [`Launch::launch`].
     pub unsafe fn launch(&self) -> Result<Event> {
         // SAFETY: the duties are the same.
         unsafe { self.launch_after(&[]) }
@@ -136,12 +139,11 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Prepared::launch`], and when an event is of another device.
+    /// Fails for the same reasons as [`Prepared::launch`], and when an event belongs to another device.
     ///
     /// # Safety
     ///
-    /// As for [`Launch::launch`].
-    #[allow(unsafe_code, reason = "as of `Launch::launch`")]
+    /// The duties of [`Launch::launch`].
     pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         let BoundKernel {
             kernel,
@@ -150,12 +152,12 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
             ..
         } = &self.fixed;
         self.fixed.check_complete()?;
-        let (queue, raw_queue) = (kernel.queue(), kernel.raw_queue());
+        let (queue, raw_queue) = (kernel.queue(), &kernel.checked().raw_queue);
         let list;
         let after = if events.is_empty() {
             WaitList::NOTHING
         } else {
-            list = queue.wait_list(events)?;
+            list = queue.wait_list(events, None)?;
             &list
         };
         // SAFETY: the events are of this context, and the arguments
@@ -167,7 +169,7 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
         })?;
         // As for other launches, a failed flush is not a failure of the launch.
         let _ = raw_queue.flush();
-        Ok(Event::of_kernel(kernel, event))
+        Ok(Event::of_kernel(kernel.command(), event))
     }
 
     /// Changes this to `launch` over `range`: the same kernel with other arguments. All checks are repeated,
@@ -175,9 +177,9 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
-    /// # fn growing(kernel: &Result<Kernel>, y: &mut Buffer<f32>) -> Result<()> {
-    /// # fn scale<'a>(kernel: &'a Result<Kernel>, by: f32, y: &'a mut Buffer<f32>) -> Launch<'a, 2> {
-    /// #     Launch::new(kernel, &["by", "y"], [Arg::scalar(by), Arg::write(y)])
+    /// # fn growing(kernel: &Kernel, y: &mut Buffer<f32>) -> Result<()> {
+    /// # fn scale<'a>(kernel: &'a Kernel, by: f32, y: &'a mut Buffer<f32>) -> Launch<'a, 2> {
+    /// #     kernel.launch([Arg::scalar(by), Arg::write(y)])
     /// # }
     /// let mut prepared = scale(kernel, 1.0, y).prepare(1024)?;
     /// for by in [1.5, 2.0, 2.5] {
@@ -191,10 +193,14 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Launch::prepare`], and when `launch` is of another kernel. The prepared launch is then
-    /// unchanged, unless the driver refused an argument. In that case it must be changed again before it can be
-    /// launched.
-    pub fn change(&mut self, launch: Launch<'_, N, R>, range: impl Into<R>) -> Result<()> {
+    /// Fails for the same reasons as [`Launch::prepare`], and when `launch` is a launch of another kernel. The
+    /// prepared launch is then unchanged, unless the driver refused an argument. In that case it must be changed
+    /// again before it can be launched.
+    pub fn change<const N: usize>(
+        &mut self,
+        launch: Launch<'_, N, R>,
+        range: impl Into<R>,
+    ) -> Result<()> {
         let range = range.into().into();
         let call = launch.call()?;
         check_types(&call)?;
@@ -202,13 +208,13 @@ impl<const N: usize, R: Into<AnyRange>> Prepared<N, R> {
     }
 }
 
-impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
+impl<R: Into<AnyRange>> SafePrepared<R> {
     /// Enqueues the kernel in the queue of its module, and returns without waiting for it, as
     /// [`SafeLaunch::launch`] does.
     ///
     /// # Errors
     ///
-    /// As for [`Prepared::launch`].
+    /// Fails for the same reasons as [`Prepared::launch`].
     pub fn launch(&self) -> Result<Event> {
         self.launch_after(&[])
     }
@@ -218,11 +224,7 @@ impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Prepared::launch_after`].
-    #[allow(
-        unsafe_code,
-        reason = "launching is unsafe; the author of the contract guarantees it"
-    )]
+    /// Fails for the same reasons as [`Prepared::launch_after`].
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the contract held of the arguments and the range, which are the same since.
         unsafe { self.prepared.launch_after(events) }
@@ -232,8 +234,12 @@ impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
     ///
     /// # Errors
     ///
-    /// As for [`Prepared::change`] and [`SafeLaunch::launch`].
-    pub fn change(&mut self, launch: SafeLaunch<'_, N, R>, range: impl Into<R>) -> Result<()> {
+    /// Fails for the same reasons as [`Prepared::change`] and [`SafeLaunch::launch`].
+    pub fn change<const N: usize>(
+        &mut self,
+        launch: SafeLaunch<'_, N, R>,
+        range: impl Into<R>,
+    ) -> Result<()> {
         let (launch, contract) = launch.parts();
         let range = range.into().into();
         let call = launch.call()?;
@@ -241,15 +247,188 @@ impl<const N: usize, R: Into<AnyRange>> SafePrepared<N, R> {
     }
 }
 
-impl<const N: usize, R> fmt::Debug for Prepared<N, R> {
+impl<R> fmt::Debug for Prepared<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BoundKernel { kernel, grid, .. } = &self.fixed;
         write!(f, "Prepared({kernel:?} over {:?})", grid.sycl_order())
     }
 }
 
-impl<const N: usize, R> fmt::Debug for SafePrepared<N, R> {
+impl<R> fmt::Debug for SafePrepared<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.prepared.fmt(f)
+    }
+}
+
+/// A separate kernel object whose arguments are set, with everything that it keeps alive.
+pub(crate) struct BoundKernel {
+    pub(crate) kernel: Kernel,
+    pub(crate) object: KernelObject,
+    /// The value of each argument, in the order of the device.
+    values: Vec<Kept>,
+    pub(crate) grid: Grid,
+    /// Whether all arguments are set.
+    complete: bool,
+}
+
+/// The stored value of an argument.
+enum Kept {
+    /// No value yet, or a value that the driver refused.
+    Unset,
+    Bytes(Vec<u8>),
+    Memory {
+        memory_use: MemoryUse,
+        offset: usize,
+        bytes: usize,
+        written: bool,
+    },
+    Local(usize),
+    Sampler(Arc<Sampler>),
+    Image(Arc<Image>),
+    Pointer(u64),
+    Null,
+}
+
+impl BoundKernel {
+    /// Binds `call` over `range`, if it is right and `contract` holds.
+    pub(crate) fn new(
+        call: &Invocation<'_>,
+        range: &AnyRange,
+        contract: Option<Contract>,
+    ) -> Result<Self> {
+        let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
+        let object = kernel.raw().object().map_err(|failure| {
+            let action = format!("making kernel {}", kernel.name());
+            Error::driver(failure, action, kernel.queue().device())
+        })?;
+        let mut fixed = Self {
+            kernel: kernel.clone(),
+            object,
+            values: call.passed().iter().map(|_| Kept::Unset).collect(),
+            grid,
+            complete: false,
+        };
+        fixed.set(call)?;
+        Ok(fixed)
+    }
+
+    /// Changes to `call` over `range`, if that is right and of the same kernel, and `contract` holds. Only the
+    /// arguments that differ are set.
+    ///
+    /// # Errors
+    ///
+    /// The kernel is unchanged, unless the driver refuses an argument: then it is not
+    /// [complete](BoundKernel::check_complete).
+    pub(crate) fn change(
+        &mut self,
+        call: &Invocation<'_>,
+        range: &AnyRange,
+        contract: Option<Contract>,
+    ) -> Result<()> {
+        let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
+        if !kernel.is(&self.kernel) {
+            let problem = format_args!(
+                "this was prepared for kernel {}, of this module and queue; prepare another one",
+                self.kernel.name()
+            );
+            return Err(Error::launch(kernel.name(), problem));
+        }
+        self.set(call)?;
+        self.grid = grid;
+        Ok(())
+    }
+
+    #[allow(
+        unsafe_code,
+        reason = "kinds of arguments are checked before; where the code does not state them, the author of the \
+                  launch or of its contract guarantees them"
+    )]
+    fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
+        self.complete = false;
+        let Self { object, values, .. } = self;
+        let passed = call.passed().into_iter().enumerate();
+        for ((position, (_, value)), kept) in passed.zip(values) {
+            if kept.is(value) {
+                continue;
+            }
+            // The old value is released only when the driver has the new value.
+            let old = std::mem::replace(kept, Kept::Unset);
+            // SAFETY: `checked` has seen that the kernel takes such an argument, as far as its code
+            // tells; of the rest only unsafe functions and contracts get here.
+            let set = unsafe { object.set(position, value) };
+            set.map_err(|failure| call.refused(position, failure))?;
+            *kept = Kept::new(value);
+            drop(old);
+        }
+        self.complete = true;
+        Ok(())
+    }
+
+    /// # Errors
+    ///
+    /// When an argument is not set, because the driver refused it.
+    pub(crate) fn check_complete(&self) -> Result<()> {
+        if self.complete {
+            return Ok(());
+        }
+        Err(Error::launch(
+            self.kernel.name(),
+            "the driver refused an argument when this prepared launch was changed; change it again before it is launched",
+        ))
+    }
+}
+
+fn checked(call: &Invocation<'_>, range: &AnyRange, contract: Option<Contract>) -> Result<Grid> {
+    let grid = call.checked(range, contract)?;
+    if call.after.is_empty() {
+        return Ok(grid);
+    }
+    Err(Error::launch(
+        call.kernel.name(),
+        "a prepared launch or a recording takes the events to wait for at each launch (`launch_after`, \
+         `replay_after`), not by `after`",
+    ))
+}
+
+impl Kept {
+    fn new(value: Argument<'_>) -> Self {
+        match value {
+            Argument::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
+            Argument::Memory(region, written) => Self::Memory {
+                memory_use: MemoryUse::new(&region.memory, written),
+                offset: region.offset,
+                bytes: region.bytes(),
+                written,
+            },
+            Argument::Local(bytes) => Self::Local(bytes),
+            Argument::Sampler(sampler) => Self::Sampler(Arc::clone(sampler)),
+            Argument::Image(image, _) => Self::Image(Arc::clone(image)),
+            Argument::Pointer(address) => Self::Pointer(address),
+            Argument::Null => Self::Null,
+        }
+    }
+
+    fn is(&self, value: Argument<'_>) -> bool {
+        match (self, value) {
+            (Self::Bytes(kept), Argument::Bytes(bytes)) => kept == bytes,
+            (
+                Self::Memory {
+                    memory_use,
+                    offset,
+                    bytes,
+                    written,
+                },
+                Argument::Memory(region, writes),
+            ) => {
+                Arc::ptr_eq(memory_use.memory(), &region.memory)
+                    && (*offset, *bytes, *written) == (region.offset, region.bytes(), writes)
+            }
+            (Self::Local(kept), Argument::Local(bytes)) => *kept == bytes,
+            (Self::Sampler(kept), Argument::Sampler(sampler)) => Arc::ptr_eq(kept, sampler),
+            (Self::Image(kept), Argument::Image(image, _)) => Arc::ptr_eq(kept, image),
+            (Self::Pointer(kept), Argument::Pointer(address)) => *kept == address,
+            (Self::Null, Argument::Null) => true,
+            _ => false,
+        }
     }
 }

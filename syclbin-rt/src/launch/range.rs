@@ -15,8 +15,8 @@ pub(crate) use crate::backend::range::Grid;
 /// let line: NdRange<1> = 1024.into();
 /// let image: NdRange<2> = [480, 640].into();
 /// let grouped = NdRange::new([480, 640]).local([4, 32]);
-/// # assert_eq!(line, NdRange::new(1024));
-/// # assert_ne!(image, grouped);
+/// assert_eq!(grouped.global_size(), image.global_size());
+/// assert_eq!((line.local_size(), grouped.local_size()), (None, Some([4, 32])));
 /// ```
 ///
 /// The work-group has the dimensions of the range, and the range those of the kernel:
@@ -101,12 +101,40 @@ impl<const D: usize> NdRange<D> {
     /// use syclbin_rt::NdRange;
     ///
     /// let rest = NdRange::new(24).offset(1000);
-    /// # assert_ne!(rest, NdRange::new(24));
+    /// assert_eq!(rest.first_id(), [1000]);
     /// ```
     #[must_use]
     pub fn offset(self, offset: impl Into<Range<D>>) -> Self {
         let offset = Some(offset.into().sizes);
         Self(AnyRange { offset, ..self.0 })
+    }
+}
+
+impl<const D: usize> NdRange<D> {
+    /// Returns the number of work-items in each dimension.
+    #[must_use]
+    pub fn global_size(self) -> [usize; D] {
+        self.0.global.sizes()
+    }
+
+    /// Returns the size of a work-group, if it is set.
+    #[must_use]
+    pub fn local_size(self) -> Option<[usize; D]> {
+        Some(self.0.local?.sizes())
+    }
+
+    /// Returns the first global id in each dimension.
+    #[must_use]
+    pub fn first_id(self) -> [usize; D] {
+        self.0.offset.map_or([0; D], |offset| offset.sizes())
+    }
+}
+
+impl<const D: usize> Range<D> {
+    /// Returns the sizes in SYCL's order.
+    #[must_use]
+    pub fn sizes(self) -> [usize; D] {
+        self.sizes.sizes()
     }
 }
 
@@ -170,14 +198,14 @@ impl<const D: usize> From<NdRange<D>> for AnyRange {
     }
 }
 
-impl<const D: usize> From<Range<D>> for AnyRange {
-    fn from(global: Range<D>) -> Self {
-        Self::new(global.sizes)
+impl<const D: usize> From<Range<D>> for Extent {
+    fn from(range: Range<D>) -> Self {
+        range.sizes
     }
 }
 
-impl From<usize> for AnyRange {
-    fn from(global: usize) -> Self {
+impl<E: Into<Extent>> From<E> for AnyRange {
+    fn from(global: E) -> Self {
         Self::new(global.into())
     }
 }
@@ -189,32 +217,24 @@ impl From<()> for AnyRange {
     }
 }
 
-macro_rules! arrays {
-    ($($dimensions:literal)*) => {
-        $(
-            impl From<[usize; $dimensions]> for Range<$dimensions> {
-                fn from(sizes: [usize; $dimensions]) -> Self {
-                    let sizes = sizes.into();
-                    Self { sizes }
-                }
-            }
-
-            impl From<[usize; $dimensions]> for NdRange<$dimensions> {
-                fn from(global: [usize; $dimensions]) -> Self {
-                    Self::new(global)
-                }
-            }
-
-            impl From<[usize; $dimensions]> for AnyRange {
-                fn from(global: [usize; $dimensions]) -> Self {
-                    Self::new(global.into())
-                }
-            }
-        )*
-    };
+impl<const D: usize> From<[usize; D]> for Range<D>
+where
+    [usize; D]: Into<Extent>,
+{
+    fn from(sizes: [usize; D]) -> Self {
+        let sizes = sizes.into();
+        Self { sizes }
+    }
 }
 
-arrays! { 1 2 3 }
+impl<const D: usize> From<[usize; D]> for NdRange<D>
+where
+    [usize; D]: Into<Extent>,
+{
+    fn from(global: [usize; D]) -> Self {
+        Self::new(global)
+    }
+}
 
 #[cfg(test)]
 mod tests {

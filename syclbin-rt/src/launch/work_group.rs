@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The work-group of a launch: its size, and the checks of that size and the range.
+//! The work-group of a launch: its size, the checks of that size and the range, and a suggestion.
 
-use crate::error::launch_problem::LaunchProblem;
-use crate::launch::range::{AnyRange, Extent};
+use std::fmt;
+
+use crate::backend::kernel::Argument;
+use crate::error::{Error, Result, join};
+use crate::launch::invocation::check;
+use crate::launch::kernel::Kernel;
+use crate::launch::range::{AnyRange, Extent, NdRange};
+use crate::launch::{Launch, SafeLaunch};
 
 /// The bounds on ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
@@ -32,16 +38,16 @@ pub(crate) struct Limits {
 pub(crate) fn choose(
     range: &AnyRange,
     limits: &Limits,
-    device: &impl ToString,
-) -> Result<Option<Extent>, LaunchProblem> {
+    device: &impl fmt::Display,
+) -> Result<Option<Extent>, String> {
     let global = range.global_extent();
     let given = range.local_extent();
     let items = global.checked_items();
     // A product that overflows may have a factor of 0 after it.
     if items == Some(0) || items.is_none() && global.items() == 0 {
-        return Err(LaunchProblem::EmptyRange {
-            global: global.sycl_order(),
-        });
+        return Err(format!(
+            "the range {global} is empty; leave the launch out when there is nothing to do"
+        ));
     }
     let mut reach = items;
     if let Some(offset) = range.offset_extent() {
@@ -49,18 +55,24 @@ pub(crate) fn choose(
     }
     // Larger ids are undefined behaviour: the compiler was told that there are none.
     if reach.is_none_or(|items| items > limits.max_range) {
-        return Err(LaunchProblem::TooManyItems {
-            global: global.sycl_order(),
-            max: limits.max_range,
-        });
+        let remedy = if limits.max_range == usize::MAX {
+            ""
+        } else {
+            ", or compile with -fsycl-id-queries-range=size_t"
+        };
+        return Err(format!(
+            "the range {global} has more than {} work-items, the most that the kernel was compiled to count; reduce \
+             it{remedy}",
+            limits.max_range
+        ));
     }
     if let Some(dimensions) = limits.dimensions
         && dimensions != global.dimensions()
     {
-        return Err(LaunchProblem::KernelDimensions {
-            dimensions,
-            global: global.sycl_order(),
-        });
+        let plural = if dimensions == 1 { "" } else { "s" };
+        return Err(format!(
+            "it was compiled for ranges of {dimensions} dimension{plural} (work_group_num_dim in the file), not for {global}"
+        ));
     }
     let required = match limits.required {
         Some(sizes) => Some(required_extent(sizes, global)?),
@@ -72,41 +84,39 @@ pub(crate) fn choose(
     if let Some(required) = required
         && local != required
     {
-        return Err(LaunchProblem::RequiredLocal {
-            required: required.sycl_order(),
-            local: local.sycl_order(),
-        });
+        return Err(format!(
+            "it was compiled for work-groups of {required} ({}), not of {local}; leave the size out to get the right one",
+            attributes(required)
+        ));
     }
     let pairs = || local.driver_order().iter().zip(global.driver_order());
     if pairs().any(|(local, global)| *local == 0 || global % local != 0) {
-        return Err(LaunchProblem::Indivisible {
-            global: global.sycl_order(),
-            local: local.sycl_order(),
-        });
+        return Err(format!(
+            "the work-group {local} does not divide the range {global}; round the range up"
+        ));
     }
     if let Some(max) = limits.max_declared
         && exceeds(local, max)
     {
-        return Err(LaunchProblem::MaximumLocal {
-            max: Extent::from_driver(max, local.dimensions().max(Extent::used(max))).sycl_order(),
-            local: local.sycl_order(),
-        });
+        let max = Extent::from_driver(max, local.dimensions().max(Extent::used(max)));
+        return Err(format!(
+            "it was compiled for work-groups of at most {max} (max_work_group_size<{}> in C++), not of {local}",
+            join(max.sycl_order())
+        ));
     }
     if local.items() > limits.max_items {
-        return Err(LaunchProblem::LocalTooLarge {
-            local: local.sycl_order(),
-            items: local.items(),
-            max: limits.max_items,
-            device: device.to_string(),
-        });
+        return Err(format!(
+            "the work-group {local} has {} work-items; on {} it can have {}",
+            local.items(),
+            device,
+            limits.max_items
+        ));
     }
     if exceeds(local, limits.max_sizes) {
         let max = Extent::from_driver(limits.max_sizes, local.dimensions());
-        return Err(LaunchProblem::LocalDimension {
-            local: local.sycl_order(),
-            max: max.sycl_order(),
-            device: device.to_string(),
-        });
+        return Err(format!(
+            "the work-group {local} exceeds the largest one of {device}, {max}"
+        ));
     }
     Ok(Some(local))
 }
@@ -119,15 +129,175 @@ fn exceeds(local: Extent, max: [usize; 3]) -> bool {
 }
 
 /// Returns the required size in the dimensions of the range. It is padded with 1 to three.
-fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, LaunchProblem> {
+fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> {
     let used = Extent::used(sizes);
     if used > global.dimensions() {
-        return Err(LaunchProblem::RequiredDimensions {
-            required: Extent::from_driver(sizes, used).sycl_order(),
-            global: global.sycl_order(),
-        });
+        let required = Extent::from_driver(sizes, used);
+        return Err(format!(
+            "it was compiled for work-groups of {required} ({}) and needs a range of as many dimensions, not {global}",
+            attributes(required)
+        ));
     }
     Ok(Extent::from_driver(sizes, global.dimensions()))
+}
+
+/// Returns the attributes of C++ that require a work-group size.
+fn attributes(required: Extent) -> String {
+    let sizes = join(required.sycl_order());
+    format!("work_group_size<{sizes}> or reqd_work_group_size({sizes}) in C++")
+}
+
+impl Kernel {
+    /// Returns a good work-group size for `range`. This is the size that `range` has or the kernel was compiled
+    /// for.
+    ///
+    /// Otherwise it is the largest size that divides the range, is within the limits and leaves no compute unit
+    /// without a work-group. If the driver prefers a multiple of some number, the size is such a multiple where
+    /// one exists.
+    ///
+    /// This function does not ask the driver, because drivers need the arguments first.
+    /// [`Launch::suggested_local_size`] does.
+    ///
+    /// ```no_run
+    /// # fn sizes(kernel: &syclbin_rt::Kernel) -> syclbin_rt::Result<()> {
+    /// use syclbin_rt::NdRange;
+    ///
+    /// let local = kernel.suggested_local_size([480, 640])?;
+    /// let range = NdRange::new([480, 640]).local(local);
+    /// println!("in work-groups of {:?}", local);
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When a launch would refuse the range, and when the driver refuses.
+    pub fn suggested_local_size<const D: usize>(
+        &self,
+        range: impl Into<NdRange<D>>,
+    ) -> Result<[usize; D]> {
+        // Without arguments, a driver would see those of the last launch, whose buffers may be gone.
+        suggested(self, range, None::<std::iter::Empty<_>>)
+    }
+}
+
+impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
+    /// Returns the work-group size that the driver suggests for this kernel with these arguments
+    /// (`cl_khr_suggested_local_work_size`).
+    ///
+    /// If the driver has no suggestion, or the file does not contain the types of all arguments, this returns
+    /// the size of [`Kernel::suggested_local_size`].
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as a launch. Nothing is launched.
+    pub fn suggested_local_size<const D: usize>(
+        &self,
+        range: impl Into<NdRange<D>>,
+    ) -> Result<[usize; D]>
+    where
+        R: From<NdRange<D>>,
+    {
+        let call = self.call()?;
+        let kernel = call.kernel;
+        check(&call).map_err(|problem| Error::launch(kernel.name(), problem))?;
+        let values = || call.passed().into_iter().map(|(_, value)| value);
+        // No caller guarantees the types of arguments here.
+        let known = call.types_are_known();
+        suggested(kernel, range, known.then(values))
+    }
+}
+
+impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
+    /// Returns the size of [`Launch::suggested_local_size`]. The contract is not checked.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as a launch. Nothing is launched.
+    pub fn suggested_local_size<const D: usize>(
+        &self,
+        range: impl Into<NdRange<D>>,
+    ) -> Result<[usize; D]>
+    where
+        R: From<NdRange<D>>,
+    {
+        self.parts().0.suggested_local_size(range)
+    }
+}
+
+/// Asks the driver if there are values for the arguments; otherwise it calculates the size.
+fn suggested<'a, const D: usize>(
+    kernel: &Kernel,
+    range: impl Into<NdRange<D>>,
+    values: Option<impl Iterator<Item = Argument<'a>>>,
+) -> Result<[usize; D]> {
+    let range = range.into().into();
+    Ok(suggested_extent(kernel, &range, values)?.sizes())
+}
+
+fn suggested_extent<'a>(
+    kernel: &Kernel,
+    range: &AnyRange,
+    values: Option<impl Iterator<Item = Argument<'a>>>,
+) -> Result<Extent> {
+    let queue = kernel.queue();
+    let limits = &kernel.checked().limits;
+    let chosen = choose(range, limits, queue.device());
+    if let Some(local) = chosen.map_err(|problem| Error::launch(kernel.name(), problem))? {
+        return Ok(local);
+    }
+    let failed = |failure| {
+        let action = format!("asking for a work-group size of kernel {}", kernel.name());
+        Error::driver(failure, action, queue.device())
+    };
+    let global = range.global_extent();
+    let told = match values {
+        Some(values) => {
+            let raw = kernel.raw();
+            raw.suggested_local(queue.raw(), &mut { values }, global.driver_order())
+                .map_err(failed)?
+        }
+        None => None,
+    };
+    if let Some(sizes) = told {
+        let local = Extent::from_driver(sizes, global.dimensions());
+        // A size that no launch would take is not a suggestion.
+        let range = AnyRange::new(global).local(local);
+        if choose(&range, limits, queue.device()).is_ok() {
+            return Ok(local);
+        }
+    }
+    let multiple = kernel.raw().preferred_multiple().map_err(failed)?;
+    let units = queue.device().compute_units();
+    Ok(worked_out(global, limits, multiple, units as usize))
+}
+
+/// Returns the largest work-group that fits.
+fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) -> Extent {
+    let multiple = multiple.max(1);
+    let share = (global.items() / units.max(1)).max(multiple);
+    let mut left = limits.max_items.min(share).max(1);
+    let declared = limits.max_declared.unwrap_or([usize::MAX; 3]);
+    let mut sizes = [1; 3];
+    for (dimension, global) in global.driver_order().iter().enumerate() {
+        let most = left
+            .min(limits.max_sizes[dimension])
+            .min(declared[dimension]);
+        // Neighbours in x run side by side.
+        let multiple = if dimension == 0 { multiple } else { 1 };
+        sizes[dimension] = divisor(*global, most, multiple)
+            .or_else(|| divisor(*global, most, 1))
+            .unwrap_or(1);
+        left = (left / sizes[dimension]).max(1);
+    }
+    Extent::from_driver(sizes, global.dimensions())
+}
+
+/// Returns the largest divisor of `of` that is `most` at most and a multiple of `multiple`.
+fn divisor(of: usize, most: usize, multiple: usize) -> Option<usize> {
+    let highest = most.min(of) / multiple;
+    let mut sizes = (1..=highest).rev().map(|factor| factor * multiple);
+    sizes.find(|size| of.is_multiple_of(*size))
 }
 
 #[cfg(test)]
@@ -272,5 +442,54 @@ mod tests {
                        [64, 128, 256]";
         let range = NdRange::new([128, 1, 1]).local([128, 1, 1]);
         assert_eq!(chosen(range, OPEN), Err(problem.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod suggestion_tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        dimensions: None,
+        max_range: usize::MAX,
+        required: None,
+        max_declared: None,
+        max_items: 256,
+        max_sizes: [256, 128, 64],
+    };
+
+    fn of(global: impl Into<Extent>, units: usize) -> Vec<usize> {
+        worked_out(global.into(), &LIMITS, 16, units).sycl_order()
+    }
+
+    #[test]
+    fn largest_dividing_multiple_is_suggested() {
+        assert_eq!(of(1024, 2), [256]);
+        assert_eq!(of(480, 1), [240]);
+        assert_eq!(of(96, 1), [96]);
+        // None of its divisors is a multiple of 16.
+        assert_eq!(of(1000, 1), [250]);
+        assert_eq!(of(997, 1), [1]);
+        assert_eq!(of(1, 8), [1]);
+    }
+
+    #[test]
+    fn dimensions_share_the_group_with_x_first() {
+        assert_eq!(of([64, 48], 1), [4, 48]);
+        assert_eq!(of([7, 5, 3], 1), [7, 5, 3]);
+        assert_eq!(of([512, 1024], 1), [1, 256]);
+        let limits = Limits {
+            max_declared: Some([8, 4, 1]),
+            ..LIMITS
+        };
+        let sizes = worked_out([64, 64].into(), &limits, 16, 1);
+        assert_eq!(sizes.sycl_order(), [4, 8]);
+    }
+
+    #[test]
+    fn no_compute_unit_is_left_without_a_group() {
+        assert_eq!(of(1024, 16), [64]);
+        // But not for less than the number that runs side by side.
+        assert_eq!(of(1024, 1024), [16]);
     }
 }

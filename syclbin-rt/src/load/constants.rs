@@ -1,12 +1,182 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Specialization constants of native code: their values are compiled in, or its kernels read them from memory.
+//! Specialization constants: values that are chosen after compilation and before the build. In native code, they are
+//! compiled in, or its kernels read them from memory.
 
-use syclbin::metadata::{ModuleMetadata, Target};
-use syclbin::{Image, ImageKind};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use syclbin::__private::spirv::portable::specialize;
+use syclbin::metadata::{ModuleMetadata, SpecConstantLayout, SpecializationConstants, Target};
+use syclbin::{Image, ImageKind, ptx};
 
 use crate::device::facts::Facts;
-use crate::load::cubin;
-use crate::module::specialization;
+use crate::error::{Error, ErrorKind, join};
+use crate::load::native;
+
+/// Checks names and sizes of `values` against the modules of a file.
+///
+/// # Errors
+///
+/// When no module has such a constant, and when a module has it in another size.
+pub(crate) fn check_given<'m>(
+    values: &[(String, Vec<u8>)],
+    modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,
+) -> crate::error::Result<()> {
+    for (name, value) in values {
+        let mut found = false;
+        for metadata in modules.clone() {
+            // A malformed module has no metadata.
+            let layout = metadata.specialization.layout().unwrap_or_default();
+            let Some(place) = layout.get(name) else {
+                continue;
+            };
+            found = true;
+            if !takes(place, value.len()) {
+                let message = format_args!(
+                    "specialization constant {name} has {} bytes, the value has {}",
+                    place.size,
+                    value.len()
+                );
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
+        }
+        if !found {
+            let names = modules.clone();
+            let names = names.flat_map(|metadata| metadata.specialization.constants.names());
+            let names: BTreeSet<&str> = names.collect();
+            let message = format_args!(
+                "no specialization constant {name} in this SYCLBIN file; it has {}",
+                join(names)
+            );
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a value of `bytes` bytes is for the constant at `place`. After an emulated constant, which has one
+/// part, may come padding up to the next constant, which does not belong to its type.
+fn takes(place: &SpecConstantLayout, bytes: usize) -> bool {
+    let without_padding = match place.leaves.as_slice() {
+        [only] if only.start == place.start => only.size,
+        _ => place.size,
+    };
+    bytes == place.size || bytes == without_padding
+}
+
+/// Returns the values of all constants in the layout of the file: the given values, and the values of the file.
+/// Returns `None` if the file has no values.
+pub(crate) fn blob(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+) -> Option<Vec<u8>> {
+    let of_file = constants.set_values.as_ref();
+    let mut blob = of_file.or(constants.defaults.as_ref())?.clone();
+    // Malformed metadata was rejected earlier.
+    let layout = constants.layout().unwrap_or_default();
+    for (name, value) in values {
+        let place = layout.get(name);
+        let bytes = place.and_then(|place| blob.get_mut(place.start..)?.get_mut(..value.len()));
+        if let Some(bytes) = bytes {
+            bytes.copy_from_slice(value);
+        }
+    }
+    Some(blob)
+}
+
+/// Makes the given values, and the values that the file sets itself, the defaults in SPIR-V. Scalars that `spirv` does
+/// not have are left out, because nothing in it reads them.
+///
+/// OpenCL has a function for it, `clSetProgramSpecializationConstant`. But PoCL (6.0) lacks it, and rusticl (Mesa 25.0)
+/// refuses some types and leaves the values out of the native code that it returns.
+///
+/// # Errors
+///
+/// Returns the reason as text.
+pub(crate) fn as_defaults<'c>(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+    spirv: Cow<'c, [u8]>,
+) -> Result<Cow<'c, [u8]>, String> {
+    let layout = constants.layout().map_err(|error| error.to_string())?;
+    let ids = spec_ids(&spirv);
+    let mut scalars = Vec::new();
+    for (name, place) in layout.iter() {
+        let Some(value) = in_force(values, constants, name, place) else {
+            continue;
+        };
+        for leaf in place.leaves.iter().filter(|leaf| ids.contains(&leaf.id)) {
+            if let Some(bytes) = part(&value, leaf.start - place.start, leaf.size) {
+                scalars.push((leaf.id, bytes));
+            }
+        }
+    }
+    if scalars.is_empty() {
+        return Ok(spirv);
+    }
+    let scalars = scalars.iter().map(|(id, bytes)| (*id, bytes.as_slice()));
+    let specialized = specialize(&spirv, &scalars.collect());
+    specialized
+        .map(Cow::Owned)
+        .map_err(|error| error.to_string())
+}
+
+/// Returns `size` bytes of `blob`.
+fn part(blob: &[u8], start: usize, size: usize) -> Option<Vec<u8>> {
+    Some(blob.get(start..)?.get(..size)?.to_vec())
+}
+
+/// Returns the values for the constant variables of PTX and of code made from it, by the names of the
+/// variables. They are the given values, and the values that the file sets itself.
+pub(crate) fn variables(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let layout = constants.layout().map_err(|error| error.to_string())?;
+    let variable = |(name, place): (&str, &SpecConstantLayout)| {
+        let value = in_force(values, constants, name, place)?;
+        Some((ptx::constant_variable(name), value))
+    };
+    Ok(layout.iter().filter_map(variable).collect())
+}
+
+/// Returns the value of a constant if it is not the default.
+fn in_force(
+    values: &[(String, Vec<u8>)],
+    constants: &SpecializationConstants,
+    name: &str,
+    place: &SpecConstantLayout,
+) -> Option<Vec<u8>> {
+    if let Some((_, value)) = values.iter().find(|(other, _)| other == name) {
+        return Some(value.clone());
+    }
+    let file = |blob: &Option<Vec<u8>>| part(blob.as_ref()?, place.start, place.size);
+    let set = file(&constants.set_values)?;
+    (file(&constants.defaults).as_ref() != Some(&set)).then_some(set)
+}
+
+/// Returns the `SpecId`s of a SPIR-V module.
+fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
+    const HEADER: usize = 5;
+    const OP_DECORATE: u32 = 71;
+    const SPEC_ID: u32 = 1;
+    let words: Vec<u32> = bytemuck::pod_collect_to_vec(spirv);
+    let mut ids = BTreeSet::new();
+    let mut rest = words.get(HEADER..).unwrap_or_default();
+    while let Some(first) = rest.first() {
+        let count = (first >> 16) as usize;
+        let Some((instruction, next)) = rest.split_at_checked(count.max(1)) else {
+            break;
+        };
+        if let [first, _target, SPEC_ID, id] = instruction
+            && first & 0xffff == OP_DECORATE
+        {
+            ids.insert(*id);
+        }
+        rest = next;
+    }
+    ids
+}
 
 /// Returns whether the kernels of an image take the address of their specialization constants as an argument.
 /// DPC++ compiles them so for CUDA and ahead of time.
@@ -15,7 +185,7 @@ pub(crate) fn are_emulated(image: &Image<'_>, metadata: &ModuleMetadata, facts: 
         return false;
     }
     if facts.ptx.is_some() {
-        return !cubin::has_constants(&image.bytes);
+        return !native::has_constants(&image.bytes);
     }
     match image.kind() {
         // Code from a driver has the target of its SPIR-V, or none in files from before July 2025.
@@ -36,7 +206,7 @@ fn are_folded(metadata: &ModuleMetadata) -> bool {
 ///
 /// # Errors
 ///
-/// Says in words why not.
+/// Returns the reason as text.
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
@@ -47,10 +217,10 @@ pub(crate) fn check(
     if held.constants.is_empty() {
         return Ok(());
     }
-    let blob = specialization::blob(values, held);
+    let in_force = blob(values, held);
     if are_emulated(image, metadata, facts) {
         let missing = "it reads specialization constants from memory, and the file has no values";
-        return blob.map(drop).ok_or_else(|| missing.to_owned());
+        return in_force.map(drop).ok_or_else(|| missing.to_owned());
     }
     if facts.ptx.is_some() && !are_folded(metadata) {
         // They are variables, which are set after the code is loaded.
@@ -59,17 +229,14 @@ pub(crate) fn check(
     let compiled_in = if are_folded(metadata) {
         held.defaults.clone()
     } else {
-        specialization::blob(&[], held)
+        blob(&[], held)
     };
     let layout = held.layout().map_err(|error| error.to_string())?;
     for (name, place) in layout.iter() {
         let is_given = values.iter().any(|(given, _)| given == name);
-        let of = |blob: &Option<Vec<u8>>| {
-            let value = blob.as_ref()?.get(place.start..)?.get(..place.size)?;
-            Some(value.to_vec())
-        };
+        let of = |blob: &Option<Vec<u8>>| part(blob.as_ref()?, place.start, place.size);
         let compiled_in = of(&compiled_in);
-        if compiled_in != of(&blob) || is_given && compiled_in.is_none() {
+        if compiled_in != of(&in_force) || is_given && compiled_in.is_none() {
             return Err(format!(
                 "it is compiled for another value of specialization constant {name}"
             ));
@@ -158,5 +325,32 @@ mod tests {
         assert!(message.ends_with("the file has no values"), "{message}");
         metadata.misc.specialized_with_defaults = Some(true);
         assert!(!are_emulated(&image, &metadata, &facts));
+    }
+}
+
+#[cfg(test)]
+mod specialization_tests {
+    use syclbin::metadata::SpecConstantDescriptor;
+
+    use super::*;
+
+    #[test]
+    fn only_values_beside_the_default_are_set() {
+        let mut constants = SpecializationConstants::default();
+        for (name, id) in [("first", 0), ("second", 1), ("third", 2)] {
+            let part = SpecConstantDescriptor {
+                id,
+                offset: 0,
+                size: 4,
+            };
+            constants.constants.insert(name, vec![part]);
+        }
+        let blob = |values: [u32; 3]| Some(values.map(u32::to_le_bytes).concat());
+        constants.defaults = blob([1, 2, 3]);
+        constants.set_values = blob([1, 5, 6]);
+        let given = [("third".to_owned(), 7u32.to_le_bytes().to_vec())];
+        let expected = [("second", 5u32), ("third", 7)]
+            .map(|(name, value)| (ptx::constant_variable(name), value.to_le_bytes().to_vec()));
+        assert_eq!(variables(&given, &constants), Ok(expected.to_vec()));
     }
 }

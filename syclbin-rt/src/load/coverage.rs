@@ -6,9 +6,9 @@ use syclbin::property::PropertySets;
 use syclbin::{AbstractModule, Image, Syclbin};
 
 use crate::device::facts::Facts;
-use crate::load::{image, native, requirements};
+use crate::load::{code, native, requirements};
 
-/// The amount of a file that a device runs.
+/// How much of a file a device runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
     /// Every module has code for the device. The device may still lack an aspect that some modules need.
@@ -38,7 +38,7 @@ impl Coverage {
             let outcome = metadata
                 .map_err(|malformed| vec![format!("module {index}: {malformed}")])
                 .and_then(|metadata| {
-                    code(module, index, &metadata, facts)?;
+                    check_code(module, index, &metadata, facts)?;
                     Ok(requirements::check(&metadata, facts))
                 });
             match outcome {
@@ -76,7 +76,7 @@ impl Coverage {
 }
 
 /// Checks whether a module has an image in a format that the device takes, whatever its kernels need.
-fn code(
+fn check_code(
     module: &AbstractModule<'_>,
     index: usize,
     metadata: &ModuleMetadata,
@@ -87,7 +87,7 @@ fn code(
         let Err(reason) = check(image, metadata, &module.metadata, facts) else {
             return Ok(());
         };
-        let image = image::describe(image);
+        let image = code::describe(image);
         reasons.push(format!(
             "module {index}, image {number} ({image}): {reason}"
         ));
@@ -107,6 +107,6 @@ fn check(
     if native::is_native(image, facts) {
         native::check(image, metadata, sets, &[], facts)
     } else {
-        image::code(image, facts).map(drop)
+        code::code(image, facts).map(drop)
     }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files: the file that is loaded, and the files that it is linked with.
+//! Files: the file that is loaded and the files that it is linked with, after their property sets have been read.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use syclbin::metadata::ArgumentMask;
+use syclbin::metadata::{ArgumentMask, Bfloat16, Malformed, ModuleMetadata};
 use syclbin::{AbstractModule, Image, Syclbin};
 
 use crate::device::facts::Facts;
-use crate::load::device_code::Code;
-use crate::load::link::symbol_index::SymbolIndex;
-use crate::load::unit::{MalformedModule, Unit};
+use crate::load::code::{self, Code};
+use crate::load::requirements;
+use crate::load::symbols::SymbolIndex;
 
 /// The loaded file, and the files that it is linked with.
 pub(crate) struct Files<'a> {
@@ -28,6 +28,23 @@ struct File<'a> {
     units: Vec<Result<Unit<'a>, Box<MalformedModule<'a>>>>,
 }
 
+/// An abstract module with valid property sets.
+pub(crate) struct Unit<'a> {
+    pub(crate) module: AbstractModule<'a>,
+    pub(crate) metadata: ModuleMetadata,
+    /// The code of each image, or the reason why the device does not take it; filled on demand.
+    codes: OnceLock<Vec<Result<Code, String>>>,
+    /// Its SPIR-V, whatever the device takes; filled on demand.
+    described: OnceLock<Option<Code>>,
+}
+
+/// An abstract module with a malformed property. A malformed value may stand for anything, and a launcher that
+/// skipped it would launch wrongly. So no image of the module is used.
+pub(crate) struct MalformedModule<'a> {
+    pub(crate) module: AbstractModule<'a>,
+    pub(crate) reason: Malformed,
+}
+
 /// The position of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ImageIndex {
@@ -36,6 +53,12 @@ pub(crate) struct ImageIndex {
     /// The abstract module.
     pub(crate) module: usize,
     pub(crate) image: usize,
+}
+
+impl ImageIndex {
+    pub(crate) fn is_same_module(self, other: Self) -> bool {
+        (self.file, self.module) == (other.file, other.module)
+    }
 }
 
 impl<'a> Files<'a> {
@@ -71,14 +94,8 @@ impl<'a> Files<'a> {
 
     /// Returns the files as they were read.
     pub(crate) fn whole(&self) -> Vec<Syclbin<'a>> {
-        let module = |unit: &Result<Unit<'a>, Box<MalformedModule<'a>>>| -> AbstractModule<'a> {
-            match unit {
-                Ok(unit) => unit.module.clone(),
-                Err(malformed) => malformed.module.clone(),
-            }
-        };
         let whole = |file: &File<'a>| Syclbin {
-            modules: file.units.iter().map(module).collect(),
+            modules: file.units.iter().map(|unit| module(unit).clone()).collect(),
             ..file.head.clone()
         };
         self.files.iter().map(whole).collect()
@@ -100,25 +117,24 @@ impl<'a> Files<'a> {
         file.units.get(index.module)?.as_ref().ok()
     }
 
-    /// Returns the image at `index`.
-    pub(crate) fn image(&self, index: ImageIndex) -> Option<&Image<'a>> {
-        self.unit(index)?.module.images.get(index.image)
+    /// Returns the image at `index` and its module.
+    pub(crate) fn image(&self, index: ImageIndex) -> Result<(&Unit<'a>, &Image<'a>), String> {
+        let unit = self.unit(index);
+        let image = unit.and_then(|unit| Some((unit, unit.module.images.get(index.image)?)));
+        image.ok_or_else(|| "there is no such image".to_owned())
     }
 
     /// Returns the bytes of an image.
     pub(crate) fn bytes(&self, index: ImageIndex) -> Option<&[u8]> {
-        Some(&self.image(index)?.bytes)
+        Some(&self.image(index).ok()?.1.bytes)
     }
 
     /// Returns the code of an image, or the reason why the device does not take it.
     pub(crate) fn code(&self, index: ImageIndex) -> Result<&Code, String> {
-        let code = self
-            .unit(index)
-            .and_then(|unit| unit.codes(self.facts).get(index.image));
-        match code {
-            Some(code) => code.as_ref().map_err(Clone::clone),
-            None => Err("there is no such image".to_owned()),
-        }
+        let (unit, _) = self.image(index)?;
+        unit.codes(self.facts)[index.image]
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     /// Returns the SPIR-V of a kernel in the loaded file, with the arguments that `mask` leaves. Native code of
@@ -166,10 +182,101 @@ impl<'a> Files<'a> {
     /// Returns the name in messages for the module of an image.
     pub(crate) fn name(&self, index: ImageIndex) -> String {
         let ImageIndex { file, module, .. } = index;
-        let names = self.unit(index).map(Unit::kernels).unwrap_or_default();
+        let names = self
+            .unit(index)
+            .map(|unit| list_of_kernels(unit.module.kernel_names()));
+        let names = names.unwrap_or_default();
         match file {
             0 => format!("module {module} ({names})"),
             _ => format!("module {module} ({names}) of linked file {file}"),
         }
+    }
+
+    /// Returns whether an image belongs to a device library that uses dedicated instructions for `bfloat16`.
+    pub(crate) fn has_bfloat16_instructions(&self, index: ImageIndex) -> bool {
+        let unit = self.unit(index);
+        unit.and_then(|unit| unit.metadata.device_libraries.bfloat16) == Some(Bfloat16::Native)
+    }
+}
+
+/// Returns the abstract module, valid or not.
+pub(crate) fn module<'u, 'a>(
+    unit: &'u Result<Unit<'a>, Box<MalformedModule<'a>>>,
+) -> &'u AbstractModule<'a> {
+    match unit {
+        Ok(unit) => &unit.module,
+        Err(malformed) => &malformed.module,
+    }
+}
+
+impl<'a> Unit<'a> {
+    /// Reads the property sets of a module.
+    fn new(module: AbstractModule<'a>) -> Result<Self, Box<MalformedModule<'a>>> {
+        match ModuleMetadata::read(&module.metadata) {
+            Ok(metadata) => Ok(Self {
+                metadata,
+                module,
+                codes: OnceLock::new(),
+                described: OnceLock::new(),
+            }),
+            Err(reason) => Err(Box::new(MalformedModule { module, reason })),
+        }
+    }
+
+    /// Returns code that may contain more about parameters than an image's code. It is SPIR-V, which was made
+    /// from the same source and so takes the same parameters.
+    pub(crate) fn described(&self) -> Option<&Code> {
+        let described = self.described.get_or_init(|| {
+            let mut images = self.module.images.iter();
+            images.find_map(code::described)
+        });
+        described.as_ref()
+    }
+
+    /// Returns the code of each image, or the reason why the device does not take it.
+    pub(crate) fn codes(&self, facts: &Facts) -> &[Result<Code, String>] {
+        self.codes.get_or_init(|| {
+            let images = self.module.images.iter();
+            let code = |image| {
+                requirements::check(&self.metadata, facts)?;
+                code::code(image, facts)
+            };
+            images.map(code).collect()
+        })
+    }
+}
+
+/// Formats the symbols of a module's kernels: the first ones, and the number of the others. Symbols of lambdas can
+/// have hundreds of characters, and are shortened.
+pub(crate) fn list_of_kernels<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    const SHOWN: usize = 4;
+    const LENGTH: usize = 60;
+    let mut names: Vec<String> = names
+        .map(|name| match name.char_indices().nth(LENGTH) {
+            Some((end, _)) => format!("{}...", name.get(..end).unwrap_or(name)),
+            None => name.to_owned(),
+        })
+        .collect();
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    match (names.is_empty(), more) {
+        (true, _) => "no kernels".to_owned(),
+        (false, 0) => names.join(", "),
+        (false, _) => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_of_kernels_stays_short() {
+        let list = |names: &[&str]| list_of_kernels(names.iter().copied());
+        assert_eq!(list(&[]), "no kernels");
+        assert_eq!(list(&["a", "b", "c", "d"]), "a, b, c, d");
+        assert_eq!(list(&["a"; 7]), "a, a, a, a and 3 more");
+        let long = "ä".repeat(61);
+        assert_eq!(list(&[&long]), format!("{}...", "ä".repeat(60)));
     }
 }

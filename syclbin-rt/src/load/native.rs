@@ -5,15 +5,19 @@
 //! code is checked first: the target and architecture in the file, and whether it is a whole ELF file of the
 //! right machine.
 
-use syclbin::Image;
-use syclbin::ImageKind;
-use syclbin::architecture::{Architecture, Family};
-use syclbin::metadata::{ModuleMetadata, Target};
-use syclbin::property::PropertySets;
+use std::fmt;
 
-use crate::device::facts::{DeviceKind, Facts};
-use crate::load::made_for::MadeFor;
-use crate::load::{constants, cubin, image, requirements};
+use syclbin::architecture::{Architecture, Family};
+use syclbin::cubin::{self, EntryKind};
+use syclbin::metadata::{ModuleMetadata, Target};
+use syclbin::property::{PropertySets, set};
+use syclbin::{Image, ImageKind, Value, ptx};
+
+use crate::device::facts::{DeviceKind, Facts, PtxFacts};
+use crate::load::{code, constants, requirements};
+
+/// The prefix of the variables that code for CUDA has for specialization constants.
+const CONSTANT: &str = "__syclbin_constant_";
 
 /// `e_machine` of ELF files: x86-64, and Intel GPUs.
 const EM_X86_64: u16 = 62;
@@ -28,7 +32,7 @@ const ARCHIVE: &[u8] = b"!<arch>\n";
 /// Returns whether a driver takes an image as it is, without compiling it. If the device takes PTX, then PTX
 /// counts as code to compile, even if it is filed as native code.
 pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
-    image.native && !(facts.ptx.is_some() && image::is_ptx(image))
+    image.native && !(facts.ptx.is_some() && code::is_ptx(image))
 }
 
 /// Checks whether a native image may be passed to the driver of the device.
@@ -37,7 +41,7 @@ pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
 ///
 /// # Errors
 ///
-/// Says in words why not.
+/// Returns the reason as text.
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
@@ -45,35 +49,36 @@ pub(crate) fn check(
     values: &[(String, Vec<u8>)],
     facts: &Facts,
 ) -> Result<(), String> {
-    if let Some(ptx) = facts.ptx {
-        cubin::check(image, metadata, ptx)?;
-        return constants::check(image, metadata, values, facts);
-    }
     let ImageKind::Native { arch, target } = image.kind() else {
         return Err("it is not native code".to_owned());
     };
     check_target(target, facts)?;
-    check_architecture(arch, facts)?;
+    if facts.ptx.is_none() {
+        check_architecture(arch, facts)?;
+    }
     let imports: Vec<&str> = metadata.imported_symbols.names().collect();
     if !imports.is_empty() {
+        let imports = imports.join(", ");
         return Err(format!(
-            "it imports {}, and OpenCL does not link native code",
-            imports.join(", ")
+            "it imports {imports}, and native code is not linked when it is loaded"
         ));
     }
     constants::check(image, metadata, values, facts)?;
-    match (MadeFor::of_image(image, sets), MadeFor::of(facts)) {
+    if let Some(takes) = facts.ptx {
+        return check_cubin(arch, &image.bytes, takes);
+    }
+    match (SavedOn::read(image, sets), SavedOn::device(facts)) {
         // Only its driver can check code that is not an ELF file.
-        (Some(made_for), device) if made_for == device => match elf_machine(&image.bytes) {
+        (Some(saved_on), device) if saved_on == device => match elf_machine(&image.bytes) {
             Err(damaged) if image.bytes.starts_with(ELF) => Err(damaged),
             _ => Ok(()),
         },
         // Drivers recognize their own ELF files, also those of another version or for a lesser device.
-        (Some(made_for), device)
-            if made_for.platform != device.platform || !image.bytes.starts_with(ELF) =>
+        (Some(saved_on), device)
+            if saved_on.platform != device.platform || !image.bytes.starts_with(ELF) =>
         {
             Err(format!(
-                "it was saved on {made_for}, and the device is {device}"
+                "it was saved on {saved_on}, and the device is {device}"
             ))
         }
         _ => check_binary(&image.bytes, facts),
@@ -81,8 +86,15 @@ pub(crate) fn check(
 }
 
 fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
-    image::check_fpga(target)?;
-    let fits = match Target::of_triple(target) {
+    let target_kind = Target::of_triple(target);
+    if facts.ptx.is_some() {
+        return match target_kind {
+            Target::Nvptx64 | Target::Other("") => Ok(()),
+            _ => Err(format!("{target} is not code for CUDA")),
+        };
+    }
+    code::check_fpga(target)?;
+    let fits = match target_kind {
         // A runtime gives this target to code from a driver; files from before July 2025 have no target.
         Target::Spir64 | Target::Other("") => true,
         Target::Spir64X86_64 => facts.kind == DeviceKind::Cpu,
@@ -184,6 +196,112 @@ fn read<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
+/// Returns whether PTX or native code has variables for its specialization constants, as `syclbin-clang` makes them.
+pub(crate) fn has_constants(code: &[u8]) -> bool {
+    let mut windows = code.windows(CONSTANT.len());
+    windows.any(|window| window == CONSTANT.as_bytes())
+}
+
+/// Checks whether something in a cubin or a fat binary runs on the device.
+fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
+    let (major, minor) = (takes.sm / 10, takes.sm % 10);
+    let device = format!("the device is sm_{}", takes.sm);
+    if bytes.starts_with(b"\x7fELF") {
+        // The flags of a cubin do not distinguish `sm_90a` from `sm_90`.
+        let found = cubin::target(bytes).map_err(|error| error.to_string())?;
+        let said = ptx::Target::parse(arch).filter(|said| said.number == found.number);
+        let target = said.unwrap_or(found);
+        return if target.native_runs_on(major, minor) {
+            Ok(())
+        } else {
+            Err(format!("it is for {target}, and {device}"))
+        };
+    }
+    let entries = cubin::entries(bytes).map_err(|error| error.to_string())?;
+    let mut held = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| error.to_string())?;
+        let (what, runs) = match entry.kind {
+            EntryKind::Elf => ("", entry.target.native_runs_on(major, minor)),
+            EntryKind::Ptx => ("PTX for ", entry.target.ptx_runs_on(major, minor)),
+            // The driver checks its content.
+            _ => return Ok(()),
+        };
+        if runs {
+            return Ok(());
+        }
+        held.push(format!("{what}{}", entry.target));
+    }
+    if held.is_empty() {
+        Err("it is a fat binary without code".to_owned())
+    } else {
+        Err(format!("it has {}, and {device}", held.join(", ")))
+    }
+}
+
+const PLATFORM: &str = "platform";
+const DEVICE: &str = "device";
+const DRIVER: &str = "driver";
+
+/// The device and the driver that native code was saved on. Only that driver knows the form of its code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SavedOn {
+    pub(crate) platform: String,
+    device: String,
+    driver: String,
+}
+
+impl SavedOn {
+    /// Returns the device that `facts` describe.
+    pub(crate) fn device(facts: &Facts) -> Self {
+        Self {
+            platform: facts.platform.clone(),
+            device: facts.name.clone(),
+            driver: facts.driver_version.clone(),
+        }
+    }
+
+    /// Reads the device of a native image, if a runtime recorded it. It is in the properties of the image, in files for
+    /// several devices, or else of its module.
+    pub(crate) fn read(image: &Image<'_>, of_module: &PropertySets<'_>) -> Option<Self> {
+        Self::of_sets(&image.metadata).or_else(|| Self::of_sets(of_module))
+    }
+
+    fn of_sets(sets: &PropertySets<'_>) -> Option<Self> {
+        let text = |key| {
+            let value = sets.get(set::NATIVE_CODE, key)?;
+            value.as_str().map(str::to_owned)
+        };
+        Some(Self {
+            platform: text(PLATFORM)?,
+            device: text(DEVICE)?,
+            driver: text(DRIVER)?,
+        })
+    }
+
+    /// Records the device in the properties of a module.
+    pub(crate) fn write(&self, sets: &mut PropertySets<'_>) {
+        for (key, text) in [
+            (PLATFORM, &self.platform),
+            (DEVICE, &self.device),
+            (DRIVER, &self.driver),
+        ] {
+            sets.insert(set::NATIVE_CODE, key, Value::from(text.as_str()));
+        }
+    }
+}
+
+impl fmt::Display for SavedOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            platform,
+            device,
+            driver,
+        } = self;
+        write!(f, "{device} ({platform}, driver {driver})")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,7 +394,7 @@ mod tests {
         };
         let own = facts("Portable", "6.0");
         let mut sets = PropertySets::default();
-        MadeFor::of(&own).write(&mut sets);
+        SavedOn::device(&own).write(&mut sets);
         let taken = |code: &[u8], facts: &Facts| {
             let image = Image::native("x86_64", "spir64-unknown-unknown", code.to_vec());
             check(&image, &ModuleMetadata::default(), &sets, &[], facts)
@@ -292,5 +410,78 @@ mod tests {
         // Intel's driver takes code of other versions and for lesser processors.
         assert_eq!(taken(&image().bytes, &facts("Portable", "7.1")), Ok(()));
         assert!(taken(&image().bytes, &facts("Intel", "6.0")).is_err());
+    }
+}
+
+#[cfg(test)]
+mod cubin_tests {
+    use super::*;
+
+    /// Builds an ELF file for CUDA, with only the parts that are checked.
+    fn cubin(sm: u32) -> Vec<u8> {
+        let mut elf = vec![0u8; 64];
+        elf[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
+        elf[18] = 190;
+        elf[48..52].copy_from_slice(&(sm << 8).to_le_bytes());
+        elf
+    }
+
+    fn judge(image: &Image<'_>, metadata: &ModuleMetadata, sm: u32) -> Result<(), String> {
+        let facts = Facts {
+            ptx: Some(PtxFacts {
+                sm,
+                ptx: (8, 4),
+                driver: 12040,
+            }),
+            ..Facts::default()
+        };
+        check(image, metadata, &PropertySets::default(), &[], &facts)
+    }
+
+    fn judged(arch: &str, target: &str, bytes: Vec<u8>, sm: u32) -> Result<(), String> {
+        let image = Image::native(arch, target, bytes);
+        judge(&image, &ModuleMetadata::default(), sm)
+    }
+
+    const TARGET: &str = "nvptx64-nvidia-cuda";
+
+    #[test]
+    fn cubin_runs_on_newer_minor_versions() {
+        assert_eq!(judged("sm_80", TARGET, cubin(80), 80), Ok(()));
+        assert_eq!(judged("sm_80", TARGET, cubin(80), 89), Ok(()));
+        assert_eq!(judged("", "", cubin(80), 80), Ok(()));
+        assert_eq!(
+            judged("sm_80", TARGET, cubin(80), 90).unwrap_err(),
+            "it is for sm_80, and the device is sm_90"
+        );
+        assert_eq!(
+            judged("sm_89", TARGET, cubin(89), 80).unwrap_err(),
+            "it is for sm_89, and the device is sm_80"
+        );
+        // The file's own entry narrows it down, if it has that number.
+        let narrow = judged("sm_90a", TARGET, cubin(90), 91).unwrap_err();
+        assert_eq!(narrow, "it is for sm_90a, and the device is sm_91");
+        assert_eq!(
+            judged("sm_75", TARGET, cubin(90), 75).unwrap_err(),
+            "it is for sm_90, and the device is sm_75"
+        );
+    }
+
+    #[test]
+    fn other_code_and_damage_are_named() {
+        let x86 = judged("", "spir64_x86_64-unknown-unknown", cubin(80), 80).unwrap_err();
+        assert_eq!(x86, "spir64_x86_64-unknown-unknown is not code for CUDA");
+        assert!(judged("sm_80", TARGET, b"\x7fELF".to_vec(), 80).is_err());
+        assert!(judged("sm_80", TARGET, b"nothing".to_vec(), 80).is_err());
+        assert!(judged("sm_80", TARGET, Vec::new(), 80).is_err());
+    }
+
+    #[test]
+    fn imports_of_native_code_are_refused() {
+        let mut metadata = ModuleMetadata::default();
+        let image = Image::native("sm_80", TARGET, cubin(80));
+        metadata.imported_symbols.values.insert("_Z5shapef", 1);
+        let imports = judge(&image, &metadata, 80).unwrap_err();
+        assert!(imports.starts_with("it imports _Z5shapef"), "{imports}");
     }
 }

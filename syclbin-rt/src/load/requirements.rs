@@ -24,7 +24,7 @@ const FIRST_TENSOR_CORES: u32 = 70;
 ///
 /// # Errors
 ///
-/// Says in words what the device lacks.
+/// Returns what the device lacks.
 pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
     check_runtime(metadata)?;
     let wanted = &metadata.requirements;
@@ -81,7 +81,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
 ///
 /// # Errors
 ///
-/// Says in words what the device has, to follow a comma.
+/// Returns what the device has instead, to follow a comma.
 pub(crate) fn check_sub_group(size: usize, available: &[usize]) -> Result<(), String> {
     if available.is_empty() {
         return Err("and the device chooses their size itself".to_owned());

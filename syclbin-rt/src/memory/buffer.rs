@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Buffers: typed memory on a device.
+//! Buffers and arrays: typed memory on a device.
+//!
+//! Arrays have an address, for pointers inside structs and for data that host and device share. An array waits for the
+//! queues of its device before it is freed. Drivers keep a buffer alive as long as a command uses it, but not memory
+//! that a kernel reaches through a pointer in a variable or a struct. Where the driver cannot wait, the memory is
+//! not freed.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,9 +12,16 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use syclbin::Aspect;
 
+use crate::backend::DevicePointer;
 use crate::backend::Memory;
+use crate::backend::UsmKind;
 use crate::backend::slice::{DeviceSlice, OwnedRegion};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::copy::checked_size;
+use crate::queue::Queue;
 
 /// `len` elements of `T` on a device. Made by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
@@ -35,22 +47,175 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-impl<T: Pod> Deref for Buffer<T> {
-    type Target = DeviceSlice<T>;
+macro_rules! arrays {
+    ($($(#[$meta:meta])* $name:ident, $reach:ident, $plural:literal, $needs:literal;)*) => {
+        $(
+            $(#[$meta])*
+            pub struct $name<T: Pod> {
+                region: OwnedRegion,
+                element: PhantomData<T>,
+            }
 
-    fn deref(&self) -> &DeviceSlice<T> {
-        self.region.as_slice()
-    }
+            impl<T: Pod> $name<T> {
+                /// Creates `len` elements whose bytes are all zero, for the device of `queue`. 0 is allowed.
+                ///
+                /// # Errors
+                ///
+                /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such
+                /// memory; and when it does not have enough of it.
+                pub fn zeroed(queue: &Queue, len: usize) -> Result<Self> {
+                    let region = region::<T>(queue, UsmKind::$reach, $plural, $needs, len)?;
+                    let element = PhantomData;
+                    Ok(Self { region, element })
+                }
+
+                /// Creates an array with the elements of `data`. An empty slice is allowed.
+                ///
+                /// # Errors
+                ///
+                /// Fails for the same reasons as `zeroed`.
+                pub fn upload(queue: &Queue, data: &[T]) -> Result<Self> {
+                    let mut array = Self::zeroed(queue, data.len())?;
+                    queue.write(&mut array, data)?;
+                    Ok(array)
+                }
+
+                /// Returns the address of the first element on the device.
+                #[must_use]
+                pub fn pointer(&self) -> DevicePointer<T> {
+                    let address = self.region.memory.address().unwrap_or_default();
+                    DevicePointer::from_address(address + self.region.offset as u64)
+                }
+            }
+        )*
+    };
 }
 
-impl<T: Pod> DerefMut for Buffer<T> {
-    fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-        self.region.as_mut_slice()
-    }
+arrays! {
+    /// Elements of `T` in device memory with a known address, unlike the memory of a [`Buffer`](crate::Buffer).
+    /// So a kernel can find them through a pointer in a struct argument.
+    ///
+    /// An array needs unified shared memory (`malloc_device` of SYCL), which not every device has.
+    ///
+    /// An array is used as the [`DeviceSlice`] of all its elements. Dropping it waits until every queue of the
+    /// device is empty, because its memory is freed at once.
+    ///
+    /// ```no_run
+    /// use syclbin_rt::{Arg, Device, DeviceArray, DevicePointer};
+    /// use syclbin_rt::bytemuck::{Pod, Zeroable};
+    ///
+    /// // struct Span { float *data; int count; };
+    /// #[derive(Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Span {
+    ///     data: DevicePointer<f32>,
+    ///     count: i32,
+    ///     padding: u32,
+    /// }
+    /// // SAFETY: all bytes of it are fields of types that allow every value, zero among them.
+    /// unsafe impl Zeroable for Span {}
+    /// // SAFETY: as above.
+    /// unsafe impl Pod for Span {}
+    ///
+    /// let queue = Device::best()?.queue()?;
+    /// let data = DeviceArray::<f32>::zeroed(&queue, 100)?;
+    /// let span = Span { data: data.pointer(), count: 100, padding: 0 };
+    /// let arg = Arg::value(span);
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    DeviceArray, Device, "device arrays", "unified shared memory of the device (usm_device_allocations)";
+
+    /// Elements of `T` in host memory that a device uses in place (`malloc_host` of SYCL). Otherwise it is like
+    /// [`DeviceArray`].
+    ///
+    /// It suits data that a kernel touches once: nothing is copied, and each access may cross the bus.
+    ///
+    /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
+    HostArray, Host, "host arrays", "unified shared memory of the host (usm_host_allocations)";
+
+    /// Elements of `T` in memory that moves between host and device to the place of use (`malloc_shared` of
+    /// SYCL). Otherwise it is like [`DeviceArray`].
+    ///
+    /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
+    ///
+    /// ```no_run
+    /// use syclbin_rt::{Device, SharedArray};
+    ///
+    /// let queue = Device::best()?.queue()?;
+    /// let mut numbers = SharedArray::<u32>::zeroed(&queue, 100)?;
+    /// queue.map_mut(&mut numbers)?[7] = 7;
+    /// assert_eq!(queue.map(&numbers)?[..8].iter().sum::<u32>(), 7);
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    SharedArray, Shared, "shared arrays", "unified shared memory of both (usm_shared_allocations)";
 }
 
-impl<T: Pod> fmt::Debug for Buffer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.deref().describe("Buffer", f)
+macro_rules! slices {
+    ($($name:ident)*) => {
+        $(
+            impl<T: Pod> Deref for $name<T> {
+                type Target = DeviceSlice<T>;
+
+                fn deref(&self) -> &DeviceSlice<T> {
+                    self.region.as_slice()
+                }
+            }
+
+            impl<T: Pod> DerefMut for $name<T> {
+                fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
+                    self.region.as_mut_slice()
+                }
+            }
+
+            impl<T: Pod> fmt::Debug for $name<T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    self.describe(stringify!($name), f)
+                }
+            }
+        )*
+    };
+}
+
+slices! { Buffer DeviceArray HostArray SharedArray }
+
+/// Drivers align memory with an address to at least this many bytes.
+const ALWAYS_ALIGNED: usize = 64;
+
+fn region<T: Pod>(
+    queue: &Queue,
+    reach: UsmKind,
+    what: &'static str,
+    needs: &'static str,
+    len: usize,
+) -> Result<OwnedRegion> {
+    let device = queue.device();
+    if !has(device, reach) || !queue.raw().has_addresses() {
+        return Err(Error::unsupported(what, needs, device));
     }
+    let size = checked_size::<T>(len)?;
+    // Drivers align to what numbers and vectors need. A stricter type gets so much more that its place is
+    // inside.
+    let align = align_of::<T>();
+    let more = if align > ALWAYS_ALIGNED { align } else { 0 };
+    let size = size.saturating_add(more);
+    let memory = queue.raw().zeroed(Some(reach), size);
+    let memory = memory.map_err(|failure| {
+        let action = format!("making one of the {what}, of {size} bytes");
+        Error::driver(failure, action, device)
+    })?;
+    // What is left of the last multiple is less than the alignment, which fits.
+    let address = memory.address().unwrap_or_default();
+    let offset = match more {
+        0 => 0,
+        _ => usize::try_from(address.next_multiple_of(align as u64) - address).unwrap_or(0),
+    };
+    Ok(OwnedRegion::new(memory, offset, len, size_of::<T>()))
+}
+
+fn has(device: &Device, reach: UsmKind) -> bool {
+    device.has(match reach {
+        UsmKind::Device => Aspect::USM_DEVICE_ALLOCATIONS,
+        UsmKind::Host => Aspect::USM_HOST_ALLOCATIONS,
+        UsmKind::Shared => Aspect::USM_SHARED_ALLOCATIONS,
+    })
 }

@@ -62,8 +62,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As for [`Queue::map`]; a prepared launch or a recording also prevents the view if it only reads the
-    /// memory.
+    /// Fails for the same reasons as [`Queue::map`]; a prepared launch or a recording also prevents the view if it
+    /// only reads the memory.
     pub fn map_mut<'a, T: Pod>(&self, slice: &'a mut DeviceSlice<T>) -> Result<MappedMut<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
@@ -72,8 +72,11 @@ impl Queue {
 
     fn no_view(&self, problem: &NoView) -> Error {
         match *problem {
-            NoView::InUse => ErrorKind::MemoryInUse.into(),
-            NoView::OutOfReach => ErrorKind::OutOfReach.into(),
+            NoView::InUse => Error::in_use(),
+            NoView::OutOfReach => Error::new(
+                ErrorKind::InvalidArgument,
+                "the host does not reach the memory of a DeviceArray; download it, or make it a SharedArray or a HostArray",
+            ),
             NoView::Failed(failure) => Error::driver(failure, "mapping a buffer", self.device()),
         }
     }

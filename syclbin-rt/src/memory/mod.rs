@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory: each slice lies inside its allocation, and an allocation outlives the commands that use it.
 
-pub(crate) mod array;
+pub(crate) mod between;
 pub(crate) mod buffer;
+pub(crate) mod copy;
 pub(crate) mod image;
 pub(crate) mod map;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 pub(crate) mod padding;
 pub(crate) mod slice;
+pub(crate) mod transfer;

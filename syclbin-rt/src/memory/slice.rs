@@ -57,13 +57,12 @@ impl<T: Pod> DeviceSlice<T> {
     /// Returns the elements of `range`.
     ///
     /// Copies take any part. A kernel takes a part of a [`Buffer`](crate::Buffer) only if it begins where the
-    /// device allows, usually at a multiple of 128 bytes. Otherwise the launch fails with
-    /// [`LaunchProblem::Misaligned`](crate::LaunchProblem::Misaligned). A part of an array, such as a
-    /// [`DeviceArray`](crate::DeviceArray), may begin anywhere.
+    /// device allows, usually at a multiple of 128 bytes. Otherwise the launch fails. A part of an array,
+    /// such as a [`DeviceArray`](crate::DeviceArray), may begin anywhere.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfRange`] when `range` does not lie inside the slice.
+    /// [`ErrorKind::InvalidArgument`] when `range` does not lie inside the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<SliceRef<'_, T>> {
         let (first, len) = self.checked(&range)?;
         Ok(SliceRef {
@@ -76,7 +75,7 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceSlice::slice`].
+    /// Fails for the same reasons as [`DeviceSlice::slice`].
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
         let (first, len) = self.checked(&range)?;
         Ok(SliceMut {
@@ -92,7 +91,7 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfRange`] when the slice has fewer than `mid` elements.
+    /// [`ErrorKind::InvalidArgument`] when the slice has fewer than `mid` elements.
     pub fn split_at_mut(&mut self, mid: usize) -> Result<(SliceMut<'_, T>, SliceMut<'_, T>)> {
         self.checked(&(..mid))?;
         let part = |first, len| SliceMut {
@@ -119,11 +118,12 @@ impl<T: Pod> DeviceSlice<T> {
         {
             return Ok((start, end - start));
         }
-        Err(Error::from(ErrorKind::OutOfRange {
-            start: start.unwrap_or(usize::MAX),
-            end: end.unwrap_or(usize::MAX),
-            len: self.len(),
-        }))
+        let [start, end] = [start, end].map(|bound| bound.unwrap_or(usize::MAX));
+        let message = format_args!(
+            "the range {start}..{end} is not inside of {} elements",
+            self.len()
+        );
+        Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
     pub(crate) fn describe(&self, what: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,106 +1,485 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Building before the first use, on several threads.
+//! Building: the driver gets the images of a module that its device takes, until it has built one of them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
-use crate::error::{ErrorKind, Result};
-use crate::load::build::Part;
-use crate::load::loaded_module::{LoadedModule, NativeCode};
-use crate::module::Module;
+use syclbin::__private::failed_assert;
+use syclbin::__private::spirv;
+use syclbin::__private::spirv::portable::has_debug_info;
+use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
+use syclbin::Image;
+use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 
-impl Module {
-    /// Builds all kernels now, on several threads. Otherwise each is built when it is first used.
-    ///
-    /// ```no_run
-    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
-    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
-    /// # // SAFETY: a compiler made the file.
-    /// let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
-    /// module.build()?;
-    /// // From here on, no launch waits for a compiler, and `module.kernel` finds each kernel.
-    /// # Ok::<(), syclbin_rt::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// When some kernels do not run on the device. The error has all reasons, with the driver's build logs. All
-    /// other kernels are built.
-    pub fn build(&self) -> Result<()> {
-        let builder = &self.0.builder;
-        let modules = self.0.modules.iter();
-        let modules = modules.filter(|module| module.kernels(builder).next().is_some());
-        let modules: Vec<_> = modules.collect();
-        self.build_modules(&modules);
-        let native = NativeCode::new(builder, &self.0.modules);
-        let mut reasons = Vec::new();
-        for module in modules {
-            if module.program().is_some() {
-                let kernels = module.kernels(builder).map(|name| self.kernel(name));
-                reasons.extend(kernels.filter_map(|kernel| Some(kernel.err()?.to_string())));
-            } else if native.module_of(builder, module).is_none() {
-                reasons.extend(module.misfits(builder));
+use crate::backend::Program;
+use crate::backend::Source;
+use crate::launch::kernel::{ConstantsBuffer, max_range};
+use crate::load::build_options::BuildOptions;
+use crate::load::files::{Files, ImageIndex, Unit};
+use crate::load::native::{self, SavedOn};
+use crate::load::{code, constants, link, requirements};
+use crate::log;
+use crate::module::global::{self, Variable};
+use crate::module::save;
+use crate::program_cache::{self, Cache, Origin, Sharing};
+use crate::queue::Queue;
+
+/// Builds the modules of a file for the device of a queue.
+pub(crate) struct Builder {
+    pub(crate) queue: Queue,
+    pub(crate) files: Files<'static>,
+    /// The given values of specialization constants.
+    pub(crate) constants: Vec<(String, Vec<u8>)>,
+    /// The device globals of all programs.
+    variables: Mutex<Vec<Variable>>,
+}
+
+/// A part of a module that becomes one program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// Its native code.
+    Native,
+    /// Its SPIR-V or PTX.
+    Code,
+    /// The SPIR-V of one of its kernels.
+    Kernel(String),
+}
+
+/// The result of building a part of a module.
+#[derive(Default)]
+pub(crate) struct Build {
+    pub(crate) program: Option<BuiltProgram>,
+    /// The verdict on each image of the part, by its index.
+    pub(crate) verdicts: BTreeMap<usize, Verdict>,
+}
+
+/// The verdict on an image.
+pub(crate) enum Verdict {
+    /// The driver has built it; the text says from what.
+    Chosen(String),
+    /// The driver gets it when one of its kernels is first used.
+    Fits,
+    /// It does not run, for this reason.
+    Skipped(String),
+}
+
+/// A program, with the properties from the file and the code.
+pub(crate) struct BuiltProgram {
+    /// The images of the program, starting with the image of the module.
+    pub(crate) members: Vec<ImageIndex>,
+    pub(crate) program: Program,
+    /// The kernels that the driver compiles wrongly, each with the reason.
+    pub(crate) unfit: BTreeMap<String, String>,
+    /// The smallest range of all modules in the program.
+    pub(crate) id_range: Option<IdRange>,
+    /// The hidden arguments of its kernels.
+    pub(crate) hidden: Option<Layout>,
+    /// The specialization constants that its kernels read from memory.
+    pub(crate) constants: Option<ConstantsBuffer>,
+}
+
+/// The code of a program's images, in the form that the driver takes.
+#[derive(Default)]
+struct Codes<'l> {
+    codes: Vec<Cow<'l, [u8]>>,
+    /// The hidden arguments of its kernels.
+    hidden: Option<Layout>,
+    /// The device globals that are not in it, because its only kernel does not reach them.
+    unreached: BTreeSet<String>,
+    unfit: BTreeMap<String, String>,
+}
+
+impl Builder {
+    pub(crate) fn new(
+        queue: &Queue,
+        files: Files<'static>,
+        constants: &[(String, Vec<u8>)],
+    ) -> Self {
+        Self {
+            queue: queue.clone(),
+            files,
+            constants: constants.to_vec(),
+            variables: Mutex::default(),
+        }
+    }
+
+    /// Returns the device globals of all programs that are built.
+    pub(crate) fn variables(&self) -> Vec<Variable> {
+        let variables = self.variables.lock();
+        variables.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns a module of the loaded file, if it is valid.
+    pub(crate) fn unit(&self, module: usize) -> Option<&Unit<'static>> {
+        self.files.loaded().get(module)?.as_ref().ok()
+    }
+
+    /// Builds the first image of a part that the driver takes.
+    pub(crate) fn build(&self, module: usize, part: &Part) -> Build {
+        let mut build = Build::default();
+        for index in self.candidates(module, part) {
+            let verdict = match &build.program {
+                Some(program) => Verdict::other_image(program.image()),
+                None => match self.build_image(index, part) {
+                    Ok((program, origin)) => {
+                        let chosen = self.describe(index, origin, &program);
+                        build.program = Some(program);
+                        Verdict::Chosen(chosen)
+                    }
+                    Err(reason) => Verdict::Skipped(reason),
+                },
+            };
+            let (device, name) = (self.queue.device(), self.files.name(index));
+            let number = index.image;
+            log::debug(format_args!(
+                "for {device}, {name}, image {number}: {verdict}"
+            ));
+            build.verdicts.insert(number, verdict);
+        }
+        build
+    }
+
+    /// Describes how the driver got the program of an image.
+    fn describe(&self, index: ImageIndex, origin: Origin, built: &BuiltProgram) -> String {
+        let native = self.files.image(index).is_ok_and(|(_, image)| image.native);
+        let how = match origin {
+            Origin::Built if native => "the driver takes this native code",
+            Origin::Built => "the driver compiles it",
+            Origin::Cache => "the driver has compiled it in an earlier run",
+            Origin::Process => "the driver has compiled it before",
+        };
+        match built.members.get(1..) {
+            None | Some([]) => how.to_owned(),
+            Some(linked) => {
+                let linked = linked.iter().map(|index| self.files.name(*index));
+                let linked: Vec<String> = linked.collect();
+                format!("{how}, linked with {}", linked.join(", "))
             }
         }
-        self.all_built(reasons)
     }
 
-    /// Builds the kernels with these names now, on several threads. The names are those that
-    /// [`kernel`](Self::kernel) takes.
+    /// Returns the verdict on each image of a part, as far as it is known without the driver.
+    pub(crate) fn preview(&self, module: usize, part: &Part) -> BTreeMap<usize, Verdict> {
+        let candidates = self.candidates(module, part).into_iter();
+        let mut first = None;
+        let verdicts = candidates.map(|index| {
+            let verdict = match (self.members(index), first) {
+                (Err(reason), _) => Verdict::Skipped(reason),
+                (Ok(_), Some(first)) => Verdict::other_image(first),
+                (Ok(_), None) => {
+                    first = Some(index.image);
+                    Verdict::Fits
+                }
+            };
+            (index.image, verdict)
+        });
+        verdicts.collect()
+    }
+
+    /// Returns whether the driver can build each kernel of a module alone: it shares no memory of the program with
+    /// others, and no debugger needs the rest. Each program has its own record of failed asserts.
+    pub(crate) fn divides(&self, module: usize) -> bool {
+        let Some(unit) = self.unit(module) else {
+            return false;
+        };
+        let mut candidates = self.candidates(module, &Part::Code).into_iter();
+        let is_alone = |index| match self.members(index) {
+            Ok(members) if members.len() == 1 => {
+                Some(!self.files.bytes(index).is_some_and(has_debug_info))
+            }
+            Ok(_) => Some(false),
+            Err(_) => None,
+        };
+        let is_shareable = |(name, global): (&str, &DeviceGlobal)| {
+            !global.image_scope || without_run_prefix(name) == failed_assert::VARIABLE
+        };
+        self.files.facts().ptx.is_none()
+            && unit.metadata.device_globals.iter().all(is_shareable)
+            && unit.module.kernel_names().nth(1).is_some()
+            && candidates.find_map(is_alone) == Some(true)
+    }
+
+    /// Returns whether a program of a module may have a device global.
+    pub(crate) fn may_have(&self, module: usize, is_global: &impl Fn(&Unit<'_>) -> bool) -> bool {
+        let parts = [Part::Native, Part::Code];
+        let mut candidates = parts.iter().flat_map(|part| self.candidates(module, part));
+        candidates.any(|index| {
+            let members = self.members(index).unwrap_or_default();
+            self.units(&members).any(is_global)
+        })
+    }
+
+    /// Returns the images of a part, in the order in which the driver gets them. Native code that was saved on this
+    /// device comes first.
+    fn candidates(&self, module: usize, part: &Part) -> Vec<ImageIndex> {
+        let Some(unit) = self.unit(module) else {
+            return Vec::new();
+        };
+        let images = unit.module.images.iter().enumerate();
+        let mut images: Vec<_> = images
+            .filter(|(_, image)| image.native == (*part == Part::Native))
+            .collect();
+        let here = Some(SavedOn::device(self.files.facts()));
+        images.sort_by_key(|(_, image)| SavedOn::read(image, &unit.module.metadata) != here);
+        let index = |(image, _)| ImageIndex {
+            file: 0,
+            module,
+            image,
+        };
+        images.into_iter().map(index).collect()
+    }
+
+    /// Returns the images of the program that an image becomes, if the device takes them.
+    fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, String> {
+        if self.is_native(index)? {
+            Ok(vec![index])
+        } else {
+            link::closure(&self.files, index)
+        }
+    }
+
+    /// Returns whether the driver takes an image as it is, without compiling it.
     ///
     /// # Errors
     ///
-    /// When some of the kernels do not exist or do not run on the device. The error has all reasons. All other
-    /// kernels are built.
-    pub fn build_kernels<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
-        let names: Vec<&str> = names.into_iter().collect();
-        let kernels = in_parallel(&names, |name| self.kernel(name));
-        let errors = kernels.into_iter().filter_map(Result::err);
-        self.all_built(errors.map(|error| error.to_string()).collect())
-    }
-
-    pub(crate) fn all_built(&self, reasons: Vec<String>) -> Result<()> {
-        if reasons.is_empty() {
-            return Ok(());
+    /// When it is native code that the device does not take.
+    fn is_native(&self, index: ImageIndex) -> Result<bool, String> {
+        let facts = self.files.facts();
+        let (unit, image) = self.files.image(index)?;
+        if !native::is_native(image, facts) {
+            return Ok(false);
         }
-        let device = self.queue().device().to_string();
-        Err(ErrorKind::NotBuilt { device, reasons }.into())
+        let (metadata, sets) = (&unit.metadata, &unit.module.metadata);
+        requirements::check(metadata, facts)?;
+        native::check(image, metadata, sets, &self.constants, facts)?;
+        Ok(true)
     }
 
-    /// Builds all code of `modules`. Native code comes first: other code is only built for kernels without it.
-    pub(crate) fn build_modules(&self, modules: &[&LoadedModule]) {
-        let builder = &self.0.builder;
-        in_parallel(modules, |module| module.build(builder, &Part::Native));
-        let native = NativeCode::new(builder, &self.0.modules);
-        let lacks_native = |module: &&&LoadedModule| {
-            module.program().is_none() && native.module_of(builder, module).is_none()
+    fn build_image(
+        &self,
+        index: ImageIndex,
+        part: &Part,
+    ) -> Result<(BuiltProgram, Origin), String> {
+        let (unit, image) = self.files.image(index)?;
+        let native = self.is_native(index)?;
+        let members = self.members(index)?;
+        let Codes {
+            codes,
+            hidden,
+            unreached,
+            unfit,
+        } = if native {
+            Codes {
+                codes: vec![Cow::Borrowed(&image.bytes)],
+                hidden: save::hidden_arguments(&unit.module.metadata),
+                ..Codes::default()
+            }
+        } else {
+            self.codes(&members, part)?
         };
-        let others: Vec<_> = modules.iter().filter(lacks_native).collect();
-        in_parallel(&others, |module| module.build(builder, &Part::Code));
+        let sources = members.iter().zip(codes);
+        let sources = sources.map(|(index, code)| self.source(*index, code, native));
+        let sources = sources.collect::<Result<Vec<_>, _>>()?;
+        let context = self.queue.raw().context();
+        let built = match sources.as_slice() {
+            [source] if native => context.clone().build_native(source).map(|p| (p, Origin::Built)),
+            _ => {
+                // Each module has its own variables, as each bundle of SYCL does.
+                let mut globals = self.globals(&members);
+                let sharing = if globals.any(|(id, _)| !unreached.contains(id)) {
+                    Sharing::None
+                } else {
+                    Sharing::All
+                };
+                let cache = Cache::of_environment();
+                program_cache::get(&context, &sources, sharing, cache.as_ref())
+            }
+        };
+        let (program, origin) = built.map_err(|error| error.to_string())?;
+        if let Some(layout) = &hidden {
+            let queue = self.queue.raw();
+            let added = queue.add_hidden_arguments(&program, layout.clone());
+            added.map_err(|failure| failure.to_string())?;
+        }
+        self.connect_variables(&program, &members, &unreached)?;
+        let ranges = self.units(&members).map(|unit| unit.metadata.misc.id_range);
+        let built = BuiltProgram {
+            program,
+            constants: self.emulated_constants(image, unit)?,
+            unfit,
+            id_range: ranges.min_by_key(|range| max_range(*range)).flatten(),
+            hidden,
+            members,
+        };
+        Ok((built, origin))
+    }
+
+    /// Connects the device globals of a program. If one cannot be connected, then none is: only complete programs count.
+    fn connect_variables(
+        &self,
+        program: &Program,
+        members: &[ImageIndex],
+        unreached: &BTreeSet<String>,
+    ) -> Result<(), String> {
+        let mut variables = (self.variables.lock()).unwrap_or_else(PoisonError::into_inner);
+        let mut connected = variables.clone();
+        for unit in self.units(members) {
+            let metadata = &unit.metadata;
+            global::connect(&self.queue, program, metadata, unreached, &mut connected)?;
+        }
+        *variables = connected;
+        Ok(())
+    }
+
+    /// Uploads the specialization constants that the kernels of `image` read from memory, if they do.
+    fn emulated_constants(
+        &self,
+        image: &Image<'_>,
+        unit: &Unit<'_>,
+    ) -> Result<Option<ConstantsBuffer>, String> {
+        if !constants::are_emulated(image, &unit.metadata, self.files.facts()) {
+            return Ok(None);
+        }
+        let blob = constants::blob(&self.constants, &unit.metadata.specialization);
+        let buffer = blob.map(|blob| ConstantsBuffer::new(&self.queue, &blob));
+        buffer.transpose().map_err(|failure| failure.to_string())
+    }
+
+    /// Returns the device globals of a program.
+    fn globals<'m>(
+        &'m self,
+        members: &'m [ImageIndex],
+    ) -> impl Iterator<Item = (&'m str, DeviceGlobal)> {
+        let units = self.units(members);
+        let globals = units.flat_map(|unit| unit.metadata.device_globals.iter());
+        globals.map(|(name, global)| (without_run_prefix(name), *global))
+    }
+
+    /// Returns the code of a program's images in the form that the driver takes.
+    fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, String> {
+        let facts = self.files.facts();
+        let codes = members.iter().map(|index| {
+            let (_, image) = self.files.image(*index)?;
+            let code: &[u8] = &image.bytes;
+            Ok(match part {
+                Part::Kernel(kernel) => trimmed(code, kernel),
+                Part::Native | Part::Code => Cow::Borrowed(code),
+            })
+        });
+        let mut codes = codes.collect::<Result<Vec<Cow<'_, [u8]>>, String>>()?;
+        if facts.ptx.is_some() {
+            return Ok(Codes {
+                codes,
+                ..Codes::default()
+            });
+        }
+        let is_reached = |id: &str| match part {
+            Part::Kernel(_) => codes.iter().any(|code| spirv_names(code, id)),
+            Part::Native | Part::Code => true,
+        };
+        let ids = self.globals(members).map(|(id, _)| id);
+        let unreached = ids.filter(|id| !is_reached(id)).map(str::to_owned);
+        let unreached = unreached.collect();
+        let globals = self.globals(members).map(|(id, global)| Global {
+            id,
+            holds_value: global.image_scope,
+        });
+        let globals: Vec<Global<'_>> = globals.collect();
+        let mut hidden = None;
+        if facts.lifts_variables && !globals.is_empty() {
+            let parts: Vec<&[u8]> = codes.iter().map(AsRef::as_ref).collect();
+            let lifted = lift(&parts, &globals).map_err(|unfit| unfit.to_string())?;
+            if let Some(Lifted { modules, layout }) = lifted {
+                codes = modules.into_iter().map(Cow::Owned).collect();
+                hidden = Some(layout);
+            }
+        }
+        let codes = code::portable(codes, facts)?;
+        Ok(Codes {
+            unfit: code::unfit_kernels(&codes, facts),
+            codes,
+            hidden,
+            unreached,
+        })
+    }
+
+    /// Returns the modules of a program.
+    pub(crate) fn units<'m>(
+        &'m self,
+        members: &'m [ImageIndex],
+    ) -> impl Iterator<Item = &'m Unit<'static>> {
+        members.iter().filter_map(|index| self.files.unit(*index))
+    }
+
+    /// Returns the source of an image for a driver; `code` is its bytes in the form that the driver takes.
+    /// Native code of SPIR-V has the values of its constants compiled in.
+    fn source<'c>(
+        &self,
+        index: ImageIndex,
+        mut code: Cow<'c, [u8]>,
+        native: bool,
+    ) -> Result<Source<'c>, String> {
+        let (unit, _) = self.files.image(index)?;
+        let facts = self.files.facts();
+        let held = &unit.metadata.specialization;
+        let mut variables = Vec::new();
+        if facts.ptx.is_some() {
+            variables = constants::variables(&self.constants, held)?;
+        } else if !native {
+            code = constants::as_defaults(&self.constants, held, code)?;
+        }
+        Ok(Source {
+            constants: variables,
+            options: BuildOptions::of(&unit.metadata.misc, facts),
+            code,
+        })
     }
 }
 
-/// Calls `run` with each item, on as many threads as the process has processors.
-fn in_parallel<T: Sync, R: Send>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let claimed = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let items = claimed.map_while(|index| Some((index, run(items.get(index)?))));
-        items.collect::<Vec<_>>()
-    };
-    let mut done = thread::scope(|scope| {
-        let others = 1..processors.min(items.len());
-        let others: Vec<_> = others.map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        for other in others {
-            match other.join() {
-                Ok(items) => done.extend(items),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+impl BuiltProgram {
+    /// Returns the index of the image in the module.
+    pub(crate) fn image(&self) -> usize {
+        self.members.first().map_or(0, |index| index.image)
+    }
+}
+
+impl Verdict {
+    /// Returns the verdict on images after the one that fits.
+    pub(crate) fn other_image(image: usize) -> Self {
+        Self::Skipped(format!("not needed, as image {image} fits"))
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chosen(how) => write!(f, "chosen: {how}"),
+            Self::Fits => f.write_str("fits; built when one of its kernels is first used"),
+            Self::Skipped(reason) => f.write_str(reason),
         }
-        done
-    });
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
+    }
+}
+
+/// Returns whether SPIR-V has the string `name`. Strings begin with a word, and end with a zero byte.
+fn spirv_names(code: &[u8], name: &str) -> bool {
+    let text = [name.as_bytes(), &[0]].concat();
+    let words = (0..code.len()).step_by(4);
+    words
+        .filter_map(|start| code.get(start..))
+        .any(|rest| rest.starts_with(&text))
+}
+
+/// Returns the code that a kernel reaches, or all of it if that is not known.
+fn trimmed<'c>(code: &'c [u8], kernel: &str) -> Cow<'c, [u8]> {
+    match spirv::trim(code, &[kernel]) {
+        Ok(trimmed) => Cow::Owned(trimmed),
+        Err(error) => {
+            log::debug(format_args!(
+                "kernel {kernel} is compiled with all others: {error}"
+            ));
+            Cow::Borrowed(code)
+        }
+    }
 }

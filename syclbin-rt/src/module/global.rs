@@ -11,8 +11,10 @@ use bytemuck::Pod;
 use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
+use crate::backend::Memory;
+use crate::backend::Program;
 use crate::backend::failure::Failure;
-use crate::backend::{Memory, Program, UsmKind};
+use crate::backend::UsmKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
@@ -22,8 +24,8 @@ const MOST_ON_STACK: usize = 64 << 10;
 /// A `device_global` of C++. Returned by [`Module::global`](crate::Module::global). A clone is the same
 /// variable.
 ///
-/// When a module is loaded, each of its variables has the initial value from C++, or zero bytes. Saved modules begin with
-/// it again.
+/// When a module is loaded, each of its variables has the initial value from C++, or zero bytes. Saved modules begin
+/// with it again.
 ///
 /// Reading and writing wait for every command that was put into the module's queue before. Commands that are
 /// put into it later see the written value.
@@ -46,26 +48,6 @@ pub(crate) struct Variable {
     storage: Storage,
 }
 
-/// A device global that a program cannot use.
-#[derive(Debug, thiserror::Error)]
-#[error("device global {global}: {reason}")]
-pub(crate) struct ConnectError {
-    global: String,
-    reason: Unconnected,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum Unconnected {
-    #[error("its name has a NUL inside")]
-    NameWithNul,
-    #[error("two modules describe it differently")]
-    DescribedTwice,
-    #[error("the device lacks unified shared memory (cl_intel_unified_shared_memory)")]
-    NoAddresses,
-    #[error(transparent)]
-    Driver(#[from] Failure),
-}
-
 #[derive(Clone)]
 enum Storage {
     /// Outside the programs, which hold a pointer to it.
@@ -78,12 +60,12 @@ impl<T: Pod> Global<T> {
     pub(crate) fn new(queue: &Queue, variable: &Variable) -> Result<Self> {
         let bytes = size_of::<T>();
         if bytes != variable.size {
-            return Err(ErrorKind::GlobalSize {
-                name: variable.name(),
-                size: variable.size,
-                given: bytes,
-            }
-            .into());
+            let message = format_args!(
+                "device global {} has {} bytes, the Rust type has {bytes}",
+                variable.name(),
+                variable.size
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         Ok(Self {
             queue: queue.clone(),
@@ -129,11 +111,13 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// As for [`Global::read`], and [`ErrorKind::HostMemory`] when the host has no memory for the value.
+    /// Fails for the same reasons as [`Global::read`], and [`ErrorKind::OutOfMemory`] when the host has no memory
+    /// for the value.
     pub fn read_boxed(&self) -> Result<Box<T>> {
         let value = bytemuck::allocation::try_zeroed_box::<T>();
-        let mut value = value.map_err(|()| ErrorKind::HostMemory {
-            bytes: size_of::<T>(),
+        let mut value = value.map_err(|()| {
+            let message = format_args!("the host has no memory for {} bytes", size_of::<T>());
+            Error::new(ErrorKind::OutOfMemory, message)
         })?;
         self.read_bytes(bytemuck::bytes_of_mut(&mut *value))?;
         Ok(value)
@@ -213,11 +197,9 @@ pub(crate) fn connect(
     metadata: &ModuleMetadata,
     unreached: &BTreeSet<String>,
     variables: &mut Vec<Variable>,
-) -> Result<(), ConnectError> {
-    // A program that fails halfway has no variables, so only complete programs count.
-    let mut connected = variables.clone();
+) -> Result<(), String> {
     // These are maps because a hostile file may have a hundred thousand variables.
-    let indices = connected.iter().enumerate();
+    let indices = variables.iter().enumerate();
     let mut indices: BTreeMap<CString, usize> = indices
         .map(|(index, variable)| (variable.id.clone(), index))
         .collect();
@@ -229,11 +211,9 @@ pub(crate) fn connect(
         if unreached.contains(id) {
             continue;
         }
-        let fail = |reason| ConnectError {
-            global: id.to_owned(),
-            reason,
-        };
-        let c_id = CString::new(id).map_err(|_| fail(Unconnected::NameWithNul))?;
+        let fail = |reason: &dyn fmt::Display| format!("device global {id}: {reason}");
+        let with_nul = |_| fail(&"its name has a NUL inside");
+        let c_id = CString::new(id).map_err(with_nul)?;
         let DeviceGlobal { size, image_scope } = *global;
         let size = size as usize;
         let code_name = code_names.get(id).copied();
@@ -241,16 +221,16 @@ pub(crate) fn connect(
             Some(name) if queue.raw().names_variables_as_code() => CString::new(name.as_str()),
             _ => Ok(c_id.clone()),
         };
-        let symbol = symbol.map_err(|_| fail(Unconnected::NameWithNul))?;
+        let symbol = symbol.map_err(with_nul)?;
         if id == failed_assert::VARIABLE {
             queue.watch_asserts(program, symbol);
             continue;
         }
         let known = indices.get(&c_id);
-        let variable = match known.and_then(|index| connected.get_mut(*index)) {
+        let variable = match known.and_then(|index| variables.get_mut(*index)) {
             Some(known) => {
                 if known.size != size || known.is_in_programs() != image_scope {
-                    return Err(fail(Unconnected::DescribedTwice));
+                    return Err(fail(&"two modules describe it differently"));
                 }
                 known
             }
@@ -264,22 +244,24 @@ pub(crate) fn connect(
                     } else if raw.has_addresses() {
                         raw.zeroed(Some(UsmKind::Device), size)
                     } else {
-                        return Err(fail(Unconnected::NoAddresses));
+                        return Err(fail(
+                            &"the device lacks unified shared memory (cl_intel_unified_shared_memory)",
+                        ));
                     };
-                    let memory = memory.map_err(|failure| fail(failure.into()))?;
+                    let memory = memory.map_err(|failure| fail(&failure))?;
                     let initialized = initialize(queue, program, &symbol, &memory, size);
-                    initialized.map_err(|failure| fail(failure.into()))?;
+                    initialized.map_err(|failure| fail(&failure))?;
                     Storage::Memory(memory)
                 };
-                indices.insert(c_id.clone(), connected.len());
-                connected.push(Variable {
+                indices.insert(c_id.clone(), variables.len());
+                variables.push(Variable {
                     id: c_id.clone(),
                     code_name: code_name.cloned(),
                     symbol: symbol.clone(),
                     size,
                     storage,
                 });
-                let Some(last) = connected.last_mut() else {
+                let Some(last) = variables.last_mut() else {
                     continue;
                 };
                 last
@@ -294,11 +276,10 @@ pub(crate) fn connect(
             }
             Storage::Memory(memory) => {
                 let pointer = queue.raw().point_variable(program, &symbol, memory);
-                pointer.map_err(|failure| fail(failure.into()))?;
+                pointer.map_err(|failure| fail(&failure))?;
             }
         }
     }
-    *variables = connected;
     Ok(())
 }
 

@@ -1,41 +1,46 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules: a loaded file's kernels, constants and globals are found by name, or an error lists the names.
+//!
+//! Loading reads and checks the files ([`crate::load`]), and calls no driver. [`build::Builder`] has the driver
+//! build the images that the device takes, and [`loaded::LoadedModule`] does this once for each part of a module.
+#![allow(
+    unsafe_code,
+    reason = "what a driver does with code is beyond every check; the duty is the caller's"
+)]
 
+pub(crate) mod ahead_of_time;
 pub(crate) mod build;
 pub(crate) mod builder;
-pub(crate) mod constants_buffer;
 pub(crate) mod global;
 #[cfg(test)]
 mod hidden_arguments_tests;
-pub(crate) mod kernel;
 pub(crate) use crate::backend::kernel as kernel_attributes;
+pub(crate) mod kernel_info;
+pub(crate) mod loaded;
 pub(crate) mod save;
-pub(crate) mod save_code;
-pub(crate) mod source_file;
-pub(crate) mod specialization;
 pub(crate) mod stub_kernel;
-pub(crate) mod stubs;
 pub(crate) mod watched_file;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use bytemuck::Pod;
 use syclbin::__private::mangled::KERNEL_PREFIX;
 use syclbin::State;
 use syclbin::metadata::without_run_prefix;
 
-use crate::error::{ErrorKind, Result};
-use crate::load::build::Builder;
-use crate::load::files::Files;
-use crate::load::image_choice::ImageChoice;
-use crate::load::loaded_module::{LoadedModule, NativeCode};
-use crate::load::unit::Unit;
-use crate::module::builder::{Embedded, ModuleBuilder};
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result, join, list};
+use crate::launch::kernel::{Kernel, no_kernel, unavailable};
+use crate::load::constants;
+use crate::load::files::{Files, Unit};
+use crate::module::build::{Builder, Part};
+use crate::module::builder::{ModuleBuilder, SourceFile, check_states};
 use crate::module::global::Global;
-use crate::module::kernel::Kernel;
-use crate::module::source_file::SourceFile;
+use crate::module::loaded::{ImageChoice, LoadedModule, NativeCode};
 use crate::queue::Queue;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
@@ -72,26 +77,15 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device, as far as the file and the device
-    /// tell. The latter error names the reason for each image.
+    /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device, as far as the file and the driver
+    /// reveal. The latter error names the reason for each image.
     ///
     /// # Safety
     ///
     /// The file itself may be damaged in any way. But a driver in this process handles the code in its images,
     /// and some drivers do not survive invalid code. The caller guarantees that each image is compiler output.
-    #[allow(
-        unsafe_code,
-        reason = "what a driver does with code is beyond every check; the duty is the caller's"
-    )]
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
         Self::read(queue, SourceFile::Given(bytes), &[], &[])
-    }
-
-    /// Loads an embedded file. For generated code only. This is safe because the maker of `file` guarantees its
-    /// code.
-    #[doc(hidden)]
-    pub fn load_embedded(queue: &Queue, file: Embedded) -> Result<Self> {
-        Self::read(queue, SourceFile::Embedded(file.bytes()), &[], &[])
     }
 
     /// Creates a builder, which loads a module with other values of its specialization constants, or linked
@@ -115,19 +109,21 @@ impl Module {
         queue: &Queue,
         file: SourceFile<'_>,
         linked: &[SourceFile<'_>],
-        constants: &[(String, Vec<u8>)],
+        given: &[(String, Vec<u8>)],
     ) -> Result<Self> {
-        let mut files = vec![file.parse().map_err(ErrorKind::File)?];
+        let mut files = vec![file.parse().map_err(Error::file)?];
         for (index, file) in (1..).zip(linked) {
-            let file = file.parse();
-            files.push(file.map_err(|error| ErrorKind::LinkedFile { index, error })?);
+            files.push(file.parse().map_err(|error| {
+                let message = format_args!("cannot read linked SYCLBIN file {index}");
+                Error::caused_by(ErrorKind::InvalidFile, message, error)
+            })?);
         }
-        source_file::check_states(&files)?;
+        check_states(&files)?;
         let files = Files::new(files, queue.device().facts());
         let metadata = files.units().map(|unit| &unit.metadata);
-        specialization::check(constants, metadata)?;
+        constants::check_given(given, metadata)?;
         let modules = (0..files.loaded().len()).map(LoadedModule::new).collect();
-        let builder = Builder::new(queue, files, constants);
+        let builder = Builder::new(queue, files, given);
         let module = Self(Arc::new(Inner { builder, modules }));
         module.check_fit()?;
         Ok(module)
@@ -145,11 +141,7 @@ impl Module {
         if reasons.is_empty() {
             return Ok(());
         }
-        Err(ErrorKind::NoImage {
-            device: self.queue().device().to_string(),
-            reasons,
-        }
-        .into())
+        Err(unloadable(self.queue().device(), reasons))
     }
 
     /// Returns the kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the compiler's
@@ -168,15 +160,8 @@ impl Module {
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let builder = &self.0.builder;
         let Some((symbol, holders)) = self.find(name) else {
-            return Err(ErrorKind::NoKernel {
-                name: name.to_owned(),
-                available: self
-                    .kernel_names()
-                    .chain(self.registered().map(|(name, _)| name))
-                    .map(str::to_owned)
-                    .collect(),
-            }
-            .into());
+            let registered = self.registered().map(|(name, _)| name);
+            return Err(no_kernel(name, self.kernel_names().chain(registered)));
         };
         // A compiler files every target as a separate abstract module, so the same kernel may be in several. The
         // first native module was compiled for this device ahead of time.
@@ -191,12 +176,11 @@ impl Module {
         let reasons = holders
             .iter()
             .map(|module| module.reasons(builder, &symbol));
-        Err(ErrorKind::KernelUnavailable {
-            kernel: name.to_owned(),
-            device: self.queue().device().to_string(),
-            reasons: reasons.flatten().collect(),
-        }
-        .into())
+        Err(unavailable(
+            name,
+            self.queue().device(),
+            reasons.flatten().collect(),
+        ))
     }
 
     /// Returns the device global called `name`. This is its unique identifier, which is the mangled name, or
@@ -226,12 +210,12 @@ impl Module {
         let globals: BTreeSet<&str> = units
             .flat_map(|unit| global::names(&unit.metadata))
             .collect();
-        Err(ErrorKind::NoGlobal {
-            name: name.to_owned(),
-            device: self.queue().device().to_string(),
-            available: globals.into_iter().map(str::to_owned).collect(),
-        }
-        .into())
+        let message = format_args!(
+            "no device global {name} of this SYCLBIN file is on {}; there is {}",
+            self.queue().device(),
+            join(globals)
+        );
+        Err(Error::new(ErrorKind::NotFound, message))
     }
 
     /// Returns the symbols of the module's kernels, also of kernels that do not fit the device. A kernel that
@@ -308,6 +292,16 @@ impl Module {
     }
 }
 
+/// Returns the error of a file that the device does not run.
+pub(crate) fn unloadable(device: &Device, reasons: Vec<String>) -> Error {
+    let message = format_args!(
+        "nothing in this SYCLBIN file runs on {device}{}\n`Module::best_device()` of the generated code and \
+         `Device::best_for(file)` return a device that runs it, if this machine has one",
+        list(&reasons)
+    );
+    Error::with_reasons(ErrorKind::Unavailable, message, reasons)
+}
+
 impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.kernel_names().collect();
@@ -316,4 +310,101 @@ impl fmt::Debug for Module {
             .field("kernels", &names)
             .finish()
     }
+}
+
+impl Module {
+    /// Builds all kernels now, on several threads. Otherwise each is built when it is first used.
+    ///
+    /// ```no_run
+    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
+    /// # // SAFETY: a compiler made the file.
+    /// let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
+    /// module.build()?;
+    /// // From here on, no launch waits for a compiler, and `module.kernel` finds each kernel.
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When some kernels do not run on the device. The error has all reasons, with the driver's build logs. All
+    /// other kernels are built.
+    pub fn build(&self) -> Result<()> {
+        let builder = &self.0.builder;
+        let modules = self.0.modules.iter();
+        let modules = modules.filter(|module| module.kernels(builder).next().is_some());
+        let modules: Vec<_> = modules.collect();
+        self.build_modules(&modules);
+        let native = NativeCode::new(builder, &self.0.modules);
+        let mut reasons = Vec::new();
+        for module in modules {
+            if module.program().is_some() {
+                let kernels = module.kernels(builder).map(|name| self.kernel(name));
+                reasons.extend(kernels.filter_map(|kernel| Some(kernel.err()?.to_string())));
+            } else if native.module_of(builder, module).is_none() {
+                reasons.extend(module.misfits(builder));
+            }
+        }
+        self.all_built(reasons)
+    }
+
+    /// Builds the kernels with these names now, on several threads. The names are those that
+    /// [`kernel`](Self::kernel) takes.
+    ///
+    /// # Errors
+    ///
+    /// When some of the kernels do not exist or do not run on the device. The error has all reasons. All other
+    /// kernels are built.
+    pub fn build_kernels<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
+        let names: Vec<&str> = names.into_iter().collect();
+        let kernels = in_parallel(&names, |name| self.kernel(name));
+        let errors = kernels.into_iter().filter_map(Result::err);
+        self.all_built(errors.map(|error| error.to_string()).collect())
+    }
+
+    fn all_built(&self, reasons: Vec<String>) -> Result<()> {
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        let device = self.queue().device();
+        let message = format_args!("not all kernels run on {device}");
+        Err(Error::listing(ErrorKind::Unavailable, message, reasons))
+    }
+
+    /// Builds all code of `modules`. Native code comes first: other code is only built for kernels without it.
+    pub(crate) fn build_modules(&self, modules: &[&LoadedModule]) {
+        let builder = &self.0.builder;
+        in_parallel(modules, |module| module.build(builder, &Part::Native));
+        let native = NativeCode::new(builder, &self.0.modules);
+        let lacks_native = |module: &&&LoadedModule| {
+            module.program().is_none() && native.module_of(builder, module).is_none()
+        };
+        let others: Vec<_> = modules.iter().filter(lacks_native).collect();
+        in_parallel(&others, |module| module.build(builder, &Part::Code));
+    }
+}
+
+/// Calls `run` with each item, on as many threads as the process has processors.
+fn in_parallel<T: Sync, R: Send>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let claimed = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let items = claimed.map_while(|index| Some((index, run(items.get(index)?))));
+        items.collect::<Vec<_>>()
+    };
+    let mut done = thread::scope(|scope| {
+        let others = 1..processors.min(items.len());
+        let others: Vec<_> = others.map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for other in others {
+            match other.join() {
+                Ok(items) => done.extend(items),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
 }

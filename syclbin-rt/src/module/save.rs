@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Saving: a loaded module as a file of state executable, with the native code of its device.
+//! Saving: a loaded module as a file of state executable, with the native code of its device, or of another state, with
+//! the code that it was loaded from.
+
+use std::collections::BTreeSet;
 
 use syclbin::__private::spirv::portable::lift::Layout;
-use syclbin::metadata::{MiscProperties, SpecializationConstants};
+use syclbin::metadata::{MiscProperties, ModuleMetadata, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
-use syclbin::{AbstractModule, Container, Image, State, Syclbin};
+use syclbin::{AbstractModule, Container, Image, MergeError, State, Syclbin};
 
 use crate::backend::Program;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::build::{Builder, BuiltProgram};
-use crate::load::made_for::MadeFor;
-use crate::load::unit::Unit;
-use crate::module::{Inner, Module, save_code, specialization};
+use crate::load::files::{Unit, list_of_kernels};
+use crate::load::native::SavedOn;
+use crate::load::{code, constants};
+use crate::module::build::{Builder, BuiltProgram};
+use crate::module::{Inner, Module};
 use crate::queue::Queue;
 
 /// The target that the reference runtime and this crate give to native code from a driver. With another target,
@@ -81,12 +85,13 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// As for [`to_syclbin`](Self::to_syclbin). Also when the modules were loaded from different files.
+    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin). Also when the modules were loaded from
+    /// different files.
     pub fn to_syclbin_with(&self, others: &[&Self]) -> Result<Vec<u8>> {
         let first = self.executable()?;
         let others = others.iter().map(|other| other.executable());
         let others = others.collect::<Result<Vec<_>>>()?;
-        to_vec(&syclbin::merge(first, others).map_err(ErrorKind::Merge)?)
+        to_vec(&syclbin::merge(first, others).map_err(unmergeable)?)
     }
 
     /// Saves the module as a SYCLBIN file in a state.
@@ -111,14 +116,14 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// As for [`to_syclbin`](Self::to_syclbin) in state executable. In other states, when a module has native code
-    /// only, and when the file lacks the default of a constant that was given a value.
+    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin) in state executable. In other states, when a
+    /// module has native code only, and when the file lacks the default of a constant that was given a value.
     pub fn to_syclbin_in(&self, state: State) -> Result<Vec<u8>> {
         match state {
             State::Executable => self.to_syclbin(),
             _ => {
                 let builder = &self.0.builder;
-                save_code::to_vec(builder.files.whole(), &builder.constants, state)
+                code_to_vec(builder.files.whole(), &builder.constants, state)
             }
         }
     }
@@ -148,14 +153,19 @@ impl Module {
             if let Some(processor) = context.processor_of(&code) {
                 let (first_module, of_first) = *first.get_or_insert((module.index, processor));
                 if processor != of_first {
-                    let modules = [first_module, module.index];
-                    return Err(ErrorKind::MixedCode { modules }.into());
+                    let message = format_args!(
+                        "modules {first_module} and {} are native code for different processors, which Intel's CPU \
+                         driver does not take together, as other native code was loaded between them; save in a process \
+                         that loads no other native code before",
+                        module.index
+                    );
+                    return Err(Error::new(ErrorKind::InvalidArgument, message));
                 }
             }
             let mut metadata = properties(builder, built);
             // NVIDIA's code says itself what it is for.
             if facts.ptx.is_none() {
-                MadeFor::of(facts).write(&mut metadata);
+                SavedOn::device(facts).write(&mut metadata);
             }
             file.modules.push(AbstractModule {
                 metadata,
@@ -266,25 +276,34 @@ fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConsta
 }
 
 /// Records the values in force.
-pub(crate) fn set_values(
+fn set_values(
     sets: &mut PropertySets<'static>,
     mut specialization: SpecializationConstants,
-    constants: &[(String, Vec<u8>)],
+    given: &[(String, Vec<u8>)],
 ) {
-    let Some(values) = specialization::blob(constants, &specialization) else {
+    let Some(values) = constants::blob(given, &specialization) else {
         return;
     };
-    let mut given = constants.iter();
-    let is_given = given.any(|(name, _)| specialization.constants.get(name).is_some());
+    let is_given = given
+        .iter()
+        .any(|(name, _)| specialization.constants.get(name).is_some());
     let is_set = is_given || specialization.set_values.is_some();
     specialization.set_values = is_set.then_some(values);
     specialization.write(sets);
 }
 
 /// Returns the bytes of a file.
-pub(crate) fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
+fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
     let bytes = syclbin::write::to_vec(file, Container::default());
-    bytes.map_err(|error| ErrorKind::Unwritable(error).into())
+    bytes.map_err(|error| {
+        let message = "cannot write the SYCLBIN file";
+        Error::caused_by(ErrorKind::InvalidArgument, message, error)
+    })
+}
+
+fn unmergeable(error: MergeError) -> Error {
+    let message = "cannot save the modules in one file";
+    Error::caused_by(ErrorKind::InvalidArgument, message, error)
 }
 
 fn binary(program: &Program, queue: &Queue, module: usize) -> Result<Vec<u8>> {
@@ -313,5 +332,149 @@ fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),
         None => facts.name.clone(),
+    }
+}
+
+/// Returns the modules of `files` as a file of state input or object. The first is the loaded file, and `constants`
+/// are the given values of specialization constants.
+fn code_to_vec(
+    files: Vec<Syclbin<'static>>,
+    constants: &[(String, Vec<u8>)],
+    state: State,
+) -> Result<Vec<u8>> {
+    let saved = with_code(files, constants, state);
+    let saved = saved.map_err(|reason| {
+        let message = format_args!("cannot save the module in state {state}: {reason}");
+        Error::new(ErrorKind::InvalidArgument, message)
+    })?;
+    to_vec(&saved)
+}
+
+fn with_code<'a>(
+    files: Vec<Syclbin<'a>>,
+    constants: &[(String, Vec<u8>)],
+    state: State,
+) -> Result<Syclbin<'a>, String> {
+    if !matches!(state, State::Input | State::Object) {
+        return Err(
+            "there is no such state; use `State::Input`, `State::Object` or `State::Executable`"
+                .to_owned(),
+        );
+    }
+    let all = || files.iter().flat_map(|file| &file.modules);
+    let compiled_elsewhere: BTreeSet<String> = all()
+        .filter(|module| module.images.iter().any(is_code))
+        .flat_map(AbstractModule::kernel_names)
+        .map(str::to_owned)
+        .collect();
+    let mut whole = Syclbin::default();
+    if let Some(first) = files.first() {
+        whole.global = first.global.clone();
+    }
+    let number = Value::U32(state.number());
+    whole.global.insert(set::GLOBAL, key::STATE, number);
+    for file in files {
+        let keeps_native = state == State::Object && file.state() == Some(State::Object);
+        for (number, mut module) in file.modules.into_iter().enumerate() {
+            if module.images.iter().any(is_code) {
+                // It is compiled from the code, and may have other values of constants.
+                module.images.retain(is_code);
+            } else if !module.images.is_empty() && !keeps_native {
+                let mut kernels = module.kernel_names().peekable();
+                let has_kernels = kernels.peek().is_some();
+                if has_kernels && kernels.all(|name| compiled_elsewhere.contains(name)) {
+                    continue;
+                }
+                return Err(format!(
+                    "module {number} ({}) has native code only; save it in state executable",
+                    list_of_kernels(module.kernel_names())
+                ));
+            }
+            whole.modules.push(with_values(module, constants)?);
+        }
+    }
+    Ok(whole)
+}
+
+/// Returns whether a driver compiles the image. Compilers may file PTX as native code.
+fn is_code(image: &Image<'_>) -> bool {
+    !image.native || code::is_ptx(image)
+}
+
+/// Records the given values of specialization constants.
+fn with_values<'a>(
+    module: AbstractModule<'a>,
+    constants: &[(String, Vec<u8>)],
+) -> Result<AbstractModule<'a>, String> {
+    // A malformed module is not loaded, so it has no values.
+    let Ok(metadata) = ModuleMetadata::read(&module.metadata) else {
+        return Ok(module);
+    };
+    let held = metadata.specialization;
+    let mut given = constants.iter().map(|(name, _)| name);
+    let Some(name) = given.find(|name| held.constants.get(name).is_some()) else {
+        return Ok(module);
+    };
+    if held.defaults.is_none() && held.set_values.is_none() {
+        return Err(format!(
+            "the file does not contain the default of specialization constant {name}, so its value cannot be recorded; \
+             load it without a value for the constant"
+        ));
+    }
+    let mut module = module.into_owned();
+    set_values(&mut module.metadata, held, constants);
+    Ok(module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syclbin::IrType;
+
+    fn module(kernel: &str, images: &[Image<'static>]) -> AbstractModule<'static> {
+        let mut module = AbstractModule::default();
+        module.add_kernel_name(kernel.to_owned());
+        module.images = images.to_vec();
+        module
+    }
+
+    fn saved(
+        from: State,
+        modules: Vec<AbstractModule<'static>>,
+        state: State,
+    ) -> std::result::Result<Vec<usize>, String> {
+        let mut file = Syclbin::new(from);
+        file.modules = modules;
+        let saved = with_code(vec![file], &[], state).map_err(|error| error.to_string())?;
+        assert_eq!(saved.state(), Some(state));
+        Ok(saved
+            .modules
+            .iter()
+            .map(|module| module.images.len())
+            .collect())
+    }
+
+    #[test]
+    fn only_code_is_saved_before_linking() {
+        use State::{Executable, Input, Object};
+        let spirv = || Image::ir(IrType::SpirV, "spir64-unknown-unknown", vec![1]);
+        let native = || Image::native("", "spir64_x86_64-unknown-unknown", vec![2]);
+        let ptx = b".version 6.3\n.target sm_75\n".to_vec();
+        let ptx = || Image::native("sm_75", "nvptx64-nvidia-cuda", ptx.clone());
+        let both = || module("k", &[spirv(), native(), ptx()]);
+        let alone = || module("k", &[native()]);
+        for state in [Input, Object] {
+            assert_eq!(saved(Executable, vec![both()], state), Ok(vec![2]));
+            // Another module has the code of its kernels.
+            assert_eq!(saved(Executable, vec![alone(), both()], state), Ok(vec![2]));
+            let refused = saved(Executable, vec![alone()], state).unwrap_err();
+            assert_eq!(
+                refused,
+                "module 0 (k) has native code only; save it in state executable"
+            );
+        }
+        assert_eq!(saved(Object, vec![alone()], Object), Ok(vec![1]));
+        assert!(saved(Object, vec![alone()], Input).is_err());
+        assert!(saved(Object, vec![both()], State::Other(7)).is_err());
     }
 }

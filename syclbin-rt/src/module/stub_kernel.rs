@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::backend::gate::CallGuard;
 use crate::error::Result;
+use crate::launch::kernel::Kernel;
 use crate::module::Module;
-use crate::module::kernel::Kernel;
 
 /// A kernel of a generated module. A clone is the same kernel.
 #[derive(Clone)]

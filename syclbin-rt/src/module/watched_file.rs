@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`WatchedFile`]: a file is loaded again once it was replaced, and each state of it at most once.
+//! [`WatchedFile`]: a file is loaded again each time it is replaced.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use syclbin_toolchain::file::stamp;
 /// let mut kernels = kernels::Module::load(&queue)?;
 /// let mut file = WatchedFile::new("saxpy.syclbin", |path| {
 ///     // SAFETY: our compiler makes the file.
-///     unsafe { kernels::Module::load_file(&queue, path) }
+///     unsafe { kernels::Module::builder(&queue).load_file(path) }
 /// });
 /// for _frame in 0..1000 {
 ///     match file.changed() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Asserts in kernels: a kernel records the first that fails in a variable of its program, and the host reads it when it
-//! waits for the queue.
+//! Asserts in kernels: a kernel records the first that fails in a variable of its program, and the host reads it
+//! when it waits for the queue.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
 use crate::backend::Program;
 use crate::backend::failure::Failure;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::queue::Queue;
 
 /// The programs of a queue whose kernels have asserts.
@@ -31,7 +31,7 @@ pub(crate) struct Asserting {
 }
 
 impl Asserting {
-    /// Has the next wait read the record. Call it after each launch.
+    /// Makes the next wait read the record. Call it after each launch.
     pub(crate) fn note_launch(&self) {
         self.launched.store(true, Ordering::Release);
     }
@@ -54,7 +54,7 @@ impl Queue {
         asserts.exist.store(true, Ordering::Release);
     }
 
-    /// Returns what the launches of a program's kernels note, if these have asserts.
+    /// Returns the record of launches of a program, if its kernels have asserts.
     pub(crate) fn asserts_of(&self, program: &Program) -> Option<Arc<Asserting>> {
         let asserts = &self.0.asserts;
         if !asserts.exist.load(Ordering::Acquire) {
@@ -99,15 +99,7 @@ impl Queue {
                 "reading failed asserts",
                 self.device(),
             )),
-            Ok(Some(failed)) => Err(ErrorKind::Assert {
-                condition: failed.condition,
-                file: failed.file,
-                line: failed.line,
-                function: failed.function,
-                work_item: failed.work_item,
-                device: self.device().to_string(),
-            }
-            .into()),
+            Ok(Some(failed)) => Err(Error::assert(failed, self.device())),
         }
     }
 
@@ -116,9 +108,9 @@ impl Queue {
         let Asserting {
             program, symbol, ..
         } = asserting;
-        let mut record = [0; SIZE];
-        self.raw().read_variable(program, symbol, 0, &mut record)?;
-        let failed = FailedAssert::read(&record);
+        let mut bytes = [0; SIZE];
+        self.raw().read_variable(program, symbol, 0, &mut bytes)?;
+        let failed = FailedAssert::read(&bytes);
         if failed.is_some() {
             self.raw().write_variable(program, symbol, &[0; SIZE])?;
         }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events: the state of one command of a queue, to wait for on the host or in another command.
+//! Events: the state of one command of a queue, to wait for on the host, in a task or in another command.
 
+use std::borrow::Borrow;
 use std::fmt;
-use std::task::{Poll, Waker};
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use crate::backend;
 use crate::backend::event::{Completion, WaitList};
 use crate::backend::failure::Failure;
+use crate::backend::event::Times;
 use crate::error::{Error, ErrorKind, Result};
-use crate::module::kernel::Kernel;
 use crate::queue::Queue;
-use crate::queue::profile::Profile;
 use crate::trace::{self, Class};
 
 /// A command of a queue to wait for, such as a launched kernel.
@@ -39,30 +43,31 @@ pub struct Event {
 pub(crate) enum What {
     /// The command runs this kernel, in the kernel's queue.
     // Not with a queue beside it: one more count of handles is a hundredth of a launch.
-    Kernel(Kernel),
+    Kernel(Arc<dyn Command>),
     /// Any other action, such as "copying a buffer".
     Action(&'static str, Queue),
 }
 
-/// The reason why a command cannot wait for events.
-pub(crate) enum Unwaitable {
-    /// The event with this index is of another context.
-    Foreign(usize),
-    /// The command of the event with this index failed.
-    Failed(usize, Failure),
-    /// The driver does not flush the event's queue.
-    Driver(Failure),
+/// A kernel, as its events see it.
+pub(crate) trait Command: Send + Sync {
+    /// Returns the name for messages.
+    fn name(&self) -> &str;
+    fn queue(&self) -> &Queue;
+    /// Makes the next wait look for failed asserts of the kernel, after a launch.
+    fn note_launch(&self);
 }
 
 impl Event {
     /// Creates the event of a command that runs `kernel`, in the kernel's queue.
     #[inline]
-    pub(crate) fn of_kernel(kernel: &Kernel, raw: backend::Event) -> Self {
+    pub(crate) fn of_kernel(kernel: Arc<dyn Command>, raw: backend::Event) -> Self {
         if trace::is_on() {
-            trace::command(kernel.queue(), Class::Kernel, kernel.name(), 0, &raw);
+            let queue = kernel.queue();
+            let (device, number) = (queue.device(), queue.number());
+            trace::command(device, number, Class::Kernel, kernel.name(), 0, &raw);
         }
         kernel.note_launch();
-        let what = What::Kernel(kernel.clone());
+        let what = What::Kernel(kernel);
         Self { what, raw }
     }
 
@@ -90,7 +95,8 @@ impl Event {
         raw: backend::Event,
     ) -> Self {
         if trace::is_on() {
-            trace::command(queue, class, action, bytes, &raw);
+            let (device, number) = (queue.device(), queue.number());
+            trace::command(device, number, class, action, bytes, &raw);
         }
         let what = What::Action(action, queue.clone());
         Self { what, raw }
@@ -116,7 +122,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// As for [`Event::wait`].
+    /// Fails for the same reasons as [`Event::wait`].
     pub fn is_complete(&self) -> Result<bool> {
         let flushed = self.queue().raw().flushed();
         let complete = flushed.and_then(|()| self.raw.is_complete());
@@ -138,12 +144,15 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoProfile`] when its queue was made without
-    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and as for [`Event::wait`].
+    /// [`ErrorKind::InvalidArgument`] when its queue was made without
+    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and for the same reasons as [`Event::wait`].
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
-            let command = self.what.to_string();
-            return Err(ErrorKind::NoProfile { command }.into());
+            let message = format_args!(
+                "no times were recorded for {}; make the queue by Device::queue_with(QueueOptions::new().profiling())",
+                self.what
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         self.wait()?;
         let times = self.raw.times();
@@ -160,32 +169,13 @@ impl Event {
         ended.map_err(|failure| self.failed(failure))
     }
 
-    /// Turns `events` into the wait list of a command of `queue`.
-    ///
-    /// # Errors
-    ///
-    /// When an event is of another context, or the driver fails.
-    pub(crate) fn wait_list<'a>(
-        events: &'a [&'a Self],
-        queue: &Queue,
-    ) -> Result<WaitList<'a>, Unwaitable> {
-        let queue = queue.raw();
-        for (index, event) in events.iter().enumerate() {
-            let of_event = event.queue().raw();
-            if of_event.context_address() != queue.context_address() {
-                return Err(Unwaitable::Foreign(index));
-            }
-            // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
-            if !of_event.is(queue) {
-                of_event.flushed().map_err(Unwaitable::Driver)?;
-            }
-            if queue.forgets_failures()
-                && let Err(failure) = event.raw.is_complete()
-            {
-                return Err(Unwaitable::Failed(index, failure));
-            }
-        }
-        Ok(WaitList::new(events.iter().map(|event| &event.raw)))
+    /// Describes why a command of `queue` cannot wait for this, event `index` of its list.
+    fn foreign(&self, index: usize, queue: &Queue) -> String {
+        let (device, queue) = (self.queue().device(), queue.device());
+        format!(
+            "event {index} to wait for ({}) is on {device}, queue is on {queue}",
+            self.what
+        )
     }
 
     /// Returns the driver's event.
@@ -233,8 +223,57 @@ impl fmt::Debug for Event {
     }
 }
 
+/// The end of a command, made by `.await` or [`IntoFuture::into_future`] of an [`Event`] or of `&Event`.
+///
+/// The future works on any executor and keeps no thread busy. The driver reports the end of the command, and a
+/// thread of this crate then wakes the task. One thread wakes all tasks of the process. While a waker blocks
+/// for more than 10 ms, which a good waker does not, another thread wakes the rest.
+///
+/// The command runs whether the future is polled or not. Dropping the future does not end the command.
+#[must_use = "the command runs without it; to wait, `.await` it"]
+pub struct EventFuture<E: Borrow<Event> = Event> {
+    event: E,
+    end: Option<Completion>,
+}
+
+impl<E: Borrow<Event> + Unpin> Future for EventFuture<E> {
+    /// Returns an error as [`Event::wait`] does.
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        this.event.borrow().poll(&mut this.end, context.waker())
+    }
+}
+
+impl IntoFuture for Event {
+    type Output = Result<()>;
+    type IntoFuture = EventFuture;
+
+    fn into_future(self) -> EventFuture {
+        let end = None;
+        EventFuture { event: self, end }
+    }
+}
+
+impl<'a> IntoFuture for &'a Event {
+    type Output = Result<()>;
+    type IntoFuture = EventFuture<&'a Event>;
+
+    fn into_future(self) -> EventFuture<&'a Event> {
+        let end = None;
+        EventFuture { event: self, end }
+    }
+}
+
+impl<E: Borrow<Event>> fmt::Debug for EventFuture<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EventFuture({})", self.event.borrow().what())
+    }
+}
+
 #[cfg(test)]
-pub(in crate::queue) mod tests {
+pub(crate) mod tests {
     use std::sync::{Arc, mpsc};
     use std::task::Wake;
     use std::time::{Duration, Instant};
@@ -248,17 +287,13 @@ pub(in crate::queue) mod tests {
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
     /// Launches a kernel that writes ascending numbers when all of `after` has ended.
-    pub(in crate::queue) fn iota(
-        queue: &Queue,
-        out: &mut Buffer<f32>,
-        after: &[&Event],
-    ) -> Result<Event> {
+    pub(crate) fn iota(queue: &Queue, out: &mut Buffer<f32>, after: &[&Event]) -> Result<Event> {
         iota_from(queue, 0.0, out, after)
     }
 
     /// The same from `start` on.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub(in crate::queue) fn iota_from(
+    pub(crate) fn iota_from(
         queue: &Queue,
         start: f32,
         out: &mut Buffer<f32>,
@@ -273,7 +308,7 @@ pub(in crate::queue) mod tests {
     }
 
     /// Tells the test when it is woken.
-    pub(in crate::queue) struct Bell(pub(in crate::queue) mpsc::Sender<()>);
+    pub(crate) struct Bell(pub(crate) mpsc::Sender<()>);
 
     impl Wake for Bell {
         fn wake(self: Arc<Self>) {
@@ -282,7 +317,7 @@ pub(in crate::queue) mod tests {
     }
 
     /// Says that the rest of a test needs a queue that takes commands after one that failed.
-    pub(in crate::queue) fn say_queue_ended() {
+    pub(crate) fn say_queue_ended() {
         common::say_skipped("the rest: queues that take commands after one that failed");
     }
 
@@ -425,5 +460,110 @@ pub(in crate::queue) mod tests {
             }
         }
         Ok(())
+    }
+}
+
+/// The action of a barrier, for messages.
+const BARRIER: &str = "waiting at a barrier";
+
+impl Queue {
+    /// Enqueues a barrier and returns its event.
+    ///
+    /// Commands that are put into this queue later wait for `events` and for every command that was put into it
+    /// before. So two queues can wait for each other:
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Event, Queue, Result};
+    /// # fn main() -> Result<()> {
+    /// # let queue = syclbin_rt::Device::best()?.queue()?;
+    /// let copies = queue.device().queue()?;
+    /// let done = queue.barrier(&[])?;
+    /// copies.barrier(&[&done])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When an event belongs to another device, or the driver refuses.
+    pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
+        let list = self.wait_list(events, None)?;
+        let raw = self.raw().barrier(&list);
+        let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
+        Ok(Event::of_action(self, BARRIER, raw))
+    }
+
+    /// Turns `events` into the wait list of a command of this queue, which launches `kernel` if it is a launch.
+    ///
+    /// # Errors
+    ///
+    /// When an event belongs to another context, or the driver fails.
+    pub(crate) fn wait_list<'a>(
+        &self,
+        events: &'a [&'a Event],
+        kernel: Option<&str>,
+    ) -> Result<WaitList<'a>> {
+        let queue = self.raw();
+        for (index, event) in events.iter().enumerate() {
+            let of_event = event.queue().raw();
+            if of_event.context_address() != queue.context_address() {
+                let problem = event.foreign(index, self);
+                return Err(match kernel {
+                    Some(kernel) => Error::launch(kernel, problem),
+                    None => Error::new(ErrorKind::InvalidArgument, problem),
+                });
+            }
+            // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
+            if !of_event.is(queue) {
+                let flushed = of_event.flushed();
+                flushed.map_err(|failure| {
+                    Error::driver(failure, "flushing the queue of an event", self.device())
+                })?;
+            }
+            if queue.forgets_failures()
+                && let Err(failure) = event.raw.is_complete()
+            {
+                return Err(event.failed(failure));
+            }
+        }
+        Ok(WaitList::new(events.iter().map(|event| &event.raw)))
+    }
+}
+
+/// The times of a command, returned by [`Event::profile`](crate::Event::profile).
+///
+/// They are on the clock of the device, which starts at an arbitrary time. Only differences are meaningful,
+/// also between commands of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Profile {
+    /// The time when the command was put into its queue.
+    pub queued: Duration,
+    /// The time when the driver handed the command to the device.
+    pub submitted: Duration,
+    /// The time when the command began.
+    pub started: Duration,
+    /// The time when the command ended.
+    pub ended: Duration,
+}
+
+impl Profile {
+    pub(crate) fn new(times: &Times) -> Self {
+        Self {
+            // For some commands, such as barriers, a driver records nothing here.
+            queued: Duration::from_nanos(match times.queued {
+                0 => times.submitted,
+                queued => queued,
+            }),
+            submitted: Duration::from_nanos(times.submitted),
+            started: Duration::from_nanos(times.started),
+            ended: Duration::from_nanos(times.ended),
+        }
+    }
+
+    /// Returns how long the command ran on the device.
+    #[must_use]
+    pub fn execution(&self) -> Duration {
+        self.ended.saturating_sub(self.started)
     }
 }

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Queues: every command is checked before the driver sees it, and the last handle waits for what is in flight.
 
-#[cfg(feature = "ndarray")]
-mod array;
 pub(crate) mod asserts;
-pub(crate) mod barrier;
-mod between;
-pub(crate) mod copy;
 pub(crate) mod event;
-pub(crate) mod future;
 pub(crate) use crate::backend::queue as options;
 #[cfg(test)]
 mod out_of_order_tests;
-pub(crate) mod profile;
-pub(crate) mod transfer;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::backend;
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::queue::asserts::Asserts;
 use crate::queue::options::QueueOptions;
 use crate::trace::{self, Class};
@@ -66,7 +58,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] when the device does not support such queues; and when the driver refuses.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such queues; and
+    /// when the driver refuses.
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
         Queue::new(self, options)
     }
@@ -74,9 +67,7 @@ impl Device {
 
 impl Queue {
     pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
-        let context = device
-            .driver_device()
-            .shared_context()
+        let context = device.driver_device().shared_context()
             .map_err(|failure| Error::driver(failure, "creating a context", device))?;
         Self::in_context(device, context, options)
     }
@@ -92,13 +83,7 @@ impl Queue {
         if options != QueueOptions::new() || trace::needs_times() {
             let abilities = device.facts().queues;
             if let Some((what, needs)) = options.beyond(abilities) {
-                let device = device.to_string();
-                return Err(ErrorKind::Unsupported {
-                    what,
-                    needs,
-                    device,
-                }
-                .into());
+                return Err(Error::unsupported(what, needs, device));
             }
             driver_options.profiling |= trace::needs_times() && abilities.profiling;
         }
@@ -138,7 +123,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Assert`] when an assert in a kernel has failed; and when the driver reports a failure.
+    /// [`ErrorKind::Assert`](crate::ErrorKind::Assert) when an assert in a kernel has failed; and when the driver
+    /// reports a failure.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for a queue", 0);
         let finished = self.0.raw.finish();

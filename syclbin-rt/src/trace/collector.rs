@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use crate::backend;
 use crate::backend::gate::CallGuard;
 use crate::device::Device;
-use crate::queue::Queue;
 use crate::trace::statistics::Statistics;
 use crate::trace::{Call, Class};
 
@@ -40,7 +39,7 @@ pub(super) struct Collector {
 pub(super) struct Clock {
     pub(super) device: Device,
     /// Nanoseconds to add to its times. A command is queued before the host sees it queued, so the least difference is
-    /// the closest one.
+    /// the closest.
     pub(super) offset: Option<i128>,
 }
 
@@ -68,7 +67,7 @@ pub(super) enum Track {
     Queue { device: usize, queue: u32 },
 }
 
-/// What is known of the end of a slice.
+/// The end of a slice, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// By the clock of its track, in nanoseconds.
@@ -82,7 +81,7 @@ pub(super) enum State {
     Unfinished,
 }
 
-/// What becomes of commands that have not ended.
+/// What to do with commands that have not ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfinished {
     Keep,
@@ -124,10 +123,12 @@ impl Collector {
         }
     }
 
-    /// Records a command that was put into `queue` at `now`.
+    /// Records a command that was put into a queue at `now`.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one slice")]
     pub(super) fn command(
         &mut self,
-        queue: &Queue,
+        device: &Device,
+        queue: u32,
         class: Class,
         name: &str,
         bytes: usize,
@@ -136,11 +137,8 @@ impl Collector {
     ) {
         // Without an owned event there are no times; then the command is not recorded.
         let Ok(event) = event.shared() else { return };
-        let device = self.device(queue.device());
-        let track = Track::Queue {
-            device,
-            queue: queue.number(),
-        };
+        let device = self.device(device);
+        let track = Track::Queue { device, queue };
         let slice = Slice {
             track,
             class,

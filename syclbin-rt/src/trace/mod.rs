@@ -27,8 +27,8 @@
 //! # }
 //! ```
 //!
-//! The feature `tracing` reports the same to subscribers of the crate `tracing`, under the target `syclbin_rt`: blocking
-//! calls as spans, enqueued commands as events. Their level is `TRACE`, and `DEBUG` for programs.
+//! The feature `tracing` reports the same to subscribers of the crate `tracing`, under the target `syclbin_rt`:
+//! blocking calls as spans, enqueued commands as events. Their level is `TRACE`, and `DEBUG` for programs.
 
 mod collector;
 mod settings;
@@ -45,13 +45,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::backend;
-use crate::error::{ErrorKind, Result};
-use crate::queue::Queue;
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result};
 use collector::Collector;
 
 pub(crate) use settings::apply as apply_settings;
 
-/// What a recorded command or call does.
+/// The kind of a recorded command or call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Kernel,
@@ -89,20 +89,23 @@ fn has_subscriber() -> bool {
 #[cfg(feature = "tracing")]
 const TARGET: &str = "syclbin_rt";
 
-/// Records a command that was put into `queue`. To be called only if [`is_on`].
+/// Records a command that was put into a queue, which `queue` is the number of. To be called only if [`is_on`].
 #[cold]
 pub(crate) fn command(
-    queue: &Queue,
+    device: &Device,
+    queue: u32,
     class: Class,
     name: &str,
     bytes: usize,
     event: &backend::Event,
 ) {
     #[cfg(feature = "tracing")]
-    ::tracing::trace!(target: TARGET, name, bytes, queue = queue.number(), "enqueued");
+    ::tracing::trace!(target: TARGET, name, bytes, queue, "enqueued");
     if needs_times() {
         let now = now();
-        Collector::with(|collector| collector.command(queue, class, name, bytes, event, now));
+        Collector::with(|collector| {
+            collector.command(device, queue, class, name, bytes, event, now)
+        });
     }
 }
 
@@ -200,13 +203,13 @@ pub struct Trace {
 impl Trace {
     /// Ends the trace and writes its file, in the Trace Event Format of Chrome and Perfetto.
     ///
-    /// The file appears whole or not at all. A FIFO or a device is written in place, which waits for the reader of a FIFO.
-    /// A command that has not ended yet has no duration in it. Wait for the
-    /// queues first ([`Queue::wait`]).
+    /// The file appears whole or not at all. A FIFO or a device is written in place, which waits for the reader of a
+    /// FIFO. A command that has not ended yet has no duration in it. Wait for the queues first
+    /// ([`Queue::wait`](crate::Queue::wait)).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TraceFile`] when the file cannot be written.
+    /// [`ErrorKind::Io`] when the file cannot be written.
     pub fn finish(mut self) -> Result<()> {
         self.write()
     }
@@ -227,8 +230,8 @@ impl Trace {
             None => Err(std::io::Error::other("another thread is using the trace")),
         };
         written.map_err(|error| {
-            let path = self.path.clone();
-            ErrorKind::TraceFile { path, error }.into()
+            let message = format_args!("cannot write the trace {}", self.path.display());
+            Error::caused_by(ErrorKind::Io, message, error)
         })
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn queue_with(options: QueueOptions) -> Result<Option<Queue>> {
         return Ok(None);
     };
     match queue.device().queue_with(options) {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
             say_skipped(&error.to_string());
             Ok(None)
         }

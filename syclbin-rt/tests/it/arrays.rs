@@ -60,7 +60,7 @@ mod dlpack {
         let mut held = queue.zeroed(4)?;
         let prepared = prepare(&mut held)?;
         let error = held.into_dlpack(&[4]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::MemoryInUse), "{error}");
+        assert!(error.kind() == ErrorKind::MemoryInUse, "{error}");
         drop(prepared);
         let mut free = queue.zeroed(4)?;
         drop(prepare(&mut free)?);
@@ -171,7 +171,8 @@ mod ndarray {
         let view = byte.broadcast(many).expect("it is not too large");
         let error = queue.upload_array(&view).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::HostMemory { .. }),
+            error.kind() == ErrorKind::OutOfMemory
+                && error.to_string().contains("the host has no memory"),
             "{error}"
         );
         let nothing = arr0(Padding::<0>::default());

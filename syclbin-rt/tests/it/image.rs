@@ -3,9 +3,7 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use syclbin_rt::format::{Channel, Format, R, Rg, Rgba, Snorm8, Snorm16, Unorm8, Unorm16};
-use syclbin_rt::{
-    Arg, Aspect, ErrorKind, Image, ImageProblem, Launch, Queue, QueueOptions, Result,
-};
+use syclbin_rt::{Arg, Aspect, ErrorKind, Image, Launch, Queue, QueueOptions, Result};
 
 use crate::common;
 
@@ -17,10 +15,7 @@ fn queue() -> Option<Queue> {
     }
     let made = Image::<1, R<f32>>::zeroed(&queue, [1]);
     let error = made.expect_err("the device has no images");
-    assert!(
-        matches!(error.kind(), ErrorKind::Unsupported { .. }),
-        "{error}"
-    );
+    assert!(error.kind() == ErrorKind::Unsupported, "{error}");
     common::say_skipped(&error.to_string());
     None
 }
@@ -31,7 +26,7 @@ where
     F: Format<Pixel: PartialEq + std::fmt::Debug>,
 {
     let mut image = match Image::<2, F>::zeroed(queue, [2, 2]) {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
             common::say_skipped(&error.to_string());
             return Ok(());
         }
@@ -119,7 +114,8 @@ fn impossible_sizes_are_refused() {
     for size in [[0, 5], [5, 0], [1 << 30, 1]] {
         let error = Image::<2, Rgba<u8>>::zeroed(&queue, size).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Image(ImageProblem::Size { .. })),
+            error.kind() == ErrorKind::InvalidArgument
+                && error.to_string().contains("an image cannot have"),
             "{error}"
         );
     }
@@ -133,12 +129,13 @@ fn impossible_sizes_are_refused() {
     let huge = [usize::MAX / 2, 3, 5];
     let error = Image::<3, Rgba<u8>>::zeroed(&queue, huge).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::TooLarge { .. }),
+        error.kind() == ErrorKind::OutOfMemory
+            && error.to_string().contains("exceeds the address space"),
         "{error}"
     );
     let error = Image::<3, Rgba<u8>>::upload(&queue, huge, &[]).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Image(ImageProblem::Length { .. })),
+        error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("must be equal"),
         "{error}"
     );
 }

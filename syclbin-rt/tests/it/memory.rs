@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use syclbin_rt::{
-    Arg, DeviceArray, DeviceSlice, ErrorKind, Event, HostArray, Kernel, Launch, LaunchProblem,
-    Queue, Result, SharedArray,
+    Arg, DeviceArray, DeviceSlice, ErrorKind, Event, HostArray, Kernel, Launch, Queue, Result,
+    SharedArray,
 };
 
 use crate::common;
@@ -35,11 +35,9 @@ fn count_up(iota: &Result<Kernel>, start: f32, out: &mut DeviceSlice<f32>) -> Re
     unsafe { Launch::new(iota, &["start", "out", "count"], args).launch(1) }
 }
 
-fn problem(error: &syclbin_rt::Error) -> &LaunchProblem {
-    match error.kind() {
-        ErrorKind::Launch { problem, .. } => problem,
-        other => unreachable!("{other}"),
-    }
+fn problem(error: &syclbin_rt::Error) -> String {
+    assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
+    error.to_string()
 }
 
 #[test]
@@ -97,11 +95,7 @@ fn misaligned_slice_is_refused_with_both_numbers() -> Result<()> {
     let launched = count_up(&iota, 1.0, &mut buffer.slice_mut(1..4)?);
     match launched {
         Err(error) => {
-            let LaunchProblem::Misaligned { offset, .. } = problem(&error) else {
-                unreachable!("{error}");
-            };
-            assert_eq!(*offset, 4);
-            let message = error.to_string();
+            let message = problem(&error);
             assert!(message.contains("(out) begins at byte 4"), "{message}");
         }
         // The device lets a part begin anywhere.
@@ -127,7 +121,7 @@ fn slices_are_copied_within_and_between_buffers() -> Result<()> {
     let error = queue.copy(&from, &mut to).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "copying 4 elements to 6; they must be as many"
+        "cannot copy 4 elements to 6: lengths differ"
     );
     queue
         .copy(&from.slice(..0)?, &mut to.slice_mut(..0)?)?
@@ -228,10 +222,7 @@ fn forgotten_view_keeps_kernels_from_the_memory() -> Result<()> {
     let mut buffer = queue.zeroed::<f32>(4)?;
     std::mem::forget(queue.map(&buffer)?);
     let error = count_up(&iota, 1.0, &mut buffer).unwrap_err();
-    assert!(
-        matches!(problem(&error), LaunchProblem::Mapped { name: "out", .. }),
-        "{error}"
-    );
+    assert!(problem(&error).contains("(out) is mapped"), "{error}");
     Ok(())
 }
 
@@ -255,7 +246,10 @@ fn arrays_of_all_kinds_are_slices_too() -> Result<()> {
     assert_eq!(queue.map(&host)?[..5], [0.0, 2.0, 3.0, 4.0, 0.0]);
     assert_eq!(queue.map(&shared)?[..5], [9.0, 3.0, 4.0, 5.0, 9.0]);
     let error = queue.map(&device).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutOfReach), "{error}");
+    assert!(
+        error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("does not reach"),
+        "{error}"
+    );
     queue.map_mut(&mut shared)?[8] = 0.5;
     queue.copy(&shared, &mut host)?;
     queue.copy(&host.slice(8..)?, &mut device.slice_mut(..1)?)?;
@@ -292,14 +286,11 @@ fn array_may_be_dropped_during_use() -> Result<()> {
 fn oversized_allocation_fails_and_queue_continues() -> Result<()> {
     let queue = queue!();
     let error = queue.zeroed::<u8>(1 << 62).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Driver { .. }), "{error}");
+    assert!(error.kind() == ErrorKind::Driver, "{error}");
     if let Err(error) = SharedArray::<u64>::zeroed(&queue, 1 << 59) {
         let kind = error.kind();
         assert!(
-            matches!(
-                kind,
-                ErrorKind::Driver { .. } | ErrorKind::Unsupported { .. }
-            ),
+            matches!(kind, ErrorKind::Driver | ErrorKind::Unsupported),
             "{error}"
         );
     }

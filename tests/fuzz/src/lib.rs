@@ -9,12 +9,12 @@ use std::borrow::Cow;
 use syclbin::__private::spirv::Module;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::__private::spirv::portable::{Reader, Version, rewrite};
-use syclbin::extract::DeviceImage;
 use syclbin::metadata::ModuleMetadata;
-use syclbin::verify::{Severity, verify};
 use syclbin::{
-    Container, Error, PropertySets, Syclbin, cubin, extract, offload, ptx, read, signature, write,
+    Container, Error, PropertySets, Syclbin, cubin, offload, ptx, read, signature, write,
 };
+use syclbin_tools::extract::{self, DeviceImage};
+use syclbin_tools::verify::{Severity, verify};
 
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
@@ -126,7 +126,7 @@ fn code(bytes: &[u8]) {
     if let Err(error) = cubin::target(bytes) {
         check(&error, bytes);
     }
-    let kernels = syclbin::native::kernels(bytes);
+    let kernels = syclbin_tools::native::kernels(bytes);
     let names: usize = kernels.iter().map(|kernel| kernel.symbol.len()).sum();
     assert!(names <= 3 * bytes.len(), "kernels share names");
     match cubin::entries(bytes) {

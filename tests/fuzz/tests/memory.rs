@@ -5,8 +5,9 @@
 #![allow(clippy::unwrap_used)] // a test may
 
 use peak_alloc::PeakAlloc;
-use syclbin::verify::verify;
-use syclbin::{Container, extract, read, write};
+use syclbin::{Container, read, write};
+use syclbin_tools::extract;
+use syclbin_tools::verify::verify;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -53,8 +53,11 @@ impl Device {
     ///
     /// When there is none.
     pub fn choose() -> syclbin_rt::Result<Self> {
-        let choice = syclbin_rt::Device::choose()?;
-        let device = choice.device();
+        let device = &syclbin_rt::Device::best()?;
+        let reason = match std::env::var("SYCLBIN_DEVICE") {
+            Ok(selector) => format!("SYCLBIN_DEVICE={selector} asks for it"),
+            Err(_) => "it is the best device".to_owned(),
+        };
         let is_cuda = device.takes_ptx();
         let executes = std::env::var(EXECUTES).map_or(true, |value| value != "no");
         let simulated = device.name().starts_with(SIMULATED) || !executes;
@@ -69,7 +72,7 @@ impl Device {
             name: device.name().to_owned(),
             simulated,
             selector: selector(device, backend),
-            reason: choice.reason().to_owned(),
+            reason,
             kind: device.kind().to_string(),
             backend: backend.to_owned(),
             platform: device.platform().to_owned(),

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::property::{key, set};
 use syclbin::signature::{KernelSignature, kernels};
-use syclbin::verify::{Severity, verify};
 use syclbin::{AbstractModule, Container, Image, PropertySets, State, Syclbin, Value};
 use syclbin_rt::{Arg, Device, Launch, Module};
+use syclbin_tools::verify::{Severity, verify};
 
 use crate::Result;
 use crate::kernels::{parse, restated, write};

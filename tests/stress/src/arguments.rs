@@ -150,7 +150,7 @@ fn value(size: usize) -> Option<Arg<'static>> {
             }
         };
     }
-    sizes! { 1 2 3 4 6 8 12 16 18 20 24 28 32 36 40 44 48 52 56 60 64 72 80 88 96 112 128 160 192 256 512 }
+    sizes! { 1 2 3 4 6 7 8 12 16 18 20 24 28 32 36 40 44 48 52 56 60 64 72 80 88 96 112 128 160 192 256 512 }
 }
 
 /// Launches a kernel with these arguments. Its dimensions and its work-group scratch memory are found by trial:
@@ -177,7 +177,7 @@ pub(crate) fn launch(
                 .collect();
             args.extend(scratch.then(|| Arg::local(LOCAL)));
             match launch_any(kernel, args, range) {
-                Err(error) if matches!(error.kind(), ErrorKind::Launch { .. }) => {
+                Err(error) if error.kind() == ErrorKind::Launch => {
                     refused.get_or_insert(error);
                 }
                 ended => return ended,

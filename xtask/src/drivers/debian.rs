@@ -29,7 +29,7 @@ pub(super) const STABLE: Release = Release {
     ],
 };
 
-/// rusticl over AMD's driver with a DRM that executes nothing, and Intel's ahead-of-time compiler.
+/// rusticl over AMD's driver with a DRM that executes nothing, and Intel's GPU driver with its ahead-of-time compiler.
 pub(super) const UNSTABLE: Release = Release {
     name: "debian-sid",
     suite: "sid",
@@ -41,6 +41,7 @@ pub(super) const UNSTABLE: Release = Release {
         ("intel-ocloc", None),
         ("libigc2", None),
         ("libigdfcl2", None),
+        ("intel-opencl-icd", None),
         ("base-files", None),
     ],
 };

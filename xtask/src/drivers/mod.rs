@@ -25,7 +25,7 @@ use root::Root;
 use summary::Outcome;
 
 const USAGE: &str = "\
-usage: cargo xtask drivers [--driver pocl|rusticl|radeonsi|intel] [--pack DIR]
+usage: cargo xtask drivers [--driver pocl|rusticl|radeonsi|neo|intel] [--pack DIR]
        cargo xtask drivers --prepare     only fetch the drivers, and ocloc for target/drivers/ocloc";
 
 /// An OpenCL driver, and what runs on it.
@@ -41,12 +41,15 @@ struct Driver {
     /// The device, as `SYCLBIN_DEVICE` names it.
     device: &'static str,
     /// Variables for the driver.
-    environment: &'static [(&'static str, &'static str)],
-    /// The GPUs that it compiles for, if it executes nothing.
-    gpus: &'static [&'static str],
+    environment: Variables,
+    /// The GPUs that it simulates without executing kernels, each with the variables that choose it.
+    gpus: &'static [(&'static str, Variables)],
 }
 
-const DRIVERS: [Driver; 3] = [
+/// Names and values of environment variables.
+type Variables = &'static [(&'static str, &'static str)];
+
+const DRIVERS: [Driver; 4] = [
     Driver {
         name: "pocl",
         release: &STABLE,
@@ -80,12 +83,72 @@ const DRIVERS: [Driver; 3] = [
             ("LD_PRELOAD", "libamdgpu_noop_drm_shim.so"),
             ("SYCLBIN_DEVICE_EXECUTES", "no"),
         ],
-        gpus: &["navi31", "vega10", "gfx1201"],
+        gpus: &[
+            ("navi31", &[("AMDGPU_GPU_ID", "navi31")]),
+            ("vega10", &[("AMDGPU_GPU_ID", "vega10")]),
+            ("gfx1201", &[("AMDGPU_GPU_ID", "gfx1201")]),
+        ],
+    },
+    // The driver's own simulation. Without these variables it waits for timestamps that no GPU writes, or looks for a
+    // library that is not public.
+    Driver {
+        name: "neo",
+        release: &UNSTABLE,
+        vendor: "intel.icd",
+        package: "intel-opencl-icd",
+        device: "opencl:gpu:0",
+        environment: &[
+            ("NEOReadDebugKeys", "1"),
+            ("NEO_CACHE_PERSISTENT", "0"),
+            ("SetCommandStreamReceiver", "1"),
+            ("UseAubStream", "0"),
+            ("EnableLEO", "0"),
+            ("UseBindlessMode", "0"),
+            ("UseExternalAllocatorForSshAndDsh", "0"),
+            ("EnableTimestampWaitForQueues", "0"),
+            ("EnableTimestampWaitForEvents", "0"),
+            ("SYCLBIN_DEVICE_EXECUTES", "no"),
+        ],
+        gpus: &[
+            (
+                "bmg",
+                &[
+                    ("ProductFamilyOverride", "bmg"),
+                    ("HardwareInfoOverride", "5x4x8"),
+                ],
+            ),
+            (
+                "pvc",
+                &[
+                    ("ProductFamilyOverride", "pvc"),
+                    ("HardwareInfoOverride", "8x8x8"),
+                ],
+            ),
+            (
+                "lnl",
+                &[
+                    ("ProductFamilyOverride", "lnl-m"),
+                    ("HardwareInfoOverride", "2x4x8"),
+                ],
+            ),
+            (
+                "dg2",
+                &[
+                    ("ProductFamilyOverride", "dg2"),
+                    ("HardwareInfoOverride", "8x4x16"),
+                ],
+            ),
+            (
+                "ptl",
+                &[
+                    ("ProductFamilyOverride", "ptl-h"),
+                    ("HardwareInfoOverride", "3x4x8"),
+                ],
+            ),
+        ],
     },
 ];
 
-/// The variable of Mesa's DRM that executes nothing: which GPU there is.
-const GPU: &str = "AMDGPU_GPU_ID";
 /// The name of the installed CPU device for `--driver`. It needs no root.
 const INTEL: &str = "intel";
 
@@ -194,7 +257,7 @@ fn run_on(
         }
         for gpu in driver.gpus {
             let report = driver.run(root, pack, Some(gpu))?;
-            let name = format!("{} {gpu}", driver.name);
+            let name = format!("{} {}", driver.name, gpu.0);
             outcomes.push(Outcome::new(&name, &version, report));
         }
     }
@@ -216,10 +279,10 @@ fn run_on(
 const REPORTS: &str = "reports";
 
 impl Driver {
-    /// Runs the pack on this driver, for one GPU where it executes nothing.
-    fn run(&self, root: &Root, pack: &Path, gpu: Option<&str>) -> Result<Report> {
+    /// Runs the pack on this driver, or only its kernels on a GPU that executes none.
+    fn run(&self, root: &Root, pack: &Path, gpu: Option<&(&str, Variables)>) -> Result<Report> {
         let name = match gpu {
-            Some(gpu) => format!("{}-{gpu}", self.name),
+            Some((gpu, _)) => format!("{}-{gpu}", self.name),
             None => self.name.to_owned(),
         };
         let out = directory()?.join(REPORTS).join(name);
@@ -235,8 +298,8 @@ impl Driver {
         }
         let vendor = format!("/etc/OpenCL/vendors/{}", self.vendor);
         let own = [("OCL_ICD_VENDORS", vendor.as_str())];
-        let gpu = gpu.map(|gpu| (GPU, gpu));
-        for (name, value) in own.iter().chain(self.environment).chain(&gpu) {
+        let chosen = gpu.map_or(&[][..], |(_, chosen)| *chosen);
+        for (name, value) in own.iter().chain(self.environment).chain(chosen) {
             command.arg("--set").arg(format!("{name}={value}"));
         }
         gpu::run_pack(&mut command, &out)

@@ -54,16 +54,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Builds a pack of the programs that `cargo xtask test` builds, and runs it where nothing of this machine helps it.
 /// Returns its directory and the report of the CPU device.
 pub(crate) fn check() -> Result<(PathBuf, Report)> {
-    let directory = target_folder()?.join("gpu-pack-here");
-    pack::build_here(&directory)?;
+    let directory = build()?;
     let report = check::run(&directory)?;
     Ok((directory, report))
 }
 
-/// Builds a pack in the default directory, which is returned.
+/// Builds a pack of the programs that `cargo xtask test` builds, for machines like this one. Returns its directory.
 pub(crate) fn build() -> Result<PathBuf> {
-    let directory = default_directory()?;
-    pack::build(&directory)?;
+    let directory = target_folder()?.join("gpu-pack-here");
+    pack::build_here(&directory)?;
     Ok(directory)
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use serde::Serialize;
 use syclbin::Content;
-use syclbin::extract::{DeviceImage, OffloadKind};
+use syclbin_tools::extract::{DeviceImage, OffloadKind};
 
 use crate::input::sha256;
 use crate::inspect::qualified;

@@ -5,8 +5,9 @@ use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use syclbin::{Content, extract};
+use syclbin::Content;
 use syclbin_toolchain::file;
+use syclbin_tools::extract;
 
 use crate::{Result, own};
 

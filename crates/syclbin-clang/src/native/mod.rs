@@ -13,9 +13,9 @@ pub(crate) mod ocloc;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use syclbin::__private::spirv::link::link_modules;
 use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Image, State, Syclbin};
+use syclbin_tools::__private::link::link_modules;
 
 use crate::command_line::options::Show;
 use crate::command_line::targets::Target;

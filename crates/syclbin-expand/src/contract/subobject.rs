@@ -2,7 +2,7 @@
 //! Subobjects: the position of a member or an element in an argument, in the C++ layout.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
-use syclbin::signature::{Element, Parameter, Scalar, Type};
+use syclbin::signature::{Element, Parameter, Scalar};
 
 use crate::contract::condition::read;
 use crate::names;
@@ -23,20 +23,7 @@ pub(crate) struct Subobject {
 impl Subobject {
     /// Returns the whole argument `index`, or `None` if it is not passed by value.
     pub(crate) fn of(index: usize, parameter: &Parameter) -> Option<Self> {
-        let element = match &parameter.ty {
-            Type::Scalar(scalar) => Element::Scalar(*scalar),
-            Type::Enum(of) => Element::Enum(of.clone()),
-            Type::Struct(id) => Element::Struct(*id),
-            Type::Vector { of, count } => Element::Vector {
-                of: *of,
-                count: *count,
-            },
-            Type::Array { of, count } => Element::Array {
-                of: Box::new(of.clone()),
-                count: *count,
-            },
-            _ => return None,
-        };
+        let element = parameter.ty.value()?;
         Some(Self {
             index,
             offset: 0,

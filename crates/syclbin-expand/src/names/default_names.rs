@@ -17,13 +17,11 @@ use syclbin::signature::{KernelName, KernelSignature, Lambda};
 use crate::names::{identifier, plain, rust, words};
 
 /// The functions that the generated structs already have.
-pub(crate) const OWN_METHODS: [&str; 8] = [
+pub(crate) const OWN_METHODS: [&str; 6] = [
     "best_device",
     "build",
     "build_kernels",
     "load",
-    "load_file",
-    "from_bytes",
     "builder",
     "new",
 ];

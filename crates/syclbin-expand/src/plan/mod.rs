@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The plan: the names of kernels and structs, the kernels without a function, and the mistakes in the items. Only items
-//! can be mistaken: a kernel that cannot have a function is left out.
+//! The plan: the names of kernels and structs, the kernels without a function, and the mistakes in the items. Only
+//! items can be mistaken: a kernel that cannot have a function is left out.
 
 pub(crate) mod namespace;
 pub(crate) mod requests;

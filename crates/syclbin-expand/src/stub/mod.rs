@@ -195,7 +195,7 @@ impl<'f> Stub<'f> {
                 "Whether these are signed is not known; taken for signed",
             ),
             self.note(
-                |parameter| matches!(pointee(&parameter.ty), Some(Pointee::Unknown(_))),
+                |parameter| matches!(parameter.ty.pointee(), Some(Pointee::Unknown(_))),
                 "What these point to is not known; buffers of any type are taken",
             ),
             self.note(
@@ -209,12 +209,10 @@ impl<'f> Stub<'f> {
     }
 
     fn vectors_of_three(&self) -> String {
-        let three = |parameter: &Parameter| match &parameter.ty {
-            Type::Vector { count, .. } => *count == 3,
-            ty => matches!(
-                pointee(ty),
-                Some(Pointee::Element(Element::Vector { count: 3, .. }))
-            ),
+        let is_three = |element: &Element| matches!(element, Element::Vector { count: 3, .. });
+        let three = |parameter: &Parameter| match parameter.ty.pointee() {
+            Some(Pointee::Element(element)) => is_three(element),
+            _ => parameter.ty.value().as_ref().is_some_and(is_three),
         };
         if self.parameters.iter().any(three) {
             "A vector of three has the size of four; the last element is not used.".into()
@@ -286,12 +284,4 @@ impl<'f> Stub<'f> {
 
 fn written_name(parameter: &Parameter) -> &str {
     parameter.name.as_deref().unwrap_or_default()
-}
-
-fn pointee(ty: &Type) -> Option<&Pointee> {
-    match ty {
-        Type::Pointer { pointee, .. } => Some(pointee),
-        Type::Accessor { element, .. } | Type::LocalMemory { element, .. } => Some(element),
-        _ => None,
-    }
 }

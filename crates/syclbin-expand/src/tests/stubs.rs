@@ -199,8 +199,6 @@ fn device_globals_yield_to_kernels_and_methods() {
     for (id, expected) in [
         ("_Z5table", "pubfntable_(&self)"),
         ("_Z4load", "pubfnload_(&self)"),
-        ("_Z9load_file", "pubfnload_file_(&self)"),
-        ("_Z10from_bytes", "pubfnfrom_bytes_(&self)"),
         ("_Z4free", "pubfnfree(&self)"),
         ("_ZN2ns4freeE", "pubns:ns::Kernels"),
     ] {

@@ -47,14 +47,28 @@ pub(crate) fn builder(
         "Looks in `file`, such as `other::Module::FILE`, for the functions and variables that the kernels import.",
     );
     let load = doc::comment(
-        "Compiles the kernels with these values and files.\n\n# Errors\n\nAs of [`Module::load`].",
+        "Loads the module with these values and files.\n\n# Errors\n\nFails for the same reasons as [`Module::load`].",
     );
-    let [load_file, load_bytes] = ["another file", "a file of these bytes,"].map(|other| {
-        doc::comment(&format!(
-            "Compiles the kernels of {other} with these values and files.\n\n# Errors\n\n\
-             As of [`Module::load_file`].\n\n# Safety\n\nAs for [`Module::load_file`]."
-        ))
-    });
+    let load_file = doc::paragraphs([
+        "Loads another file, such as a newer build, with these values and files.".into(),
+        format!(
+            "The file must have the kernels, specialization constants and device globals of `{file}` \
+             that have functions here, with the same types. It may have other code, and more of each."
+        ),
+        "# Errors".into(),
+        "When the file cannot be read, and when it does not fit; the error lists all differences. \
+         Otherwise for the same reasons as [`Module::load`]."
+            .into(),
+        "# Safety".into(),
+        "A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe here, the \
+         kernel of the file does nothing undefined under the same conditions."
+            .into(),
+    ]);
+    let load_bytes = doc::comment(
+        "Loads the bytes of another file, like [`load_file`](Self::load_file).\n\n# Errors\n\nWhen the bytes are not a \
+         SYCLBIN file. Otherwise for the same reasons as [`load_file`](Self::load_file).\n\n# Safety\n\nThe same as \
+         for [`load_file`](Self::load_file).",
+    );
     quote! {
         #doc
         #[derive(Clone, Debug)]

@@ -37,127 +37,105 @@
 //! Sources: the property sets of DPC++ (its design documents "PropertySets" and "SYCLBIN"), and
 //! what its compiler and runtime of 2026.2 write where the documents differ.
 
-mod globals;
-mod image;
-mod misc;
+mod named;
 mod program;
 mod requirements;
+mod sets;
 mod sources;
 mod specialization;
-mod symbols;
-mod target;
 mod value;
-mod virtual_functions;
+pub(crate) mod view;
 
-pub use globals::{DeviceGlobal, HostPipe};
-pub use image::{FileMetadata, IrMetadata, NativeMetadata};
-pub use misc::{Bfloat16, DeviceLibraries, IdRange, MiscProperties, Sanitizer};
+pub use named::{Named, Symbols, without_run_prefix};
+pub use program::{Dimensions, WorkGroupSize};
 pub use program::{KernelSizes, ProgramMetadata};
 pub use requirements::{DeviceRequirements, Records};
+pub use sets::Target;
+pub use sets::{
+    Bfloat16, DeviceGlobal, DeviceLibraries, FileMetadata, HostPipe, IdRange, IrMetadata,
+    MiscProperties, NativeMetadata, Sanitizer, SetNames, VirtualFunctions,
+};
 pub use sources::Sources;
 pub use specialization::{
     Leaf, SpecConstantDescriptor, SpecConstantLayout, SpecializationConstants,
 };
-pub use symbols::Symbols;
-pub use target::Target;
-pub use value::malformed::Malformed;
-pub use value::mask::ArgumentMask;
-pub use value::named::{Named, without_run_prefix};
-pub use value::property::Property;
-pub use value::size::{Dimensions, WorkGroupSize};
-pub use virtual_functions::{SetNames, VirtualFunctions};
+pub use value::{ArgumentMask, Malformed, Property};
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::property::{PropertySets, set};
 
-/// Everything that the property sets of a module say
-/// ([`AbstractModule::metadata`](crate::AbstractModule::metadata)).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModuleMetadata {
-    /// The symbols of the kernels.
-    pub kernel_names: Symbols,
-    /// What it offers to other modules.
-    pub exported_symbols: Symbols,
-    /// What it needs from other modules.
-    pub imported_symbols: Symbols,
-    /// The kernels that use `assert`; only old compilers say it.
-    pub assert_used: Symbols,
-    /// The kernels that use work-group memory whose size is given at launch.
-    pub dynamic_local_memory: Symbols,
-    /// For such kernels, the index of the hidden argument that the memory is passed as, counted from 0. It is
-    /// `u32::MAX` if the memory is not an argument (set [`IMPLICIT_LOCAL_ARG`](set::IMPLICIT_LOCAL_ARG)).
-    pub implicit_local_arguments: Named<u32>,
-    /// Which arguments of kernels were removed.
-    pub argument_masks: Named<ArgumentMask>,
-    /// The symbols of kernels that were registered under a name of the source (set
-    /// [`REGISTERED_KERNELS`](set::REGISTERED_KERNELS)).
-    pub registered_kernels: Named<String>,
-    /// Sizes of kernels, and names of device globals in the code.
-    pub program: ProgramMetadata,
-    /// The specialization constants.
-    pub specialization: SpecializationConstants,
-    /// The variables that live on between launches, by their unique identifier. The reference
-    /// runtime may have written it with a prefix; [`Named::find`] looks through that.
-    pub device_globals: Named<DeviceGlobal>,
-    /// The pipes between host and device; only old compilers write them.
-    pub host_pipes: Named<HostPipe>,
-    /// The sets of virtual functions it defines and calls.
-    pub virtual_functions: VirtualFunctions,
-    /// The device libraries it needs or is.
-    pub device_libraries: DeviceLibraries,
-    /// How it was compiled.
-    pub misc: MiscProperties,
-    /// What a device must have.
-    pub requirements: DeviceRequirements,
+/// Declares [`ModuleMetadata`]: each field with its view, and the set of a view that reads any set.
+macro_rules! module_metadata {
+    ($($(#[$of:meta])* $field:ident: $view:ty $(= $set:ident)?;)*) => {
+        /// Everything that the property sets of a module say.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct ModuleMetadata {
+            $($(#[$of])* pub $field: $view,)*
+        }
+
+        impl ModuleMetadata {
+            /// Reads all sets.
+            ///
+            /// # Errors
+            ///
+            /// When a value is malformed.
+            pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
+                Ok(Self {
+                    $($field: <$view>::read(sets $(, set::$set)?)?,)*
+                })
+            }
+
+            /// Writes all sets. Unknown sets and keys are left alone.
+            pub fn write(&self, sets: &mut PropertySets<'_>) {
+                $(self.$field.write(sets $(, set::$set)?);)*
+            }
+
+            /// Returns the first malformed value of each view, so that one fault does not hide another.
+            #[must_use]
+            pub fn faults(sets: &PropertySets<'_>) -> Vec<Malformed> {
+                let faults = [$(<$view>::read(sets $(, set::$set)?).err()),*];
+                faults.into_iter().flatten().collect()
+            }
+        }
+    };
 }
 
-impl ModuleMetadata {
-    /// Reads all sets of a module.
-    ///
-    /// # Errors
-    ///
-    /// When a value is malformed.
-    pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
-        Ok(Self {
-            kernel_names: Symbols::read(sets, set::KERNEL_NAMES)?,
-            exported_symbols: Symbols::read(sets, set::EXPORTED_SYMBOLS)?,
-            imported_symbols: Symbols::read(sets, set::IMPORTED_SYMBOLS)?,
-            assert_used: Symbols::read(sets, set::ASSERT_USED)?,
-            dynamic_local_memory: Symbols::read(sets, set::DYNAMIC_LOCAL_MEMORY)?,
-            implicit_local_arguments: Named::read(sets, set::IMPLICIT_LOCAL_ARG)?,
-            argument_masks: Named::read(sets, set::KERNEL_PARAM_OPT)?,
-            registered_kernels: Named::read(sets, set::REGISTERED_KERNELS)?,
-            program: ProgramMetadata::read(sets)?,
-            specialization: SpecializationConstants::read(sets)?,
-            device_globals: Named::read(sets, set::DEVICE_GLOBALS)?,
-            host_pipes: Named::read(sets, set::HOST_PIPES)?,
-            virtual_functions: VirtualFunctions::read(sets)?,
-            device_libraries: DeviceLibraries::read(sets)?,
-            misc: MiscProperties::read(sets)?,
-            requirements: DeviceRequirements::read(sets)?,
-        })
-    }
-
-    /// Writes all sets of a module.
-    pub fn write(&self, sets: &mut PropertySets<'_>) {
-        self.kernel_names.write(sets, set::KERNEL_NAMES);
-        self.exported_symbols.write(sets, set::EXPORTED_SYMBOLS);
-        self.imported_symbols.write(sets, set::IMPORTED_SYMBOLS);
-        self.assert_used.write(sets, set::ASSERT_USED);
-        self.dynamic_local_memory
-            .write(sets, set::DYNAMIC_LOCAL_MEMORY);
-        self.implicit_local_arguments
-            .write(sets, set::IMPLICIT_LOCAL_ARG);
-        self.argument_masks.write(sets, set::KERNEL_PARAM_OPT);
-        self.registered_kernels.write(sets, set::REGISTERED_KERNELS);
-        self.program.write(sets);
-        self.specialization.write(sets);
-        self.device_globals.write(sets, set::DEVICE_GLOBALS);
-        self.host_pipes.write(sets, set::HOST_PIPES);
-        self.virtual_functions.write(sets);
-        self.device_libraries.write(sets);
-        self.misc.write(sets);
-        self.requirements.write(sets);
-    }
+module_metadata! {
+    /// The symbols of the kernels.
+    kernel_names: Symbols = KERNEL_NAMES;
+    /// What it offers to other modules.
+    exported_symbols: Symbols = EXPORTED_SYMBOLS;
+    /// What it needs from other modules.
+    imported_symbols: Symbols = IMPORTED_SYMBOLS;
+    /// The kernels that use `assert`; only old compilers say it.
+    assert_used: Symbols = ASSERT_USED;
+    /// The kernels that use work-group memory whose size is given at launch.
+    dynamic_local_memory: Symbols = DYNAMIC_LOCAL_MEMORY;
+    /// For such kernels, the index of the hidden argument that the memory is passed as, counted from 0. It is
+    /// `u32::MAX` if the memory is not an argument (set [`IMPLICIT_LOCAL_ARG`](set::IMPLICIT_LOCAL_ARG)).
+    implicit_local_arguments: Named<u32> = IMPLICIT_LOCAL_ARG;
+    /// Which arguments of kernels were removed.
+    argument_masks: Named<ArgumentMask> = KERNEL_PARAM_OPT;
+    /// The symbols of kernels that were registered under a name of the source (set
+    /// [`REGISTERED_KERNELS`](set::REGISTERED_KERNELS)).
+    registered_kernels: Named<String> = REGISTERED_KERNELS;
+    /// Sizes of kernels, and names of device globals in the code.
+    program: ProgramMetadata;
+    /// The specialization constants.
+    specialization: SpecializationConstants;
+    /// The variables that live on between launches, by their unique identifier. The reference
+    /// runtime may have written it with a prefix; [`Named::find`] looks through that.
+    device_globals: Named<DeviceGlobal> = DEVICE_GLOBALS;
+    /// The pipes between host and device; only old compilers write them.
+    host_pipes: Named<HostPipe> = HOST_PIPES;
+    /// The sets of virtual functions it defines and calls.
+    virtual_functions: VirtualFunctions;
+    /// The device libraries it needs or is.
+    device_libraries: DeviceLibraries;
+    /// How it was compiled.
+    misc: MiscProperties;
+    /// What a device must have.
+    requirements: DeviceRequirements;
 }

@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::value::malformed::{Malformed, describe};
-use super::value::property::{Property, put, put_list};
-use super::value::size::{Dimensions, WorkGroupSize};
+use super::program::{Dimensions, WorkGroupSize};
+use super::value::{Malformed, Property, describe};
+use super::view::Field;
 use crate::Aspect;
 use crate::property::{PropertySets, Value, key, set};
 
@@ -77,33 +77,29 @@ impl DeviceRequirements {
     /// When a value is malformed, or the two spellings of the work-group size differ.
     pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
         Ok(Self {
-            aspects: sets.read(SET, key::ASPECTS)?.unwrap_or_default(),
-            fixed_targets: sets.read(SET, key::FIXED_TARGET)?.unwrap_or_default(),
+            aspects: Field::read(sets, SET, key::ASPECTS)?,
+            fixed_targets: Field::read(sets, SET, key::FIXED_TARGET)?,
             work_group: read_work_group(sets)?,
-            dimensions: sets.read(SET, key::WORK_GROUP_NUM_DIM)?,
-            sub_group: sets.read(SET, key::REQD_SUB_GROUP_SIZE)?,
-            matrices: sets.read(SET, key::JOINT_MATRIX)?.unwrap_or_default(),
-            matrix_products: sets.read(SET, key::JOINT_MATRIX_MAD)?.unwrap_or_default(),
-            compile_target: sets.read(SET, key::COMPILE_TARGET)?,
+            dimensions: Field::read(sets, SET, key::WORK_GROUP_NUM_DIM)?,
+            sub_group: Field::read(sets, SET, key::REQD_SUB_GROUP_SIZE)?,
+            matrices: Field::read(sets, SET, key::JOINT_MATRIX)?,
+            matrix_products: Field::read(sets, SET, key::JOINT_MATRIX_MAD)?,
+            compile_target: Field::read(sets, SET, key::COMPILE_TARGET)?,
         })
     }
 
     /// Writes the set. Unknown keys are left alone.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
-        put_list(sets, SET, key::ASPECTS, &self.aspects);
-        put_list(sets, SET, key::FIXED_TARGET, &self.fixed_targets);
-        put(
-            sets,
-            SET,
-            key::REQD_WORK_GROUP_SIZE_64,
-            self.work_group.as_ref(),
-        );
-        put::<WorkGroupSize<u32>>(sets, SET, key::REQD_WORK_GROUP_SIZE, None);
-        put(sets, SET, key::WORK_GROUP_NUM_DIM, self.dimensions.as_ref());
-        put(sets, SET, key::REQD_SUB_GROUP_SIZE, self.sub_group.as_ref());
-        put_list(sets, SET, key::JOINT_MATRIX, &self.matrices);
-        put_list(sets, SET, key::JOINT_MATRIX_MAD, &self.matrix_products);
-        put(sets, SET, key::COMPILE_TARGET, self.compile_target.as_ref());
+        self.aspects.write(sets, SET, key::ASPECTS);
+        self.fixed_targets.write(sets, SET, key::FIXED_TARGET);
+        self.work_group
+            .write(sets, SET, key::REQD_WORK_GROUP_SIZE_64);
+        None::<u32>.write(sets, SET, key::REQD_WORK_GROUP_SIZE);
+        self.dimensions.write(sets, SET, key::WORK_GROUP_NUM_DIM);
+        self.sub_group.write(sets, SET, key::REQD_SUB_GROUP_SIZE);
+        self.matrices.write(sets, SET, key::JOINT_MATRIX);
+        self.matrix_products.write(sets, SET, key::JOINT_MATRIX_MAD);
+        self.compile_target.write(sets, SET, key::COMPILE_TARGET);
     }
 
     /// Returns the size of work-groups in SYCL's order, with as many numbers as the kernels have dimensions.

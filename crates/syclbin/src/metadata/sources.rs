@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use super::value::malformed::{Malformed, describe};
+use super::value::{Malformed, describe};
 use crate::property::{PropertySets, set};
 
 /// The files and the arguments that a SYCLBIN file was compiled from: the set

@@ -4,9 +4,9 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::value::malformed::Malformed;
-use super::value::named::Named;
-use super::value::property::{Property, put};
+use super::named::Named;
+use super::value::{Malformed, Property};
+use super::view::Field as _;
 use crate::property::{PropertySets, Value, key, set};
 
 /// The specialization constants of a module, in the order of the file, which says where in the
@@ -55,7 +55,8 @@ impl SpecConstantDescriptor {
 
     /// Returns whether it is only padding.
     #[must_use]
-    pub(crate) const fn is_padding(self) -> bool {
+    #[doc(hidden)]
+    pub const fn is_padding(self) -> bool {
         self.id == Self::PADDING
     }
 }
@@ -129,7 +130,7 @@ impl SpecializationConstants {
             (set::SPECIALIZATION_DEFAULTS, &self.defaults),
             (set::SPECIALIZATION_SET_VALUES, &self.set_values),
         ] {
-            put(sets, set, key::ALL, blob.as_ref());
+            blob.write(sets, set, key::ALL);
         }
     }
 

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One OffloadBinary: its header is checked when it is opened, its entries when they are read.
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "for the crates of this project"
+)]
 
 use alloc::borrow::Cow;
 use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{Entry, ImageKind, OffloadKind, Strings};
@@ -12,17 +18,17 @@ use crate::raw::{Budget, slice};
 
 /// One OffloadBinary: its header is checked, its entries are read when asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Binary<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) version: u32,
-    pub(crate) entry_offset: u64,
-    pub(crate) count: usize,
+pub struct Binary<'a> {
+    pub bytes: &'a [u8],
+    pub version: u32,
+    pub entry_offset: u64,
+    pub count: usize,
 }
 
 impl<'a> Binary<'a> {
     /// Reads the OffloadBinary at the start of `bytes`; what follows it is ignored.
     #[inline]
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         const RECORD: &str = raw::Header::RECORD;
         let header = raw::Header::read(bytes)?;
         if header.inflated_size != 0 {
@@ -72,13 +78,13 @@ impl<'a> Binary<'a> {
     }
 
     /// Returns where entry `index` lies.
-    pub(crate) fn entry_at(&self, index: usize) -> u64 {
+    pub fn entry_at(&self, index: usize) -> u64 {
         // `parse` has shown that the entries lie in the file.
         self.entry_offset + (index * raw::Entry::SIZE) as u64
     }
 
     #[inline]
-    pub(crate) fn raw_entry(&self, index: usize) -> Result<raw::Entry, Error> {
+    pub fn raw_entry(&self, index: usize) -> Result<raw::Entry, Error> {
         // An offset beyond `usize` is beyond the file as well.
         let at = usize::try_from(self.entry_at(index)).unwrap_or(usize::MAX);
         raw::Entry::read(self.bytes, at)
@@ -86,13 +92,13 @@ impl<'a> Binary<'a> {
 
     /// Returns the image of an entry.
     #[inline]
-    pub(crate) fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
+    pub fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
         let range = (entry.image_offset, entry.image_size);
         let record = || format!("{} {index}", raw::Entry::RECORD);
         slice(self.bytes, range, "file", record, self.entry_at(index))
     }
 
-    pub(crate) fn entries(&self) -> Entries<'a> {
+    pub fn entries(&self) -> Entries<'a> {
         Entries {
             binary: *self,
             next: 0,
@@ -109,7 +115,7 @@ impl<'a> Binary<'a> {
 }
 
 /// The entries of a [`Binary`].
-pub(crate) struct Entries<'a> {
+pub struct Entries<'a> {
     binary: Binary<'a>,
     next: usize,
     text: Budget,
@@ -205,4 +211,75 @@ fn until_nul(
         Error::new(record(), start, ErrorKind::Record(problem))
     })?;
     Ok(&rest[..end])
+}
+
+/// The key of the list.
+pub const SYMBOLS_KEY: &str = "symbols";
+
+/// Returns the names in the string `symbols` that LLVM's `clang-sycl-linker` gives each image, or `None` if
+/// it follows no known form.
+///
+/// Until LLVM 22 these are the names, with line feeds between them. Since April 2026 they are a table. It
+/// begins with the number of names, then the start (from the start of the table) and the length of each name.
+/// All these are 32-bit numbers. The names follow, each closed by a zero.
+#[must_use]
+pub fn listed_symbols(symbols: &[u8]) -> Option<Vec<String>> {
+    table(symbols).or_else(|| {
+        let text = core::str::from_utf8(symbols).ok()?;
+        let names: Vec<_> = text.lines().filter(|name| !name.is_empty()).collect();
+        let plain = |name: &&str| name.chars().all(|c| !c.is_control());
+        names
+            .iter()
+            .all(plain)
+            .then(|| names.into_iter().map(String::from).collect())
+    })
+}
+
+fn table(bytes: &[u8]) -> Option<Vec<String>> {
+    let number = |at: usize| {
+        let number = bytes.get(at..at.checked_add(4)?)?;
+        usize::try_from(u32::from_le_bytes(number.try_into().ok()?)).ok()
+    };
+    let count = number(0)?;
+    let first_name = count.checked_mul(8)?.checked_add(4)?;
+    // Names that overlap could make a small table mean a huge list.
+    let mut left = bytes.len().checked_sub(first_name)?;
+    (0..count)
+        .map(|index| {
+            let (start, size) = (number(4 + index * 8)?, number(8 + index * 8)?);
+            left = left.checked_sub(size.checked_add(1)?)?;
+            let name = bytes.get(start..start.checked_add(size)?)?;
+            let closed = start >= first_name && bytes.get(start + size) == Some(&0);
+            let name = core::str::from_utf8(name).ok().filter(|_| closed)?;
+            Some(name.to_string())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_symbol_list_forms_are_read() {
+        let mut bytes = Vec::new();
+        for number in [2u32, 20, 1, 22, 2] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(b"a\0bc\0");
+        let expected = ["a".to_string(), "bc".to_string()];
+        assert_eq!(listed_symbols(&bytes).as_deref(), Some(&expected[..]));
+        assert_eq!(listed_symbols(b"a\nbc").as_deref(), Some(&expected[..]));
+        assert_eq!(listed_symbols(b""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_table_whose_names_overlap_is_no_list() {
+        let mut bytes = Vec::new();
+        for number in [2u32, 20, 2, 20, 2] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(b"bc\0");
+        assert_eq!(listed_symbols(&bytes), None);
+    }
 }

@@ -19,13 +19,17 @@ const FLOOR: u64 = 16 << 20;
 /// compresses to less than a fiftieth.
 const FACTOR: u64 = 128;
 
-/// How many bytes may come out of compressed containers in a file of `size` bytes.
-pub(crate) fn allowance(size: usize) -> u64 {
+/// Returns how many bytes may come out of compressed containers in a file of `size` bytes.
+pub fn allowance(size: usize) -> u64 {
     (size as u64).saturating_mul(FACTOR).saturating_add(FLOOR)
 }
 
 /// Takes `size` from the bytes that may still be unpacked.
-pub(crate) fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
+///
+/// # Errors
+///
+/// When fewer are left.
+pub fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
     *left = left.checked_sub(size).ok_or_else(|| {
         let problem = format!(
             "it claims {size} bytes and {left} are allowed, which is {FACTOR} times the file and 16 MiB in all"
@@ -57,7 +61,11 @@ pub fn unpack(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
 }
 
 /// Unpacks no more than `left` bytes, and takes them off.
-pub(crate) fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'a, [u8]>, Error> {
+///
+/// # Errors
+///
+/// When the content is damaged, or larger.
+pub fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'a, [u8]>, Error> {
     let mut out = Vec::new();
     // What lies between here and `start` is not compressed.
     let (mut copied, mut start) = (0, 0);

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::{Entry, ImageKind, OffloadKind};
 use crate::raw::offload_binary::{self as raw, HEADER_SIZE, HEADER_SIZE_V3, StringEntry};
-use crate::write::error::Error;
+use crate::write::Error;
 
 /// An entry on its way out. The image is in parts, so that large ones are copied once only.
 pub(crate) struct Outgoing<'a> {

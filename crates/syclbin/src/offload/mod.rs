@@ -20,7 +20,6 @@ mod binary;
 #[cfg(feature = "compression")]
 mod compressed;
 pub(crate) mod encode;
-pub(crate) mod symbols;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -30,9 +29,11 @@ pub use crate::compression::Compression;
 use crate::content::Content;
 use crate::cubin;
 use crate::error::Error;
-pub(crate) use binary::Binary;
-#[cfg(feature = "extract")]
-pub(crate) use compressed::{allowance, claim, unpack_within};
+#[doc(hidden)]
+pub use binary::{Binary, SYMBOLS_KEY, listed_symbols};
+#[cfg(feature = "compression")]
+#[doc(hidden)]
+pub use compressed::{allowance, claim, unpack_within};
 #[cfg(feature = "compression")]
 pub use compressed::{unpack, write_compressed};
 use encode::Outgoing;
@@ -149,7 +150,9 @@ pub struct Entry<'a> {
     pub image: Cow<'a, [u8]>,
 }
 
-pub(crate) fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
+#[doc(hidden)]
+#[must_use]
+pub fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
     strings
         .into_iter()
         .map(|(key, value)| (key.into_owned().into(), value.into_owned().into()))
@@ -219,7 +222,7 @@ pub(crate) fn each_binary<'a>(
 /// # Errors
 ///
 /// When a key has a NUL, which would end it.
-pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Error> {
+pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
     encode::version_2(&entries)
 }
@@ -230,7 +233,7 @@ pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Erro
 /// # Errors
 ///
 /// When a key or a value has a NUL, which would end it.
-pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::error::Error> {
+pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     let each = entries.iter().map(Outgoing::of);
     let each = each.map(|entry| encode::version_1(&entry));
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())

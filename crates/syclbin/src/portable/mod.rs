@@ -4,25 +4,25 @@
 //! The rewritten module computes the same. It has the lowest version that its code needs, if the driver does
 //! not take the version of the header.
 
-mod debug_info;
 pub mod lift;
 mod lower;
-mod specialize;
 #[cfg(test)]
 mod tests;
 mod version;
 
 use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use specialize::specialize;
-pub use version::{Unfit, Version};
-
-pub(crate) use debug_info::is_debug_info;
-
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::signature::spirv::Module;
-use crate::spirv::words::{self, HEADER_WORDS, Instruction, op};
+use crate::spirv::words;
+use crate::spirv::words::{
+    DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, op, string,
+};
+pub use version::{Unfit, Version};
 
 /// What a driver takes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +53,7 @@ pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
 /// Returns whether a module has debug information. What is not SPIR-V has none.
 #[must_use]
 pub fn has_debug_info(spirv: &[u8]) -> bool {
-    words::words(spirv).is_ok_and(|words| debug_info::is_in(&words))
+    words::words(spirv).is_ok_and(|words| is_in(&words))
 }
 
 /// Rewrites a module for `reader`. Returns `None` if the driver takes it as it is.
@@ -64,14 +64,14 @@ pub fn has_debug_info(spirv: &[u8]) -> bool {
 pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unfit> {
     let words = words::words(spirv)?;
     let takes_version = version::takes(&words, reader);
-    if takes_version && (reader.debug_info || !debug_info::is_in(&words)) {
+    if takes_version && (reader.debug_info || !is_in(&words)) {
         return Ok(None);
     }
     // Damaged code that no reader takes stays out of the driver.
     Module::parse(spirv)?;
     let mut instructions = collect(&words)?;
     if !reader.debug_info {
-        debug_info::remove(&mut instructions);
+        remove(&mut instructions);
     }
     let version = if takes_version {
         Version::of_header(&words)
@@ -129,4 +129,120 @@ pub fn rewrite_all<'c>(
 
 fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {
     words::instructions(words).collect()
+}
+
+/// Returns whether a module has debug information. Imports come before the memory model.
+fn is_in(words: &[u32]) -> bool {
+    instructions(words)
+        .map_while(Result::ok)
+        .take_while(|instruction| instruction.opcode != op::MEMORY_MODEL)
+        .any(|instruction| imported(&instruction).is_some())
+}
+
+/// Removes the debug information of a module.
+fn remove(instructions: &mut Vec<Instruction<'_>>) {
+    let sets: BTreeSet<u32> = instructions.iter().filter_map(imported).collect();
+    let result = |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
+        (op::EXT_INST_IMPORT, [id, ..]) if sets.contains(id) => Some(*id),
+        (op::EXT_INST | op::EXT_INST_WITH_FORWARD_REFS, [_, id, set, ..]) if sets.contains(set) => {
+            Some(*id)
+        }
+        _ => None,
+    };
+    let removed: BTreeSet<u32> = instructions.iter().filter_map(result).collect();
+    instructions.retain(|instruction| {
+        let is_about_removed = matches!(instruction.opcode, op::NAME | op::DECORATE)
+            && (instruction.operands.first()).is_some_and(|id| removed.contains(id));
+        result(instruction).is_none() && !is_about_removed
+    });
+}
+
+/// Returns the id of a set of instructions that an instruction imports, if these only describe the source.
+fn imported(instruction: &Instruction<'_>) -> Option<u32> {
+    let (op::EXT_INST_IMPORT, [id, name @ ..]) = (instruction.opcode, instruction.operands) else {
+        return None;
+    };
+    let name: String = string(name).0;
+    let describes = name.starts_with("NonSemantic.")
+        || ["OpenCL.DebugInfo.100", "DebugInfo", "SPIRV.debug"].contains(&name.as_str());
+    describes.then_some(*id)
+}
+
+/// Returns whether an instruction imports a set of instructions that only describe the source.
+pub fn is_debug_info(instruction: &Instruction<'_>) -> bool {
+    imported(instruction).is_some()
+}
+
+/// Makes `values` the defaults of the constants with these `SpecId`s.
+///
+/// # Errors
+///
+/// When `spirv` is not SPIR-V, and when a value does not have the size of its constant.
+pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>, Error> {
+    let mut words = words::words(spirv)?;
+    let mut targets = BTreeMap::new();
+    let mut bits = BTreeMap::new();
+    let mut changes = Vec::new();
+    for instruction in words::instructions(&words) {
+        let instruction = instruction?;
+        match (instruction.opcode, instruction.operands) {
+            (op::DECORATE, [target, DECORATION_SPEC_ID, id]) => {
+                targets.insert(*target, *id);
+            }
+            (op::TYPE_INT | op::TYPE_FLOAT, [ty, width, ..]) => _ = bits.insert(*ty, *width),
+            (
+                op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE | op::SPEC_CONSTANT,
+                [ty, result, literal @ ..],
+            ) => {
+                let id = targets.get(result);
+                let Some((id, value)) = id.and_then(|id| values.get_key_value(id)) else {
+                    continue;
+                };
+                // A bool has no width.
+                let size = bits.get(ty).map_or(1, |bits| bits / 8);
+                if u32::try_from(value.len()) != Ok(size) {
+                    let problem = format!(
+                        "specialization constant {id} has {size} bytes in the code, and its value has {}",
+                        value.len()
+                    );
+                    let offset = instruction.at as u64 * 4;
+                    return Err(Error::new(
+                        "SPIR-V",
+                        offset,
+                        ErrorKind::Record(problem.into()),
+                    ));
+                }
+                changes.extend(change(&instruction, literal, value));
+            }
+            _ => {}
+        }
+    }
+    for (at, word) in changes {
+        if let Some(place) = words.get_mut(at) {
+            *place = word;
+        }
+    }
+    Ok(words.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+/// Returns the words to change in an instruction with `literal`, so that it has this value.
+fn change(instruction: &Instruction<'_>, literal: &[u32], value: &[u8]) -> Vec<(usize, u32)> {
+    let at = instruction.at;
+    if instruction.opcode == op::SPEC_CONSTANT {
+        // Values of less than 32 bits fill a word.
+        let word = |bytes: &[u8]| {
+            let bytes = bytes.iter().rev();
+            bytes.fold(0, |word, byte| word << 8 | u32::from(*byte))
+        };
+        let places = (at + 3..).take(literal.len());
+        return places.zip(value.chunks(4).map(word)).collect();
+    }
+    const WORDS: u32 = 3 << 16;
+    let is_set = value.iter().any(|byte| *byte != 0);
+    let opcode = if is_set {
+        op::SPEC_CONSTANT_TRUE
+    } else {
+        op::SPEC_CONSTANT_FALSE
+    };
+    [(at, WORDS | u32::from(opcode))].into()
 }

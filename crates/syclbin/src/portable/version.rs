@@ -163,12 +163,14 @@ impl Version {
         languages.split_whitespace().filter_map(version).collect()
     }
 
-    pub(crate) fn of_header(words: &[u32]) -> Self {
+    /// Reads the version in the header of a module.
+    pub fn of_header(words: &[u32]) -> Self {
         let [_, minor, major, _] = words.get(1).copied().unwrap_or_default().to_le_bytes();
         Self::new(major, minor)
     }
 
-    pub(crate) const fn header(self) -> u32 {
+    /// Returns the version as the header of a module has it.
+    pub const fn header(self) -> u32 {
         u32::from_le_bytes([0, self.minor, self.major, 0])
     }
 }

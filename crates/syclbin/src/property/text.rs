@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use super::{PropertySet, PropertySets, Value, base64};
+use super::{PropertySet, PropertySets, Value};
 use crate::error::{Error, ErrorKind};
 
 const RECORD: &str = "property sets";
@@ -100,7 +100,7 @@ impl<'a> PropertySets<'a> {
 }
 
 /// Returns why the text form cannot hold `key`, if it cannot.
-pub(crate) fn key_problem(key: &str) -> Option<&'static str> {
+pub fn key_problem(key: &str) -> Option<&'static str> {
     match key {
         "" => Some("the key is empty"),
         _ if key.starts_with('[') => Some("the key begins with `[`"),
@@ -119,7 +119,7 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
             }
             let mut bytes = Vec::from(bits.to_le_bytes());
             bytes.extend_from_slice(data);
-            writeln!(out, "{key}=2|{}", base64::encode(&bytes))
+            writeln!(out, "{key}=2|{}", encode(&bytes))
         }
         Value::Other { ty: 1 | 2, .. } => return Err("types 1 and 2 have values of their own"),
         Value::Other { text, .. } if text.contains('\n') => {
@@ -141,7 +141,7 @@ fn decimal(value: &str) -> Result<u32, &'static str> {
 }
 
 fn byte_array(value: &str) -> Result<Value, &'static str> {
-    let mut bytes = base64::decode(value).ok_or("the value is not base64")?;
+    let mut bytes = decode(value).ok_or("the value is not base64")?;
     if bytes.len() < 8 {
         return Err("the byte array is shorter than its bit count");
     }
@@ -156,11 +156,59 @@ fn byte_array(value: &str) -> Result<Value, &'static str> {
     Ok(Value::Bytes { bits, data })
 }
 
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Encodes `bytes` as text: 4 characters for 3 bytes, 3 for 2, 2 for 1.
+#[must_use]
+pub(super) fn encode(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity((bytes.len() * 4).div_ceil(3));
+    for group in bytes.chunks(3) {
+        let mut bits = 0u32;
+        for (index, byte) in group.iter().enumerate() {
+            bits |= u32::from(*byte) << (8 * index);
+        }
+        for index in 0..=group.len() {
+            text.push(char::from(ALPHABET[(bits >> (6 * index) & 0x3f) as usize]));
+        }
+    }
+    text
+}
+
+/// Decodes `text`. Returns `None` if it has a character outside the alphabet, or a length that no encoding
+/// has (4n + 1).
+#[must_use]
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+    if text.len() % 4 == 1 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
+    for group in text.as_bytes().chunks(4) {
+        let mut bits = 0u32;
+        for (index, character) in group.iter().enumerate() {
+            bits |= u32::from(digit(*character)?) << (6 * index);
+        }
+        bytes.extend_from_slice(&bits.to_le_bytes()[..group.len() * 6 / 8]);
+    }
+    Some(bytes)
+}
+
+const fn digit(character: u8) -> Option<u8> {
+    match character {
+        b'A'..=b'Z' => Some(character - b'A'),
+        b'a'..=b'z' => Some(character - b'a' + 26),
+        b'0'..=b'9' => Some(character - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::string::ToString;
     use alloc::vec;
+
+    use super::*;
 
     #[test]
     fn text_survives_a_round_trip() {
@@ -296,5 +344,32 @@ mod tests {
             assert_eq!(error.kind().to_string(), expected, "{text:?}");
         }
         assert_eq!(PropertySets::parse(b"[a]\n\xff").unwrap_err().offset(), 4);
+    }
+
+    // The constants are what the reference compiler writes for an empty array and for a mask of
+    // eight zero bits.
+    #[test]
+    fn constants_of_the_reference_compiler_decode() {
+        assert_eq!(decode("AAAAAAAAAAA"), Some(vec![0; 8]));
+        assert_eq!(
+            decode("IAAAAAAAAAAA"),
+            Some(vec![8, 0, 0, 0, 0, 0, 0, 0, 0])
+        );
+    }
+
+    #[test]
+    fn every_length_survives_a_round_trip() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for length in 0..=bytes.len() {
+            let text = encode(&bytes[..length]);
+            assert_eq!(decode(&text).as_deref(), Some(&bytes[..length]));
+        }
+    }
+
+    #[test]
+    fn invalid_characters_and_lengths_are_rejected() {
+        for text in ["A", "AAAAA", "AA=A", "ÄA", "A A"] {
+            assert_eq!(decode(text), None, "{text}");
+        }
     }
 }

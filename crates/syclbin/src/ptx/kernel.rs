@@ -220,7 +220,8 @@ fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
 
 impl Parameter {
     /// Returns the alignment of a pointer, unless it points to work-group memory.
-    pub(crate) fn global_align(&self) -> Option<u64> {
+    #[doc(hidden)]
+    pub fn global_align(&self) -> Option<u64> {
         let local = matches!(
             self.ty,
             Passed::Pointer {

@@ -31,7 +31,6 @@ mod kernel;
 mod target;
 mod tokens;
 mod variable;
-mod version;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -40,11 +39,11 @@ use core::fmt::Write as _;
 
 use crate::error::{Error, ErrorKind};
 pub use kernel::{Kernel, Kind, Parameter, ParameterLayout, Passed, Space};
+pub use target::Version;
 pub use target::{Suffix, Target};
 use tokens::{Tokens, text};
 pub use variable::Variable;
 use variable::{Linkage, declared};
-pub use version::Version;
 
 /// Functions that the driver provides to every text.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
@@ -102,7 +101,8 @@ impl Module {
     }
 
     /// Returns all that is understood, and the first fault.
-    pub(crate) fn read(bytes: &[u8]) -> (Self, Option<Error>) {
+    #[doc(hidden)]
+    pub fn read(bytes: &[u8]) -> (Self, Option<Error>) {
         let mut reader = Reader::default();
         let fault = reader.read(bytes);
         (reader.finish(), fault)
@@ -136,7 +136,7 @@ pub fn constant_variable(key: &str) -> String {
 }
 
 /// Returns whether `bytes` are PTX: its version follows after comments.
-pub(crate) fn is_ptx(bytes: &[u8]) -> bool {
+pub fn is_ptx(bytes: &[u8]) -> bool {
     Tokens::new(bytes).next() == Some(b".version")
 }
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The records on disk, by the names the specifications give them. All numbers are little-endian.
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "for the crates of this project; the specifications describe the fields"
+)]
 
-pub(crate) mod offload_binary;
-pub(crate) mod v1;
-pub(crate) mod v2;
+pub mod offload_binary;
+pub mod v1;
+pub mod v2;
 
 use alloc::string::String;
 
@@ -11,15 +16,15 @@ use crate::error::{Error, ErrorKind};
 
 /// A cursor over one record of `N` bytes, which reads its fields in order. The size is part of the type, so
 /// fields need no checks of their own.
-pub(crate) struct Fields<'a, const N: usize> {
+pub struct Fields<'a, const N: usize> {
     bytes: &'a [u8; N],
     at: usize,
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// The record that starts at `at`, with the record's name in the error.
+    /// Reads the record that starts at `at`, with the record's name in the error.
     #[inline]
-    pub(crate) fn new(bytes: &'a [u8], record: &'static str, at: usize) -> Result<Self, Error> {
+    pub fn new(bytes: &'a [u8], record: &'static str, at: usize) -> Result<Self, Error> {
         match bytes.get(at..).and_then(<[u8]>::first_chunk) {
             Some(bytes) => Ok(Self { bytes, at: 0 }),
             None => Err(beyond(
@@ -44,33 +49,68 @@ impl<'a, const N: usize> Fields<'a, N> {
     }
 
     #[inline]
-    pub(crate) fn u16(&mut self) -> u16 {
+    pub fn u16(&mut self) -> u16 {
         u16::from_le_bytes(self.take())
     }
 
     #[inline]
-    pub(crate) fn u32(&mut self) -> u32 {
+    pub fn u32(&mut self) -> u32 {
         u32::from_le_bytes(self.take())
     }
 
     #[inline]
-    pub(crate) fn u64(&mut self) -> u64 {
+    pub fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.take())
     }
 }
+
+/// Declares a record on disk by its fields, in order.
+macro_rules! record {
+    (
+        $(#[$about:meta])*
+        $name:ident, $record:literal {
+            $($(#[$of:meta])* $field:ident: $number:ty,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$of])* pub $field: $number,)*
+        }
+
+        impl $name {
+            pub const RECORD: &'static str = $record;
+            /// Bytes on disk.
+            pub const SIZE: usize = 0 $(+ size_of::<$number>())*;
+
+            #[inline]
+            pub fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
+                let mut fields = Fields::<{ Self::SIZE }>::new(bytes, Self::RECORD, at)?;
+                Ok(Self {
+                    $($field: <$number>::from_le_bytes(fields.take()),)*
+                })
+            }
+
+            pub fn write(&self, out: &mut Vec<u8>) {
+                $(out.extend_from_slice(&self.$field.to_le_bytes());)*
+            }
+        }
+    };
+}
+pub(crate) use record;
 
 /// How much of a table the records may still claim.
 ///
 /// Records that overlap could make a small file mean a huge one: ten thousand modules that all
 /// claim the same ten thousand images. No writer shares, so this costs no real file anything.
-pub(crate) struct Budget {
+pub struct Budget {
     what: &'static str,
     available: u64,
     claimed: u64,
 }
 
 impl Budget {
-    pub(crate) fn new(what: &'static str, available: u64) -> Self {
+    pub fn new(what: &'static str, available: u64) -> Self {
         Self {
             what,
             available,
@@ -79,7 +119,7 @@ impl Budget {
     }
 
     /// Claims `amount` for the record that `record` names and that lies at `at`.
-    pub(crate) fn spend(
+    pub fn spend(
         &mut self,
         amount: u64,
         record: impl FnOnce() -> String,
@@ -98,10 +138,10 @@ impl Budget {
     }
 }
 
-/// The bytes `start..start + size` of `table`, which is called `what`; `record` names the header that
+/// Returns the bytes `start..start + size` of `table`, which is called `what`; `record` names the header that
 /// gives the range and lies at `at`.
 #[inline]
-pub(crate) fn slice<'a>(
+pub fn slice<'a>(
     table: &'a [u8],
     (start, size): (u64, u64),
     what: &'static str,

@@ -5,36 +5,36 @@
 
 use alloc::vec::Vec;
 
-use super::Fields;
+use super::{Fields, record};
 use crate::error::{Error, ErrorKind};
 
 /// The first bytes.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// Bytes of the header in versions 1 and 2.
-pub(crate) const HEADER_SIZE: usize = 32;
+pub const HEADER_SIZE: usize = 32;
 /// Bytes of the header in version 3.
-pub(crate) const HEADER_SIZE_V3: usize = 40;
+pub const HEADER_SIZE_V3: usize = 40;
 
 /// The header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub struct Header {
     /// 1, 2 or 3.
-    pub(crate) version: u32,
+    pub version: u32,
     /// Bytes of the whole, a multiple of 8.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Where the entries start.
-    pub(crate) entry_offset: u64,
+    pub entry_offset: u64,
     /// Version 1: bytes of the one entry. Later: the number of entries.
-    pub(crate) entry_size_or_count: u64,
+    pub entry_size_or_count: u64,
     /// Version 3: bytes of the whole when it is not compressed, 0 if it is not. Earlier: 0.
-    pub(crate) inflated_size: u64,
+    pub inflated_size: u64,
 }
 
 impl Header {
-    pub(crate) const RECORD: &'static str = "OffloadBinary header";
+    pub const RECORD: &'static str = "OffloadBinary header";
 
     #[inline]
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             // Said before anything of its size: this is what is wrong with it.
             let kind = ErrorKind::magic("an OffloadBinary", &bytes[..bytes.len().min(4)]);
@@ -66,7 +66,7 @@ impl Header {
         Ok(header)
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&self.version.to_le_bytes());
         for number in [self.size, self.entry_offset, self.entry_size_or_count] {
@@ -78,79 +78,46 @@ impl Header {
     }
 }
 
-/// What an OffloadBinary says of one image. All offsets count from the start of the OffloadBinary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// What the image is.
-    pub(crate) image_kind: u16,
-    /// The offloading model it is for.
-    pub(crate) offload_kind: u16,
-    /// Flags; none is defined for images.
-    pub(crate) flags: u32,
-    /// Where the string entries start.
-    pub(crate) string_offset: u64,
-    /// How many key/value strings there are.
-    pub(crate) string_count: u64,
-    /// Where the image starts.
-    pub(crate) image_offset: u64,
-    /// Bytes of the image.
-    pub(crate) image_size: u64,
-}
-
-impl Entry {
-    /// Bytes on disk.
-    pub(crate) const SIZE: usize = 40;
-    pub(crate) const RECORD: &'static str = "OffloadBinary entry";
-
-    #[inline]
-    pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Error> {
-        let mut fields = Fields::<{ Self::SIZE }>::new(bytes, Self::RECORD, at)?;
-        Ok(Self {
-            image_kind: fields.u16(),
-            offload_kind: fields.u16(),
-            flags: fields.u32(),
-            string_offset: fields.u64(),
-            string_count: fields.u64(),
-            image_offset: fields.u64(),
-            image_size: fields.u64(),
-        })
-    }
-
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.image_kind.to_le_bytes());
-        out.extend_from_slice(&self.offload_kind.to_le_bytes());
-        out.extend_from_slice(&self.flags.to_le_bytes());
-        for number in [
-            self.string_offset,
-            self.string_count,
-            self.image_offset,
-            self.image_size,
-        ] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
+record! {
+    /// What an OffloadBinary says of one image. All offsets count from the start of the OffloadBinary.
+    Entry, "OffloadBinary entry" {
+        /// What the image is.
+        image_kind: u16,
+        /// The offloading model it is for.
+        offload_kind: u16,
+        /// Flags; none is defined for images.
+        flags: u32,
+        /// Where the string entries start.
+        string_offset: u64,
+        /// How many key/value strings there are.
+        string_count: u64,
+        /// Where the image starts.
+        image_offset: u64,
+        /// Bytes of the image.
+        image_size: u64,
     }
 }
 
 /// Where one key/value string lies. Offsets count from the start of the OffloadBinary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StringEntry {
+pub struct StringEntry {
     /// Where the key starts, which a NUL ends.
-    pub(crate) key_offset: u64,
+    pub key_offset: u64,
     /// Where the value starts.
-    pub(crate) value_offset: u64,
+    pub value_offset: u64,
     /// Bytes of the value. Absent in version 1, where a NUL ends the value.
-    pub(crate) value_size: Option<u64>,
+    pub value_size: Option<u64>,
 }
 
 impl StringEntry {
     /// Returns its bytes on disk in an OffloadBinary of this version.
     #[must_use]
-    pub(crate) const fn size(version: u32) -> usize {
+    pub const fn size(version: u32) -> usize {
         if version == 1 { 16 } else { 24 }
     }
 
     #[inline]
-    pub(crate) fn read(bytes: &[u8], at: usize, version: u32) -> Result<Self, Error> {
+    pub fn read(bytes: &[u8], at: usize, version: u32) -> Result<Self, Error> {
         const RECORD: &str = "OffloadBinary string entry";
         if version == 1 {
             let mut fields = Fields::<16>::new(bytes, RECORD, at)?;
@@ -168,7 +135,7 @@ impl StringEntry {
         })
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.key_offset.to_le_bytes());
         out.extend_from_slice(&self.value_offset.to_le_bytes());
         if let Some(size) = self.value_size {

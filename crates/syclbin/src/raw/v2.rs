@@ -4,34 +4,34 @@
 //! A draft: no released runtime reads it yet. It is described in pull request 22089 of intel/llvm.
 
 /// Keys of an entry's strings.
-pub(crate) mod key {
+pub mod key {
     /// The version, [`VERSION`](super::VERSION), on every entry.
-    pub(crate) const FORMAT_VERSION: &str = "sycl_format_version";
+    pub const FORMAT_VERSION: &str = "sycl_format_version";
     /// What the entry is, one of [`role`](super::role).
-    pub(crate) const ROLE: &str = "role";
+    pub const ROLE: &str = "role";
     /// The abstract module it belongs to, in decimal digits; on all but the global metadata.
-    pub(crate) const AM_INDEX: &str = "am_index";
+    pub const AM_INDEX: &str = "am_index";
     /// The number of an IR image's language, in decimal digits.
-    pub(crate) const IR_TYPE: &str = "ir_type";
+    pub const IR_TYPE: &str = "ir_type";
     /// The target triple of an image.
-    pub(crate) const TRIPLE: &str = "triple";
+    pub const TRIPLE: &str = "triple";
     /// The architecture of a native image.
-    pub(crate) const ARCH: &str = "arch";
+    pub const ARCH: &str = "arch";
 }
 
 /// Values of [`key::ROLE`].
-pub(crate) mod role {
+pub mod role {
     /// The text of the global property sets.
-    pub(crate) const GLOBAL_METADATA: &str = "global_metadata";
+    pub const GLOBAL_METADATA: &str = "global_metadata";
     /// The text of an abstract module's property sets.
-    pub(crate) const AM_METADATA: &str = "am_metadata";
+    pub const AM_METADATA: &str = "am_metadata";
     /// An IR image: the size of its metadata as 64 bits, the metadata, the code.
-    pub(crate) const IR: &str = "ir";
+    pub const IR: &str = "ir";
     /// A native image, laid out the same.
-    pub(crate) const NATIVE: &str = "native";
+    pub const NATIVE: &str = "native";
 }
 
 /// The value of [`key::FORMAT_VERSION`].
-pub(crate) const VERSION: &str = "2";
+pub const VERSION: &str = "2";
 /// Bytes of the number that precedes the metadata of an image.
-pub(crate) const METADATA_SIZE: usize = 8;
+pub const METADATA_SIZE: usize = 8;

@@ -6,9 +6,9 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::Limits;
+use super::image::{AbstractModule, NO_STRINGS, Parts};
 use super::image::{Image, Metadata, Owner};
-use super::limits::Limits;
-use super::module::{AbstractModule, NO_STRINGS, Parts};
 use super::{images, v1, v2};
 use crate::container::Container;
 use crate::error::{Error, ErrorKind};
@@ -205,7 +205,8 @@ impl<'a> File<'a> {
     }
 
     /// Returns where the SYCLBIN header starts, or 0 where there is none.
-    pub(crate) fn offset(&self) -> u64 {
+    #[doc(hidden)]
+    pub fn offset(&self) -> u64 {
         match &self.layout {
             Layout::V1(tables) => tables.base,
             Layout::V2(_) | Layout::Images(_) => 0,
@@ -213,7 +214,8 @@ impl<'a> File<'a> {
     }
 
     /// Returns how many IR images and how many native images there are, whichever modules claim them.
-    pub(crate) fn image_counts(&self) -> (usize, usize) {
+    #[doc(hidden)]
+    pub fn image_counts(&self) -> (usize, usize) {
         match &self.layout {
             Layout::V1(tables) => tables.image_counts(),
             Layout::V2(entries) => count_images(&entries.modules),
@@ -223,7 +225,8 @@ impl<'a> File<'a> {
 
     /// Returns each image once, whichever modules claim it. Only in version 1: elsewhere the wrapper's entries are the
     /// images.
-    pub(crate) fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
+    #[doc(hidden)]
+    pub fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
         let tables = match &self.layout {
             Layout::V1(tables) => Some(tables),
             Layout::V2(_) | Layout::Images(_) => None,

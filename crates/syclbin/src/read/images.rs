@@ -16,7 +16,7 @@ use super::v2;
 use crate::content::Content;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, AbstractModule, IrType, State, Syclbin};
-use crate::offload::{self, Entry, ImageKind, OffloadKind, Strings, symbols};
+use crate::offload::{self, Entry, ImageKind, OffloadKind, SYMBOLS_KEY, Strings, listed_symbols};
 use crate::property::{key_problem, set};
 use crate::ptx;
 use crate::raw::v2::key;
@@ -98,7 +98,7 @@ impl<'a> Images<'a> {
         if !native && !matches!(&*arch, "" | "generic") {
             strings.push((key::ARCH.into(), bytes_of(arch.clone())));
         }
-        let listed = strings.iter().position(|(name, _)| name == symbols::KEY);
+        let listed = strings.iter().position(|(name, _)| name == SYMBOLS_KEY);
         let symbols = listed.map(|at| strings.remove(at).1.into_owned().into());
         // Options are written also where there are none.
         strings.retain(|(_, value)| !value.is_empty());
@@ -183,7 +183,7 @@ impl<'a> Described<'a> {
                 model::Image::ir(IrType::Ptx, &self.triple, image.bytes)
             }
             _ => {
-                let names = self.symbols.as_deref().and_then(symbols::listed);
+                let names = self.symbols.as_deref().and_then(listed_symbols);
                 let names = names.unwrap_or_default();
                 put(
                     &mut module,

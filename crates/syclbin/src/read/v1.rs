@@ -27,11 +27,11 @@ struct Headers {
 
 /// An abstract module's header, found to lie within the arrays it refers to.
 #[derive(Clone, Debug)]
-pub(crate) struct Module {
-    pub(crate) at: u64,
+pub struct Module {
+    pub at: u64,
     metadata: (u64, u64),
-    pub(crate) ir: Range<usize>,
-    pub(crate) native: Range<usize>,
+    pub ir: Range<usize>,
+    pub native: Range<usize>,
 }
 
 impl<'a> Tables<'a> {
@@ -46,7 +46,7 @@ impl<'a> Tables<'a> {
 
     #[inline]
     fn locate_here(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
-        let header = v1::FileHeader::read(bytes)?;
+        let header = v1::FileHeader::parse(bytes)?;
         let record = || "SYCLBIN file header".into();
         // Three counts of 32 bits times 32 bytes each do not overflow 64 bits.
         let headers = u64::from(header.abstract_module_count)
@@ -68,7 +68,7 @@ impl<'a> Tables<'a> {
 
     /// The header, which was read before.
     pub(super) fn header(&self) -> v1::FileHeader {
-        v1::FileHeader::read(self.bytes).unwrap_or_default()
+        v1::FileHeader::parse(self.bytes).unwrap_or_default()
     }
 
     fn modules(&self) -> Headers {

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The code of a module, as far as signatures can be read from it.
+//! The code of a module, and what its types mean in memory: elements of C++, as far as the code has them.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use super::memory_map::MemoryMap;
 use super::spirv;
-use crate::cubin;
+use super::spirv::Module;
+use super::spirv::types::{Record, TypeId};
+use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image};
-use crate::ptx;
+use crate::{cubin, ptx};
 
 /// The code of a module that signatures can be read from.
 pub(super) enum Code {
@@ -54,5 +58,256 @@ impl Code {
             Self::Ptx(_) => 1,
             Self::Unknown => 0,
         }
+    }
+}
+
+/// Types nest; deeper types are bytes.
+const MAX_DEPTH: usize = 32;
+
+/// What the types of one module mean. Each is examined once.
+pub(super) struct Meanings<'m> {
+    module: &'m Module,
+    /// The meaning of each type, and whether the sign of its integers is known.
+    known: BTreeMap<u32, (Element, bool)>,
+}
+
+impl<'m> Meanings<'m> {
+    pub(super) const fn new(module: &'m Module) -> Self {
+        Self {
+            module,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Returns what is in memory where the code has a `ty`, and whether the sign of its integers is known.
+    /// Returns `None` for a type without a size.
+    pub(super) fn element(&mut self, ty: TypeId, layouts: &mut Layouts) -> Option<(Element, bool)> {
+        self.at_depth(ty.0, layouts, MAX_DEPTH)
+    }
+
+    /// Returns what a pointer to `ty` points to.
+    pub(super) fn pointee(&mut self, ty: TypeId, layouts: &mut Layouts) -> (Pointee, bool) {
+        match self.element(ty, layouts) {
+            // A struct without a name does not come from C++: the compiler made it to address memory.
+            Some((Element::Struct(id), _))
+                if layouts.get(id).is_none_or(|layout| layout.name.is_empty()) =>
+            {
+                (Pointee::Unknown(None), true)
+            }
+            Some((element, sign_known)) => (Pointee::Element(element), sign_known),
+            None => (Pointee::Unknown(None), true),
+        }
+    }
+
+    /// Returns what a device global of `size` bytes holds, whose variable is a `ty`. Unless the variable is
+    /// the value itself, a pointer precedes it, and padding may follow the pointer.
+    pub(super) fn device_global(&self, ty: TypeId, size: u64, image_scope: bool) -> Option<TypeId> {
+        let types = &self.module.types;
+        let members = match types.get(ty.0)? {
+            Record::Struct { members, .. } => members,
+            _ => return (image_scope && self.size(ty) == Some(size)).then_some(ty),
+        };
+        let members = match (members.split_first(), image_scope) {
+            (_, true) => members,
+            (Some((first, rest)), false)
+                if matches!(types.get(*first), Some(Record::Pointer { .. })) =>
+            {
+                rest
+            }
+            _ => return None,
+        };
+        // Padding comes first; a hostile struct has many members, of many variables.
+        let mut members = members.iter().take(2).map(|member| TypeId(*member));
+        members.find(|member| self.size(*member) == Some(size))
+    }
+
+    /// Returns the bytes of a `ty`, where they are known.
+    pub(super) fn size(&self, ty: TypeId) -> Option<u64> {
+        self.module.types.size(ty.0).map(|(size, _)| size)
+    }
+
+    /// Returns the bits of an integer in `ty` that is wider than every integer of C++. Clang makes such an
+    /// integer of bit-fields that fill more than 64 bits without a gap.
+    pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
+        self.module.types.wide_integer(ty.0)
+    }
+
+    /// Returns the bytes of `ty` if it is an array: as a pointee, this is the size of the memory. An array of
+    /// one element says nothing, because an array without a size becomes that too.
+    pub(super) fn array(&self, ty: TypeId) -> Option<u64> {
+        match self.module.types.get(ty.0)? {
+            Record::Array {
+                count: Some(2..), ..
+            } => self.size(ty),
+            _ => None,
+        }
+    }
+
+    /// Returns what memory holds where the code has a `ty`.
+    pub(super) fn memory(&self, ty: TypeId) -> MemoryMap {
+        MemoryMap::of_code(ty, self.module)
+    }
+
+    /// Returns the C++ name of the struct `ty`, as far as the code has it.
+    pub(super) fn name(&self, ty: TypeId) -> &str {
+        plain(self.module.type_name(ty))
+    }
+
+    fn at_depth(
+        &mut self,
+        id: u32,
+        layouts: &mut Layouts,
+        depth: usize,
+    ) -> Option<(Element, bool)> {
+        if let Some(known) = self.known.get(&id) {
+            return Some(known.clone());
+        }
+        let module = self.module;
+        let (size, align) = module.types.size(id)?;
+        let Some(depth) = depth.checked_sub(1) else {
+            return Some((Element::Bytes(size), true));
+        };
+        let meaning = match module.types.get(id)? {
+            Record::Int(bits) => (Element::Scalar(Scalar::integer(*bits, true)?), false),
+            Record::Float(bits) => (Element::Scalar(Scalar::float(*bits)?), true),
+            Record::Pointer { pointee, .. } => {
+                let (pointee, known) = self.shallow(*pointee, layouts);
+                (Element::Pointer(Box::new(pointee)), known)
+            }
+            Record::Bool | Record::Sampler | Record::Image { .. } => return None,
+            Record::Vector { of, count } => match self.at_depth(*of, layouts, depth)? {
+                (Element::Scalar(of), known) if *count != 3 => {
+                    (Element::Vector { of, count: *count }, known)
+                }
+                _ => (Element::Bytes(size), true),
+            },
+            Record::Array { of, count } => {
+                let (of, known) = self.at_depth(*of, layouts, depth)?;
+                let (of, count) = (Box::new(of), (*count)?);
+                (Element::Array { of, count }, known)
+            }
+            Record::Struct { members, packed } => {
+                let name = plain(module.type_name(TypeId(id)));
+                match self.of_sycl(name, members, size, layouts, depth) {
+                    Some(meaning) => meaning,
+                    None => {
+                        let (mut end, mut fields) = (0u64, Vec::new());
+                        for member in members {
+                            let (size, align) = module.types.size(*member)?;
+                            let align = if *packed { 1 } else { align };
+                            let offset = end.checked_next_multiple_of(align)?;
+                            end = offset.checked_add(size)?;
+                            let (ty, sign_known) = self.at_depth(*member, layouts, depth)?;
+                            fields.push(Field {
+                                name: None,
+                                offset,
+                                ty,
+                                sign_known,
+                            });
+                        }
+                        let known = fields.iter().all(|field| field.sign_known);
+                        let in_cpp = module.types.alignment(id);
+                        let align = align.max(in_cpp.unwrap_or(1));
+                        let id = layouts.insert(Layout {
+                            name: name.into(),
+                            size,
+                            align,
+                            fields,
+                            described: false,
+                        });
+                        (Element::Struct(id), known)
+                    }
+                }
+            }
+        };
+        self.known.insert(id, meaning.clone());
+        Some(meaning)
+    }
+
+    /// Returns what is behind a pointer in memory. Compilers with opaque pointers always have bytes there. A
+    /// struct is only named: it may point back.
+    fn shallow(&mut self, id: u32, layouts: &mut Layouts) -> (Pointee, bool) {
+        let unknown = (Pointee::Unknown(None), true);
+        match self.module.types.get(id) {
+            Some(Record::Int(16..) | Record::Float(_) | Record::Vector { .. }) => {
+                match self.at_depth(id, layouts, MAX_DEPTH) {
+                    Some((Element::Bytes(_), _)) | None => unknown,
+                    Some((element, known)) => (Pointee::Element(element), known),
+                }
+            }
+            Some(Record::Struct { .. }) => {
+                let name = plain(self.module.type_name(TypeId(id)));
+                let name = Some(name).filter(|name| !name.is_empty());
+                (Pointee::Unknown(name.map(Into::into)), true)
+            }
+            _ => unknown,
+        }
+    }
+
+    /// Types of SYCL that mean one number or several.
+    fn of_sycl(
+        &mut self,
+        name: &str,
+        members: &[u32],
+        size: u64,
+        layouts: &mut Layouts,
+        depth: usize,
+    ) -> Option<(Element, bool)> {
+        const HALF: &str = "sycl::_V1::detail::half_impl::half";
+        const BFLOAT16: &str = "sycl::_V1::ext::oneapi::bfloat16";
+        match (name, size) {
+            (HALF, 2) => return Some((Element::Scalar(Scalar::F16), true)),
+            (BFLOAT16, 2) => return Some((Element::Scalar(Scalar::BF16), true)),
+            _ if name.starts_with("union.") => return Some((Element::Bytes(size), true)),
+            _ => {}
+        }
+        let name = name.strip_prefix("sycl::_V1::")?;
+        let wrapper = [
+            "vec",
+            "detail::vec_base",
+            "marray",
+            "id",
+            "range",
+            "detail::array",
+        ];
+        let ([member], true) = (members, wrapper.contains(&name)) else {
+            return None;
+        };
+        // Each wraps an array, the id one in a base class.
+        let (inner, known) = self.at_depth(*member, layouts, depth)?;
+        if layouts.size(&inner) != Some(size) {
+            return None;
+        }
+        Some(match (name, inner) {
+            ("id" | "range" | "detail::array", Element::Array { of, count })
+                if *of == Element::Scalar(Scalar::I64) =>
+            {
+                let of = Box::new(Element::Scalar(Scalar::U64));
+                (Element::Array { of, count }, true)
+            }
+            // Four may be three: they take the same space, and the code does not distinguish them.
+            ("vec", Element::Array { of, count }) if matches!(count, 1 | 2 | 8 | 16) => {
+                match (*of, u32::try_from(count)) {
+                    (Element::Scalar(of), Ok(count)) => (Element::Vector { of, count }, known),
+                    (of, _) => {
+                        let of = Box::new(of);
+                        (Element::Array { of, count }, known)
+                    }
+                }
+            }
+            (_, inner) => (inner, known),
+        })
+    }
+}
+
+/// Returns the name of a struct in C++, as far as the code has it: `struct.ns::Pair.12` is `ns::Pair`.
+fn plain(name: &str) -> &str {
+    let name = ["struct.", "class."]
+        .iter()
+        .find_map(|kind| name.strip_prefix(kind))
+        .unwrap_or(name);
+    match name.rsplit_once('.') {
+        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
     }
 }

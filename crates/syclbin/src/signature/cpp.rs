@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Types as C++ spells them, read: which are numbers, pointers, vectors, or one of SYCL's own.
+//! Types as C++ spells them, read: which are numbers, pointers, vectors, or one of SYCL's own, and what the structs and
+//! enumerations among them are.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -7,194 +8,314 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::declaration::split_list;
-use super::types::{Access, Scalar};
+use super::Unsupported;
+use super::mangled;
+use super::names::Definitions;
+use super::spell::split_list;
+use super::types::{Access, Element, Layouts, Pointee, Scalar, Type};
 
 /// Types nest; text that goes deeper is not read.
 const MAX_DEPTH: usize = 32;
 
-/// A type, as far as its spelling tells.
+const WORK_GROUP_MEMORY: &str = "ext::oneapi::experimental::work_group_memory";
+const DYNAMIC_MEMORY: &str = "ext::oneapi::experimental::dynamic_work_group_memory";
+/// Templates of SYCL that are not values.
+const OBJECTS: [&str; 7] = [
+    WORK_GROUP_MEMORY,
+    DYNAMIC_MEMORY,
+    "accessor",
+    "local_accessor",
+    "multi_ptr",
+    "sampled_image_accessor",
+    "unsampled_image_accessor",
+];
+
+/// A type that a parameter is declared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Spelled {
-    Void,
-    Scalar(Scalar),
-    /// A struct or an enumeration.
+pub(super) enum Declared {
+    /// What is passed, whatever the code takes.
+    Type(Type),
+    /// A struct or an enumeration that no definition describes.
     Named(String),
-    Pointer {
-        to: Box<Self>,
-        constant: bool,
-    },
-    Vector {
-        of: Scalar,
-        count: u32,
-    },
-    Array {
-        of: Box<Self>,
-        count: u64,
-    },
-    /// An array whose size is not part of its type.
-    Unbounded(Box<Self>),
-    LocalMemory(Box<Self>),
-    LocalAccessor {
-        of: Box<Self>,
-        dimensions: u8,
-    },
-    Accessor {
-        of: Box<Self>,
-        dimensions: u8,
-        access: Access,
-    },
-    /// An accessor of an image. The components of its pixels are `of`, where they are known.
-    Image {
-        of: Option<Scalar>,
-        dimensions: u8,
-        access: Access,
-    },
-    Sampler,
-    KernelHandler,
-    /// An object without members.
-    Empty,
     /// Bytes of which no more is known, spelled `bytes[N]`.
-    Bytes(u64),
+    Bytes,
     /// A type of SYCL that a Rust program cannot pass, or a reference.
     Foreign,
+    /// A type without a known layout, and why.
+    Unknown(Unsupported),
 }
 
-/// Reads a type; `None` for any other text.
-pub(super) fn parse(text: &str) -> Option<Spelled> {
-    read(text, MAX_DEPTH)
+/// Why an element is not known.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// No definition describes this struct or enumeration.
+    Named(String),
+    /// Rust has no such layout.
+    Layout,
 }
 
-fn read(text: &str, depth: usize) -> Option<Spelled> {
-    let depth = depth.checked_sub(1)?;
-    let text = unqualified(text);
-    if let Some(to) = text.strip_suffix('*') {
-        let to = to.trim_end();
-        let constant = if to.ends_with('*') || to.ends_with("*const") {
-            to.ends_with("const")
-        } else {
-            to.starts_with("const ") || to.ends_with(" const")
+impl From<Missing> for Unsupported {
+    fn from(missing: Missing) -> Self {
+        Self::new(match missing {
+            Missing::Named(name) => format!("the layout of `{name}` is not known"),
+            Missing::Layout => "has no layout that Rust could have".into(),
+        })
+    }
+}
+
+impl Definitions {
+    /// Returns what memory holds where C++ says `text`.
+    #[must_use]
+    pub fn element(&self, text: &str) -> Option<Element> {
+        self.element_of(text)?.ok()
+    }
+
+    /// Returns what memory holds where C++ says `text`. `None` if it is not a type.
+    pub(super) fn element_of(&self, text: &str) -> Option<Result<Element, Missing>> {
+        self.read_element(text, MAX_DEPTH)
+    }
+
+    fn read_element(&self, text: &str, depth: usize) -> Option<Result<Element, Missing>> {
+        let depth = depth.checked_sub(1)?;
+        let text = unqualified(text);
+        if let Some((to, _)) = pointer(text) {
+            let to = self.shallow(to, depth)?;
+            return Some(Ok(Element::Pointer(Box::new(to))));
+        }
+        if let Some(size) = text.strip_prefix("bytes[") {
+            return Some(Ok(Element::Bytes(size.strip_suffix(']')?.parse().ok()?)));
+        }
+        let array = |of: &str, count: &str| {
+            let of = self.read_element(of, depth)?;
+            let count = count.parse().ok()?;
+            Some(of.map(|of| Element::Array {
+                of: Box::new(of),
+                count,
+            }))
         };
-        let to = Box::new(read(to, depth)?);
-        return Some(Spelled::Pointer { to, constant });
-    }
-    if let Some(size) = text.strip_prefix("bytes[") {
-        return Some(Spelled::Bytes(size.strip_suffix(']')?.parse().ok()?));
-    }
-    if text.ends_with(']') {
-        // `int[2][8]`: the first bracket after the element is the outer array.
-        let mut open = text.len();
-        while let Some(inner) = text[..open].strip_suffix(']') {
-            open = inner.rfind('[')?;
+        if text.ends_with(']') {
+            let (of, count) = array_parts(text)?;
+            return match count {
+                "" => Some(Err(Missing::Layout)),
+                count => array(&of, count),
+            };
         }
-        let (count, rest) = text[open + 1..].split_once(']')?;
-        let element = [&text[..open], rest].concat();
-        let of = Box::new(read(&element, depth)?);
-        return Some(match count {
-            "" => Spelled::Unbounded(of),
-            count => Spelled::Array {
-                of,
-                count: count.parse().ok()?,
+        if text == "void" || text.ends_with('&') {
+            return Some(Err(Missing::Layout));
+        }
+        if let Some(scalar) = scalar(text) {
+            return Some(Ok(Element::Scalar(scalar)));
+        }
+        let (name, arguments) = of_sycl(text).unwrap_or((text, Vec::new()));
+        match (name, &arguments[..]) {
+            ("vec", [of, count]) => {
+                let count = count.parse().ok()?;
+                matches!(count, 1 | 2 | 3 | 4 | 8 | 16).then_some(())?;
+                let of = scalar_of(of)?;
+                Some(Ok(Element::Vector { of, count }))
+            }
+            ("marray", [of, count]) => array(of, count),
+            ("id" | "range", [count]) => {
+                dimensions(count)?;
+                array("unsigned long", count)
+            }
+            ("sycl::sampler" | "sycl::kernel_handler" | "sycl::stream" | EMPTY, []) => {
+                Some(Err(Missing::Layout))
+            }
+            (name, [_, ..]) if OBJECTS.contains(&name) => Some(Err(Missing::Layout)),
+            _ => {
+                let starts = |c: char| c == '_' || c.is_alphabetic();
+                text.starts_with(starts).then_some(())?;
+                let known = self.named(text).cloned();
+                Some(known.ok_or_else(|| Missing::Named(text.to_owned())))
+            }
+        }
+    }
+
+    /// Returns what is behind a pointer in memory. A struct there is only named: it may point back.
+    fn shallow(&self, text: &str, depth: usize) -> Option<Pointee> {
+        let text = unqualified(text);
+        if text == "void" {
+            return Some(Pointee::Void);
+        }
+        Some(match self.read_element(text, depth)? {
+            Ok(element @ (Element::Scalar(_) | Element::Vector { .. } | Element::Enum(_))) => {
+                Pointee::Element(element)
+            }
+            Ok(Element::Struct(_)) => Pointee::Unknown(Some(text.to_owned())),
+            Err(Missing::Named(name)) if name == text => Pointee::Unknown(Some(name)),
+            _ => Pointee::Unknown(None),
+        })
+    }
+
+    /// Returns what is behind a pointer or in work-group memory. What the file does not describe has at most
+    /// a name.
+    fn pointee(&self, text: &str, depth: usize) -> Option<Pointee> {
+        let text = unqualified(text);
+        if text == "void" {
+            return Some(Pointee::Void);
+        }
+        let parts = array_parts(text).filter(|_| !text.starts_with("bytes["));
+        let (of, is_inner) = match &parts {
+            Some((of, "")) => (&**of, !of.ends_with(']')),
+            Some((of, _)) if of.ends_with(']') => (&**of, true),
+            _ => (text, false),
+        };
+        if is_inner {
+            return self.pointee(of, depth.checked_sub(1)?);
+        }
+        Some(match self.read_element(of, depth)? {
+            Ok(element) => Pointee::Element(element),
+            Err(Missing::Named(name)) if name == of => Pointee::Unknown(Some(name)),
+            Err(_) => Pointee::Unknown(None),
+        })
+    }
+
+    /// Returns the type of a parameter that C++ declares as `text`. `None` if it is not a type. `layouts` are the
+    /// structs of these definitions.
+    pub(super) fn parameter(&self, text: &str, layouts: &Layouts) -> Option<Declared> {
+        let text = unqualified(text);
+        if let Some((to, constant)) = pointer(text) {
+            return Some(Declared::Type(Type::Pointer {
+                pointee: self.pointee(to, MAX_DEPTH - 1)?,
+                access: access(constant),
+            }));
+        }
+        if text.ends_with('&') {
+            return Some(Declared::Foreign);
+        }
+        let pointee = |of: &str| self.pointee(of, MAX_DEPTH - 1);
+        let (name, arguments) = of_sycl(text).unwrap_or((text, Vec::new()));
+        let ty = match (name, &arguments[..]) {
+            ("sycl::sampler", []) => Type::Sampler,
+            ("sycl::kernel_handler", []) => Type::KernelHandler,
+            (EMPTY, []) => Type::Unused,
+            ("sycl::stream", []) => return Some(Declared::Foreign),
+            (WORK_GROUP_MEMORY, [of]) if !is_unbounded_array(of) => Type::LocalMemory {
+                element: match pointee(of)? {
+                    Pointee::Element(element) => Pointee::Element(innermost(element)),
+                    element => element,
+                },
+                size: { self.element_of(of)?.ok() }.and_then(|whole| layouts.size(&whole)),
             },
-        });
+            // A launch that gives the size counts the elements of `T[]`, which may be arrays.
+            (WORK_GROUP_MEMORY | DYNAMIC_MEMORY, [of]) => Type::LocalMemory {
+                element: if is_unbounded_array(of) {
+                    pointee(of)?
+                } else {
+                    pointee(&mangled::array(of, ""))?
+                },
+                size: None,
+            },
+            ("local_accessor", [of, count]) => Type::LocalAccessor {
+                element: pointee(of)?,
+                dimensions: Some(dimensions(count)?),
+            },
+            ("accessor", [of, count, mode]) => {
+                let mode = mode.strip_prefix("sycl::access_mode::")?;
+                Type::Accessor {
+                    element: pointee(of)?,
+                    dimensions: dimensions(count)?,
+                    access: access(mode == "read" || of.starts_with("const ")),
+                }
+            }
+            ("accessor", [of, count, mode, target]) => {
+                let more = match *target {
+                    "sycl::target::image" => 0,
+                    "sycl::target::image_array" => 1,
+                    _ => return Some(Declared::Foreign),
+                };
+                let element = match self.element_of(of)? {
+                    Ok(Element::Vector {
+                        of: of @ (Scalar::F32 | Scalar::I32 | Scalar::U32),
+                        count: 4,
+                    }) => Some(of),
+                    Err(Missing::Named(unknown)) if unknown == UNKNOWN_PIXEL => None,
+                    _ => return Some(Declared::Foreign),
+                };
+                let mode = mode.strip_prefix("sycl::access_mode::")?;
+                match dimensions(count)? + more {
+                    dimensions @ 1..=3 => Type::Image {
+                        element,
+                        dimensions,
+                        access: access(mode == "read"),
+                    },
+                    _ => return Some(Declared::Foreign),
+                }
+            }
+            (name, [_, ..]) if OBJECTS.contains(&name) => return Some(Declared::Foreign),
+            _ => {
+                return Some(match self.element_of(text)? {
+                    Ok(element) => Type::by_value(element).map_or(Declared::Bytes, Declared::Type),
+                    Err(Missing::Named(name)) if name == text => Declared::Named(name),
+                    Err(missing) => Declared::Unknown(missing.into()),
+                });
+            }
+        };
+        Some(Declared::Type(ty))
     }
-    if text.ends_with('&') {
-        return Some(Spelled::Foreign);
-    }
-    if let Some(scalar) = scalar(text) {
-        return Some(Spelled::Scalar(scalar));
-    }
-    match text {
-        "void" => return Some(Spelled::Void),
-        "sycl::sampler" => return Some(Spelled::Sampler),
-        "sycl::kernel_handler" => return Some(Spelled::KernelHandler),
-        "sycl::stream" => return Some(Spelled::Foreign),
-        EMPTY => return Some(Spelled::Empty),
-        _ => {}
-    }
-    if let Some((name, arguments)) = template(text)
-        && let Some(name) = name.strip_prefix("sycl::")
-    {
-        return of_sycl(name, &arguments, depth, text);
-    }
-    named(text)
 }
 
-/// A template of SYCL.
-fn of_sycl(name: &str, arguments: &[&str], depth: usize, text: &str) -> Option<Spelled> {
-    let boxed = |text: &str| read(text, depth).map(Box::new);
-    let dimensions = |text: &str| text.parse().ok().filter(|n| (1..=3).contains(n));
-    Some(match (name, arguments) {
-        ("vec", [of, count]) => Spelled::Vector {
-            of: scalar(of)?,
-            count: count
-                .parse()
-                .ok()
-                .filter(|count| matches!(count, 1 | 2 | 3 | 4 | 8 | 16))?,
-        },
-        ("marray", [of, count]) => Spelled::Array {
-            of: boxed(of)?,
-            count: count.parse().ok()?,
-        },
-        ("id" | "range", [count]) => Spelled::Array {
-            of: Box::new(Spelled::Scalar(Scalar::U64)),
-            count: u64::from(dimensions(count)?),
-        },
-        ("ext::oneapi::experimental::work_group_memory", [of]) => Spelled::LocalMemory(boxed(of)?),
-        ("ext::oneapi::experimental::dynamic_work_group_memory", [of]) => {
-            let of = boxed(of)?;
-            Spelled::LocalMemory(match *of {
-                Spelled::Unbounded(_) => of,
-                _ => Box::new(Spelled::Unbounded(of)),
-            })
-        }
-        ("local_accessor", [of, count]) => Spelled::LocalAccessor {
-            of: boxed(of)?,
-            dimensions: dimensions(count)?,
-        },
-        ("accessor", [of, count, mode]) => {
-            let mode = mode.strip_prefix("sycl::access_mode::")?;
-            let read = mode == "read" || of.starts_with("const ");
-            Spelled::Accessor {
-                of: boxed(of)?,
-                dimensions: dimensions(count)?,
-                access: access(read),
-            }
-        }
-        ("accessor", [of, count, mode, target]) => {
-            let more = match *target {
-                "sycl::target::image" => 0,
-                "sycl::target::image_array" => 1,
-                _ => return Some(Spelled::Foreign),
-            };
-            let of = match read(of, depth)? {
-                Spelled::Vector {
-                    of: of @ (Scalar::F32 | Scalar::I32 | Scalar::U32),
-                    count: 4,
-                } => Some(of),
-                Spelled::Named(unknown) if unknown == UNKNOWN_PIXEL => None,
-                _ => return Some(Spelled::Foreign),
-            };
-            let mode = mode.strip_prefix("sycl::access_mode::")?;
-            match dimensions(count)? + more {
-                dimensions @ 1..=3 => Spelled::Image {
-                    of,
-                    dimensions,
-                    access: access(mode == "read"),
-                },
-                _ => Spelled::Foreign,
-            }
-        }
-        (
-            "accessor"
-            | "multi_ptr"
-            | "sampled_image_accessor"
-            | "unsampled_image_accessor"
-            | "ext::oneapi::experimental::work_group_memory",
-            _,
-        ) => Spelled::Foreign,
-        _ => return named(text),
+/// Reads a parameter without the structs that it names. `None` if `text` is not a type.
+pub(super) fn parse(text: &str) -> Option<Declared> {
+    Definitions::default().parameter(text, &Layouts::default())
+}
+
+/// Returns whether C++ leaves the size of this memory of a work-group to the launch.
+pub(super) fn is_unbounded(text: &str) -> bool {
+    of_sycl(unqualified(text)).is_some_and(|(name, arguments)| {
+        name == DYNAMIC_MEMORY || arguments.iter().any(|of| is_unbounded_array(of))
     })
+}
+
+fn is_unbounded_array(text: &str) -> bool {
+    array_parts(text).is_some_and(|(_, count)| count.is_empty())
+}
+
+/// Returns what an array holds, through all nested arrays.
+pub(super) fn innermost(mut element: Element) -> Element {
+    while let Element::Array { of, .. } = element {
+        element = *of;
+    }
+    element
+}
+
+/// Splits the outer dimension off an array: `int[2][8]` is an array of 2 `int[8]`.
+fn array_parts(text: &str) -> Option<(String, &str)> {
+    let mut open = text.len();
+    // The first bracket after the element is the outer array.
+    while let Some(inner) = text[..open].strip_suffix(']') {
+        open = inner.rfind('[')?;
+    }
+    let (count, rest) = text.get(open + 1..)?.split_once(']')?;
+    Some(([&text[..open], rest].concat(), count))
+}
+
+/// Returns what a pointer points to, and whether that is constant.
+fn pointer(text: &str) -> Option<(&str, bool)> {
+    let to = text.strip_suffix('*')?.trim_end();
+    let constant = if to.ends_with('*') || to.ends_with("*const") {
+        to.ends_with("const")
+    } else {
+        to.starts_with("const ") || to.ends_with(" const")
+    };
+    Some((to, constant))
+}
+
+/// Returns the name of a template of SYCL and its arguments.
+fn of_sycl(text: &str) -> Option<(&str, Vec<&str>)> {
+    let (name, arguments) = text.strip_suffix('>')?.split_once('<')?;
+    let arguments = split_list(arguments).into_iter().map(str::trim);
+    Some((name.strip_prefix("sycl::")?, arguments.collect()))
+}
+
+fn dimensions(text: &str) -> Option<u8> {
+    text.parse().ok().filter(|count| (1..=3).contains(count))
+}
+
+/// Returns the number that C++ spells `text`, with or without qualifiers.
+pub(super) fn scalar_of(text: &str) -> Option<Scalar> {
+    scalar(unqualified(text))
 }
 
 /// How an object without members is spelled.
@@ -242,12 +363,6 @@ pub(super) const fn access(read_only: bool) -> Access {
     }
 }
 
-fn named(text: &str) -> Option<Spelled> {
-    let starts = |c: char| c == '_' || c.is_alphabetic();
-    text.starts_with(starts)
-        .then(|| Spelled::Named(text.to_owned()))
-}
-
 /// Without `const` and `volatile` of the type itself; those of a pointee stay.
 fn unqualified(text: &str) -> &str {
     let mut text = text.trim();
@@ -268,13 +383,6 @@ fn unqualified(text: &str) -> &str {
             None => return text,
         }
     }
-}
-
-/// The name and the arguments of a template's instance.
-fn template(text: &str) -> Option<(&str, Vec<&str>)> {
-    let (name, arguments) = text.strip_suffix('>')?.split_once('<')?;
-    let arguments = split_list(arguments).into_iter().map(str::trim);
-    Some((name, arguments.collect()))
 }
 
 fn scalar(text: &str) -> Option<Scalar> {
@@ -299,52 +407,60 @@ fn scalar(text: &str) -> Option<Scalar> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString;
+
+    fn pointee(text: &str) -> Option<Pointee> {
+        Definitions::default().pointee(text, MAX_DEPTH)
+    }
 
     #[test]
     fn a_pointer_is_told_what_it_points_to() {
-        let float = || Box::new(Spelled::Scalar(Scalar::F32));
-        let pointer = |to, constant| Spelled::Pointer { to, constant };
-        for (text, expected) in [
-            ("float *", pointer(float(), false)),
-            ("const float *", pointer(float(), true)),
-            ("const float *const", pointer(float(), true)),
-            (
-                "const float **",
-                pointer(Box::new(pointer(float(), true)), false),
-            ),
-            (
-                "float *const *",
-                pointer(Box::new(pointer(float(), false)), true),
-            ),
-            ("const void *", pointer(Box::new(Spelled::Void), true)),
+        let float = || Pointee::Element(Element::Scalar(Scalar::F32));
+        let pointer = || Pointee::Element(Element::Pointer(Box::new(float())));
+        for (text, expected, constant) in [
+            ("float *", float(), false),
+            ("const float *", float(), true),
+            ("const float *const", float(), true),
+            ("const float **", pointer(), false),
+            ("float *const *", pointer(), true),
+            ("const void *", Pointee::Void, true),
         ] {
-            assert_eq!(parse(text), Some(expected), "{text}");
+            let ty = Type::Pointer {
+                pointee: expected,
+                access: access(constant),
+            };
+            assert_eq!(parse(text), Some(Declared::Type(ty)), "{text}");
         }
     }
 
     #[test]
     fn arrays_are_read_from_the_outside() {
-        let inner = Spelled::Array {
-            of: Box::new(Spelled::Scalar(Scalar::I32)),
-            count: 8,
+        let array = |of, count| {
+            let of = Box::new(of);
+            Element::Array { of, count }
         };
-        let outer = |of| Spelled::Array {
-            of: Box::new(of),
-            count: 2,
-        };
-        assert_eq!(parse("int[2][8]"), Some(outer(inner)));
-        let named = Spelled::Named("P<int[3]>".to_string());
-        assert_eq!(parse("P<int[3]>[2]"), Some(outer(named)));
+        let definitions = Definitions::default();
+        let inner = array(Element::Scalar(Scalar::I32), 8);
+        assert_eq!(
+            definitions.element("int[2][8]"),
+            Some(array(inner.clone(), 2))
+        );
+        assert_eq!(pointee("int[2][8]"), Some(Pointee::Element(inner)));
+        let named = definitions.element_of("P<int[3]>[2]");
+        assert_eq!(named, Some(Err(Missing::Named("P<int[3]>".into()))));
+        assert_eq!(pointee("P<int[3]>[2]"), Some(Pointee::Unknown(None)));
     }
 
     #[test]
     fn dynamic_memory_has_no_size() {
-        let floats = Spelled::Unbounded(Box::new(Spelled::Scalar(Scalar::F32)));
-        let memory = Some(Spelled::LocalMemory(Box::new(floats)));
+        let memory = Type::LocalMemory {
+            element: Pointee::Element(Element::Scalar(Scalar::F32)),
+            size: None,
+        };
         for of in ["float", "float[]"] {
             let text = "sycl::ext::oneapi::experimental::dynamic_work_group_memory<";
-            assert_eq!(parse(&alloc::format!("{text}{of}>")), memory, "{of}");
+            let text = format!("{text}{of}>");
+            assert_eq!(parse(&text), Some(Declared::Type(memory.clone())), "{of}");
+            assert!(is_unbounded(&text));
         }
     }
 
@@ -355,13 +471,13 @@ mod tests {
                 "sycl::accessor<{of}, {dimensions}, sycl::access_mode::read, sycl::target::{target}>"
             )
         };
-        let image = |of, dimensions| {
+        let image = |element, dimensions| {
             let access = Access::Read;
-            Some(Spelled::Image {
-                of,
+            Some(Declared::Type(Type::Image {
+                element,
                 dimensions,
                 access,
-            })
+            }))
         };
         let float = Some(Scalar::F32);
         let spelled = |of, dimensions, target| parse(&text(of, dimensions, target));
@@ -379,7 +495,7 @@ mod tests {
         ] {
             assert_eq!(
                 spelled(of, dimensions, target),
-                Some(Spelled::Foreign),
+                Some(Declared::Foreign),
                 "{of}"
             );
         }
@@ -391,6 +507,6 @@ mod tests {
         for text in ["", "*", "[3]", "int[x]", "sycl::vec<float, 5>", &deep] {
             assert_eq!(parse(text), None, "{text}");
         }
-        assert_eq!(parse("int &"), Some(Spelled::Foreign));
+        assert_eq!(parse("int &"), Some(Declared::Foreign));
     }
 }

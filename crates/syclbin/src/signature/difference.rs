@@ -9,9 +9,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem::discriminant;
 
 use super::mangled::KernelName;
-use super::types::{Access, Element, Layout, Layouts, Pointee, Scalar, StructId, Type};
+use super::types::{Element, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use super::{KernelSignature, Parameter, Signatures, Unsupported};
 
 /// Something that stubs need, and that a file has otherwise or not at all.
@@ -236,7 +237,7 @@ impl Comparison<'_> {
                 layouts.spell_type(&parameter.ty, parameter.sign_known)
             });
             self.mismatch(subject, mismatch, spelled);
-        } else if access(&stubs.ty) < access(&file.ty) {
+        } else if stubs.ty.access() < file.ty.access() {
             self.add(subject, Some("writable".into()), "read-only".into());
         }
     }
@@ -272,71 +273,18 @@ impl Comparison<'_> {
     }
 
     fn ty(&mut self, stubs: &Type, file: &Type, sign_known: bool) -> Compared {
-        match (stubs, file) {
-            (Type::Pointer { pointee: a, .. }, Type::Pointer { pointee: b, .. }) => {
-                self.pointee(a, b, sign_known)
-            }
-            (
-                Type::LocalMemory {
-                    element: a,
-                    size: m,
-                },
-                Type::LocalMemory {
-                    element: b,
-                    size: n,
-                },
-            ) => {
-                self.pointee(a, b, sign_known)?;
-                equal(m == n)
-            }
-            (
-                Type::LocalAccessor {
-                    element: a,
-                    dimensions: m,
-                },
-                Type::LocalAccessor {
-                    element: b,
-                    dimensions: n,
-                },
-            ) => {
-                self.pointee(a, b, sign_known)?;
-                equal(m == n)
-            }
-            (
-                Type::Accessor {
-                    element: a,
-                    dimensions: m,
-                    ..
-                },
-                Type::Accessor {
-                    element: b,
-                    dimensions: n,
-                    ..
-                },
-            ) => {
-                self.pointee(a, b, sign_known)?;
-                equal(m == n)
-            }
-            (
-                Type::Image {
-                    element: a,
-                    dimensions: m,
-                    ..
-                },
-                Type::Image {
-                    element: b,
-                    dimensions: n,
-                    ..
-                },
-            ) => equal(a == b && m == n),
-            (Type::Sampler, Type::Sampler)
-            | (Type::KernelHandler, Type::KernelHandler)
-            | (Type::Unused, Type::Unused) => Ok(()),
-            (a, b) => match (by_value(a), by_value(b)) {
-                (Some(a), Some(b)) => self.element(&a, &b, sign_known),
-                _ => Err(Mismatch::Spelled),
-            },
+        if let (Some(a), Some(b)) = (stubs.value(), file.value()) {
+            return self.element(&a, &b, sign_known);
         }
+        equal(discriminant(stubs) == discriminant(file))?;
+        if let (Some(a), Some(b)) = (stubs.pointee(), file.pointee()) {
+            self.pointee(a, b, sign_known)?;
+        }
+        equal(match (stubs, file) {
+            (Type::LocalMemory { size: m, .. }, Type::LocalMemory { size: n, .. }) => m == n,
+            (Type::Image { element: a, .. }, Type::Image { element: b, .. }) if a != b => false,
+            _ => stubs.dimensions() == file.dimensions(),
+        })
     }
 
     fn pointee(&mut self, stubs: &Pointee, file: &Pointee, sign_known: bool) -> Compared {
@@ -416,33 +364,6 @@ fn number(stubs: Scalar, file: Scalar, sign_known: bool) -> Compared {
     // A `bool` does not take every byte.
     let unsure = !sign_known && integers && file != Scalar::Bool && stubs.size() == file.size();
     equal(stubs == file || unsure)
-}
-
-fn access(ty: &Type) -> Option<Access> {
-    match ty {
-        Type::Pointer { access, .. }
-        | Type::Accessor { access, .. }
-        | Type::Image { access, .. } => Some(*access),
-        _ => None,
-    }
-}
-
-/// Returns what a parameter passes, unless it is memory or an object of SYCL.
-fn by_value(ty: &Type) -> Option<Element> {
-    Some(match ty {
-        Type::Scalar(of) => Element::Scalar(*of),
-        Type::Enum(of) => Element::Enum(of.clone()),
-        Type::Vector { of, count } => Element::Vector {
-            of: *of,
-            count: *count,
-        },
-        Type::Array { of, count } => Element::Array {
-            of: Box::new(of.clone()),
-            count: *count,
-        },
-        Type::Struct(id) => Element::Struct(*id),
-        _ => return None,
-    })
 }
 
 fn pointer(pointee: &Pointee, layouts: &Layouts) -> String {

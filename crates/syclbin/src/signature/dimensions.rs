@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many dimensions a kernel has: 1 to 3, and 0 for a single task.
 
-use super::cpp::{self, Spelled};
+use super::cpp;
 
 /// Returns the dimensions of a call operator with parameters of these types. `None` if they do not tell.
 pub(super) fn of_parameters<'t>(types: impl Iterator<Item = &'t str>) -> Option<u8> {
@@ -15,11 +15,11 @@ pub(super) fn of_parameters<'t>(types: impl Iterator<Item = &'t str>) -> Option<
                 let arguments = ty.strip_prefix("sycl::")?.strip_prefix(name)?;
                 number(arguments)
             });
-        found = match (of_range, cpp::parse(ty)) {
+        found = match (of_range, cpp::scalar_of(ty)) {
             _ if ty == "sycl::kernel_handler" => continue,
             (Some(dimensions), _) => dimensions,
             // What an `id<1>` or `item<1>` becomes.
-            (None, Some(Spelled::Scalar(of))) if !of.is_float() => 1,
+            (None, Some(of)) if !of.is_float() => 1,
             _ => return None,
         };
     }

@@ -6,14 +6,13 @@
 
 use alloc::format;
 use alloc::vec;
-use alloc::vec::Vec;
 
-use crate::ptx::{Kind, Parameter, Passed, Space};
+use crate::ptx::{Kind, Passed, Space};
 
 use super::types::{
     Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type,
 };
-use super::{Argument, Unsupported, unsupported};
+use super::{Unsupported, unsupported};
 
 /// Checks whether arguments of PTX can be a parameter of type `ty`. `None` stands for each argument that the
 /// compiler removed.
@@ -25,32 +24,22 @@ pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> 
         let same = match ty {
             Type::Scalar(scalar) => is_scalar(*first, *scalar),
             Type::Enum(of) => is_scalar(*first, of.of),
-            Type::Vector { of, count } => {
-                let (of, count) = (*of, *count);
-                is_bytes(*first, layouts.size(&Element::Vector { of, count }))
-            }
-            Type::Array { of, count } => {
-                let size = layouts.size(of).and_then(|size| size.checked_mul(*count));
-                is_bytes(*first, size)
-            }
-            Type::Struct(id) => is_bytes(*first, layouts.get(*id).map(|layout| layout.size)),
             Type::Pointer { .. } | Type::Accessor { .. } => is_pointer(*first),
             Type::LocalMemory { .. } | Type::LocalAccessor { .. } => is_local(*first),
             Type::KernelHandler => is_pointer(*first) || is_bytes(*first, Some(8)),
             // The handle of a texture or a surface.
             Type::Image { .. } => is_scalar(*first, Scalar::U64),
             Type::Sampler | Type::Unused => true,
+            Type::Vector { .. } | Type::Array { .. } | Type::Struct(_) => {
+                let size = ty.value().and_then(|value| layouts.size(&value));
+                is_bytes(*first, size)
+            }
         };
         if !same {
             return Err(*first);
         }
     }
-    let dimensions = match ty {
-        Type::Accessor { dimensions, .. } => Some(*dimensions),
-        Type::LocalAccessor { dimensions, .. } => *dimensions,
-        _ => None,
-    };
-    let expected = dimensions.map(|dimensions| u64::from(dimensions) * 8);
+    let expected = ty.dimensions().map(|dimensions| u64::from(dimensions) * 8);
     match ranges
         .iter()
         .flatten()
@@ -149,40 +138,13 @@ fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> StructId {
     })
 }
 
-/// Returns the parameters of a kernel of which only the PTX is known. `shared`: numbers may be places in
-/// work-group memory.
+/// Returns the type of a parameter of which only the PTX is known, and whether its sign is known. `shared`: numbers may
+/// be places in work-group memory.
 pub(super) fn undeclared(
-    passed: &[Parameter],
-    removed: &[bool],
+    passed: Passed,
     shared: bool,
     layouts: &mut Layouts,
-) -> Result<Vec<super::Parameter>, Unsupported> {
-    let mut parameters = Vec::new();
-    let mut left = passed.iter();
-    let mut removed = removed.iter();
-    loop {
-        let at = parameters.len();
-        if removed.next().copied().unwrap_or(false) {
-            parameters.push(super::Parameter::removed());
-            continue;
-        }
-        // A mask may be longer than the list.
-        let Some(parameter) = left.next() else {
-            return Ok(parameters);
-        };
-        let (ty, sign_known) = one(parameter.ty, shared, layouts)
-            .map_err(|reason| reason.within(format_args!("argument {at}: ")))?;
-        parameters.push(super::Parameter {
-            name: parameter.name.clone(),
-            ty,
-            sign_known,
-            align: parameter.global_align(),
-            arguments: vec![Argument::Passed],
-        });
-    }
-}
-
-fn one(passed: Passed, shared: bool, layouts: &mut Layouts) -> Result<(Type, bool), Unsupported> {
+) -> Result<(Type, bool), Unsupported> {
     let either = |what: &str| {
         unsupported(format!(
             "{passed} is {what}, and no declaration tells which"

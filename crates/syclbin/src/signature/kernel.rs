@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The signature of one kernel.
+//! The signature of one kernel, and why a kernel has no function in Rust.
 
-use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use super::code::Code;
-use super::declaration::{Declaration, DeclaredParameter};
-use super::mangled::{self, KernelName};
-use super::merge::{self, Passed, Sources};
+use super::mangled::KernelName;
+use super::merge::{Passed, Sources};
 use super::names::Names;
-use super::spirv;
+use super::spell::{Declaration, DeclaredParameter};
 use super::types::{Element, Pointee, Scalar, Type};
-use super::{Argument, KernelSignature, Parameter, Unsupported, dimensions, unsupported};
+use super::{
+    Argument, KernelSignature, Parameter, Unsupported, dimensions, mangled, merge, spirv,
+    unsupported,
+};
 use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
 use crate::model::AbstractModule;
 use crate::property::{key, set};
@@ -269,4 +270,26 @@ fn declared_by_symbol(
         name: name.qualified(),
         parameters: parameters.collect(),
     })
+}
+
+impl KernelSignature {
+    /// Returns why `include_syclbin!` generates no function for the kernel, or `None` if it does. It also generates none
+    /// for a kernel whose symbol has no [`name`](Self::name), unless the program gives it one.
+    #[must_use]
+    pub fn left_out(&self) -> Option<Unsupported> {
+        let parameters = match &self.parameters {
+            Ok(parameters) => parameters,
+            Err(reason) => return Some(reason.clone()),
+        };
+        let (index, parameter) = parameters.iter().enumerate().find(|(_, parameter)| {
+            let Type::LocalAccessor { element, .. } = &parameter.ty else {
+                return false;
+            };
+            matches!(element, Pointee::Void | Pointee::Unknown(_))
+        })?;
+        let name = parameter.name.clone().unwrap_or_else(|| index.to_string());
+        Some(Unsupported::new(format!(
+            "parameter {name}: the file does not tell what the local accessor holds"
+        )))
+    }
 }

@@ -19,20 +19,16 @@
 //! reason instead of a signature. What stays unknown is marked, never guessed in silence.
 
 mod code;
-mod code_types;
 mod cpp;
 pub(crate) mod debug_info;
-mod declaration;
-pub(crate) mod definitions;
 mod difference;
 mod dimensions;
 mod entry;
 mod kernel;
-mod left_out;
 pub(crate) mod mangled;
 mod memory_map;
 mod merge;
-mod names;
+pub(crate) mod names;
 pub(crate) mod recorded;
 mod spell;
 pub(crate) mod spirv;
@@ -51,11 +47,11 @@ use crate::error::Error;
 use crate::model::Syclbin;
 use code::Code;
 use debug_info::Described;
-pub use declaration::{Declaration, DeclaredParameter};
 pub use difference::{Difference, Subject};
 pub use mangled::{KernelName, Lambda};
 use merge::Sources;
 use names::Names;
+pub use spell::{Declaration, DeclaredParameter};
 pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use variables::Variables;
 pub use variables::{DeviceGlobal, SpecializationConstant};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The structs of a file: each name means one struct.
+//! The structs and enumerations of a file, and what the types of C++ mean with them: each name means one struct.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -7,8 +7,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::types::{Layout, Layouts, StructId};
-use super::{Unsupported, recorded};
+use super::types::{Element, Enum, Field, Layout, Layouts, StructId};
+use super::{Unsupported, cpp, recorded};
 use crate::model::AbstractModule;
 
 /// State that the modules of a file share.
@@ -92,5 +92,188 @@ impl Names {
             }
         }
         (self.layouts, self.conflicts)
+    }
+}
+
+/// What the names of C++ mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Definitions {
+    layouts: Layouts,
+    named: BTreeMap<String, Element>,
+}
+
+impl Definitions {
+    /// Returns the structs.
+    #[must_use]
+    pub const fn layouts(&self) -> &Layouts {
+        &self.layouts
+    }
+
+    /// Returns the structs and enumerations by their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Element)> {
+        self.named.iter().map(|(name, element)| (&**name, element))
+    }
+
+    /// Defines an enumeration over the integer `of`. Returns `None` if that is not an integer.
+    pub fn define_enum(&mut self, name: &str, of: &str) -> Option<()> {
+        let Some(of) = cpp::scalar_of(of) else {
+            return None;
+        };
+        let name = String::from(name);
+        let element = (!of.is_float()).then(|| {
+            Element::Enum(Enum {
+                name: name.clone(),
+                of,
+            })
+        })?;
+        self.named.entry(name).or_insert(element);
+        Some(())
+    }
+
+    /// Defines a struct with members in the order of their offsets. Returns `None` if they do not fit.
+    pub fn define_struct(
+        &mut self,
+        name: &str,
+        size: u64,
+        align: u64,
+        members: impl IntoIterator<Item = Field>,
+    ) -> Option<()> {
+        let (mut end, mut fields) = (0, Vec::new());
+        for member in members {
+            while member.offset < end {
+                // C++ puts members into the padding behind a base class, which Rust cannot do with a field:
+                // the members of the base become members.
+                end = take_apart(&mut fields, &self.layouts)?;
+            }
+            end = member.offset.checked_add(self.layouts.size(&member.ty)?)?;
+            fields.push(member);
+        }
+        if end > size || !align.is_power_of_two() {
+            return None;
+        }
+        let id = self.layouts.insert(Layout {
+            name: name.into(),
+            size,
+            align,
+            fields,
+            described: true,
+        });
+        self.named.entry(name.into()).or_insert(Element::Struct(id));
+        Some(())
+    }
+
+    /// Gives a struct the alignment `align`, if that is stricter and its size allows it.
+    pub(super) fn align(&mut self, id: StructId, align: u64) {
+        self.layouts.align_as(id, align);
+    }
+
+    /// Adds the definitions of another module of the same source. A struct that both have is one.
+    pub(super) fn append(&mut self, other: Self) {
+        let mut ids: Vec<StructId> = Vec::new();
+        for mut layout in other.layouts.into_list() {
+            layout.renumber(&ids);
+            ids.push(match self.named.get(&layout.name) {
+                Some(Element::Struct(id)) => {
+                    self.layouts.align_as(*id, layout.align);
+                    *id
+                }
+                _ => self.layouts.insert(layout),
+            });
+        }
+        for (name, mut element) in other.named {
+            element.renumber(&ids);
+            self.named.entry(name).or_insert(element);
+        }
+    }
+
+    /// Returns the definitions with the numbers that structs have in a file.
+    pub(super) fn within(&self, names: &mut Names) -> Self {
+        let ids = names.import(self.layouts.clone());
+        let mut named = self.named.clone();
+        for element in named.values_mut() {
+            element.renumber(&ids);
+        }
+        Self {
+            layouts: Layouts::default(),
+            named,
+        }
+    }
+
+    /// Returns what is called `name`.
+    pub(super) fn named(&self, name: &str) -> Option<&Element> {
+        self.named.get(name)
+    }
+}
+
+/// Replaces the last field, if it is a struct, with the fields of that, and returns where the last one ends.
+fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
+    let last = fields.pop_if(|last| matches!(last.ty, Element::Struct(_)))?;
+    let layout = layouts.get(last.ty.structure()?)?;
+    for field in &layout.fields {
+        let offset = last.offset.checked_add(field.offset)?;
+        fields.push(Field {
+            offset,
+            ..field.clone()
+        });
+    }
+    fields.last().map_or(Some(0), |field| {
+        field.offset.checked_add(layouts.size(&field.ty)?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::types::Scalar;
+    use alloc::boxed::Box;
+
+    fn field(offset: u64, ty: Element) -> Field {
+        Field {
+            name: None,
+            offset,
+            ty,
+            sign_known: true,
+        }
+    }
+
+    #[test]
+    fn members_that_do_not_fit_define_nothing() {
+        let int = || Element::Scalar(Scalar::I32);
+        let huge = Element::Array {
+            of: Box::new(int()),
+            count: u64::MAX,
+        };
+        for (size, align, members) in [
+            (8, 4, [field(0, int()), field(2, int())]),
+            (8, 4, [field(0, int()), field(8, int())]),
+            (8, 3, [field(0, int()), field(4, int())]),
+            (8, 4, [field(0, int()), field(4, huge)]),
+        ] {
+            let mut definitions = Definitions::default();
+            assert_eq!(definitions.define_struct("S", size, align, members), None);
+            assert_eq!(definitions.named("S"), None);
+        }
+        assert_eq!(Definitions::default().define_enum("E", "float"), None);
+    }
+
+    #[test]
+    fn modules_of_one_source_share_their_structs() {
+        let of = |align| {
+            let mut definitions = Definitions::default();
+            let member = field(0, Element::Scalar(Scalar::F32));
+            definitions.define_struct("P", 64, align, [member]).unwrap();
+            let inner = definitions.element("P[2]").unwrap();
+            definitions
+                .define_struct("O", 128, 4, [field(0, inner)])
+                .unwrap();
+            definitions
+        };
+        let mut all = of(4);
+        all.append(of(64));
+        assert_eq!(all.layouts().len(), 2);
+        let Some(Element::Struct(id)) = all.named("P") else {
+            panic!("{all:?}")
+        };
+        assert_eq!(all.layouts().get(*id).unwrap().align, 64);
     }
 }

@@ -230,39 +230,16 @@ fn read<T>(
 
 impl Parameter {
     fn is_sound(&self, layouts: &Layouts) -> bool {
-        let (sound, arguments) = match &self.ty {
-            Type::Scalar(_) | Type::Sampler | Type::KernelHandler | Type::Unused => (true, 1),
-            Type::Enum(of) => (!of.of.is_float(), 1),
-            Type::Vector { of, count } => {
-                let (of, count) = (*of, *count);
-                (Element::Vector { of, count }.is_sound(layouts), 1)
-            }
-            Type::Array { of, count } => {
-                let size = layouts.size(of).and_then(|size| size.checked_mul(*count));
-                (of.is_sound(layouts) && size.is_some(), 1)
-            }
-            Type::Struct(id) => (layouts.get(*id).is_some(), 1),
-            Type::Pointer { pointee, .. } => (pointee.is_sound(layouts), 1),
-            Type::LocalMemory { element, .. } => (element.is_sound(layouts), 1),
-            Type::LocalAccessor {
-                element,
-                dimensions,
-            } => {
-                let sound = dimensions.is_none_or(|count| (1..=3).contains(&count));
-                (sound && element.is_sound(layouts), 4)
-            }
-            Type::Accessor {
-                element,
-                dimensions,
-                ..
-            } => {
-                let sound = (1..=3).contains(dimensions);
-                (sound && element.is_sound(layouts), 4)
-            }
-            Type::Image { dimensions, .. } => ((1..=3).contains(dimensions), 1),
+        let value = self.ty.value().is_none_or(|value| value.is_sound(layouts));
+        let pointee = self.ty.pointee().is_none_or(|of| of.is_sound(layouts));
+        let dimensions = self.ty.dimensions();
+        let dimensions = dimensions.is_none_or(|count| (1..=3).contains(&count));
+        let arguments = match self.ty {
+            Type::LocalAccessor { .. } | Type::Accessor { .. } => 4,
+            _ => 1,
         };
         let aligned = self.align.is_none_or(u64::is_power_of_two);
-        sound && aligned && self.arguments.len() == arguments
+        value && pointee && dimensions && aligned && self.arguments.len() == arguments
     }
 }
 

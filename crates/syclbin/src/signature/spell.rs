@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Types in messages: spelled as in C++, as far as the file tells.
+//! Declarations and types as C++ spells them, for people: `void fill::iota(float start, float *out, int count)`.
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
-use super::cpp;
-use super::mangled;
 use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
+use super::{cpp, mangled};
 
 impl Layouts {
     /// Returns `id` in readable form, on one line, with the offset of each member.
@@ -64,11 +65,7 @@ impl Layouts {
             Access::ReadWrite => "",
         };
         match ty {
-            Type::Scalar(of) => element(&Element::Scalar(*of)),
-            Type::Enum(of) => of.name.clone(),
-            Type::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
             Type::Array { of, count } => format!("sycl::marray<{}, {count}>", element(of)),
-            Type::Struct(id) => self.spell(&Element::Struct(*id)),
             Type::Pointer {
                 pointee: of,
                 access,
@@ -87,10 +84,10 @@ impl Layouts {
             }
             Type::LocalAccessor {
                 element: of,
-                dimensions: Some(dimensions),
-            } => format!("sycl::local_accessor<{}, {dimensions}>", pointee(of)),
-            Type::LocalAccessor { element: of, .. } => {
-                format!("sycl::local_accessor<{}, ?>", pointee(of))
+                dimensions,
+            } => {
+                let count = dimensions.map_or_else(|| "?".into(), |count| format!("{count}"));
+                format!("sycl::local_accessor<{}, {count}>", pointee(of))
             }
             Type::Accessor {
                 element: of,
@@ -109,6 +106,9 @@ impl Layouts {
             Type::Sampler => "sycl::sampler".into(),
             Type::KernelHandler => "sycl::kernel_handler".into(),
             Type::Unused => cpp::EMPTY.into(),
+            Type::Scalar(_) | Type::Enum(_) | Type::Vector { .. } | Type::Struct(_) => {
+                ty.value().as_ref().map_or_else(String::new, element)
+            }
         }
     }
 }
@@ -123,4 +123,60 @@ fn split_array(text: &str) -> (&str, &str) {
         base = rest;
     }
     text.split_at(base.len())
+}
+
+/// What a kernel is called and takes, in C++.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// The qualified name, with template arguments: `fill::iota`, `scale<int>`.
+    pub name: String,
+    /// The parameters, in order.
+    pub parameters: Vec<DeclaredParameter>,
+}
+
+/// A parameter as C++ declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredParameter {
+    /// The type: `const float *`.
+    pub ty: String,
+    /// The name; empty where there is none.
+    pub name: String,
+}
+
+impl fmt::Display for Declaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "void {}(", self.name)?;
+        for (index, parameter) in self.parameters.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{parameter}")?;
+        }
+        write!(f, ")")
+    }
+}
+
+impl fmt::Display for DeclaredParameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tight = self.ty.ends_with('*') || self.name.is_empty();
+        let space = if tight { "" } else { " " };
+        write!(f, "{}{space}{}", self.ty, self.name)
+    }
+}
+
+/// Returns the parts between the commas that are outside of all brackets.
+pub(super) fn split_list(list: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0usize, 0);
+    for (index, c) in list.char_indices() {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&list[start..index]);
+                start = index + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[start..]);
+    parts
 }

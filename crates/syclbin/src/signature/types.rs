@@ -178,26 +178,77 @@ pub enum Scalar {
 }
 
 impl Type {
-    /// Returns the struct it is, holds or points to.
+    /// Returns what it passes by value. `None` for memory and for objects of SYCL.
     #[must_use]
-    pub fn structure(&self) -> Option<StructId> {
+    pub fn value(&self) -> Option<Element> {
+        Some(match self {
+            Self::Scalar(of) => Element::Scalar(*of),
+            Self::Enum(of) => Element::Enum(of.clone()),
+            Self::Vector { of, count } => {
+                let (of, count) = (*of, *count);
+                Element::Vector { of, count }
+            }
+            Self::Array { of, count } => {
+                let (of, count) = (Box::new(of.clone()), *count);
+                Element::Array { of, count }
+            }
+            Self::Struct(id) => Element::Struct(*id),
+            _ => return None,
+        })
+    }
+
+    /// Returns the parameter that passes `element` by value, if there is one.
+    pub(super) fn by_value(element: Element) -> Option<Self> {
+        Some(match element {
+            Element::Scalar(scalar) => Self::Scalar(scalar),
+            Element::Enum(of) => Self::Enum(of),
+            Element::Vector { of, count } => Self::Vector { of, count },
+            Element::Array { of, count } => Self::Array { of: *of, count },
+            Element::Struct(id) => Self::Struct(id),
+            Element::Pointer(_) | Element::Bytes(_) => return None,
+        })
+    }
+
+    /// Returns what the memory that it passes holds.
+    #[must_use]
+    pub const fn pointee(&self) -> Option<&Pointee> {
         match self {
-            Self::Struct(id) => Some(*id),
-            Self::Array { of, .. } => of.structure(),
             Self::Pointer { pointee: of, .. }
             | Self::LocalMemory { element: of, .. }
             | Self::LocalAccessor { element: of, .. }
-            | Self::Accessor { element: of, .. } => match of {
-                Pointee::Element(element) => element.structure(),
-                Pointee::Void | Pointee::Unknown(_) => None,
-            },
-            Self::Scalar(_)
-            | Self::Enum(_)
-            | Self::Vector { .. }
-            | Self::Image { .. }
-            | Self::Sampler
-            | Self::KernelHandler
-            | Self::Unused => None,
+            | Self::Accessor { element: of, .. } => Some(of),
+            _ => None,
+        }
+    }
+
+    /// Returns the dimensions of an accessor, where they are known.
+    #[must_use]
+    pub const fn dimensions(&self) -> Option<u8> {
+        match self {
+            Self::LocalAccessor { dimensions, .. } => *dimensions,
+            Self::Accessor { dimensions, .. } | Self::Image { dimensions, .. } => Some(*dimensions),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the kernel writes to the memory that it passes.
+    #[must_use]
+    pub const fn access(&self) -> Option<Access> {
+        match self {
+            Self::Pointer { access, .. }
+            | Self::Accessor { access, .. }
+            | Self::Image { access, .. } => Some(*access),
+            _ => None,
+        }
+    }
+
+    /// Returns the struct it is, holds or points to.
+    #[must_use]
+    pub fn structure(&self) -> Option<StructId> {
+        match self.pointee() {
+            Some(Pointee::Element(element)) => element.structure(),
+            Some(_) => None,
+            None => self.value()?.structure(),
         }
     }
 
@@ -205,23 +256,15 @@ impl Type {
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
         match self {
             Self::Struct(id) => *id = ids[id.0],
-            Self::Array { of, .. }
-            | Self::Pointer {
-                pointee: Pointee::Element(of),
-                ..
+            Self::Array { of, .. } => of.renumber(ids),
+            Self::Pointer { pointee: of, .. }
+            | Self::LocalMemory { element: of, .. }
+            | Self::LocalAccessor { element: of, .. }
+            | Self::Accessor { element: of, .. } => {
+                if let Pointee::Element(of) = of {
+                    of.renumber(ids);
+                }
             }
-            | Self::LocalMemory {
-                element: Pointee::Element(of),
-                ..
-            }
-            | Self::LocalAccessor {
-                element: Pointee::Element(of),
-                ..
-            }
-            | Self::Accessor {
-                element: Pointee::Element(of),
-                ..
-            } => of.renumber(ids),
             _ => {}
         }
     }

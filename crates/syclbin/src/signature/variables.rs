@@ -17,7 +17,9 @@ use super::names::Names;
 use super::types::{Element, Field, Layout, Layouts, StructId};
 use super::{Unsupported, recorded, spirv, unsupported};
 use crate::failed_assert;
-use crate::metadata::{self, SpecConstantDescriptor, SpecializationConstants, without_run_prefix};
+use crate::metadata::{
+    self, Malformed, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
+};
 use crate::model::AbstractModule;
 use crate::property::{PropertySet, set};
 
@@ -70,6 +72,27 @@ struct Variable {
     default: Option<Vec<u8>>,
     /// Whether two modules have it with different sizes.
     contradicted: bool,
+}
+
+impl Variable {
+    fn new(
+        name: &str,
+        size: Option<u64>,
+        ty: Result<Known, Unsupported>,
+        default: Option<Vec<u8>>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            size,
+            ty,
+            default,
+            contradicted: false,
+        }
+    }
+
+    fn malformed(name: &str, malformed: &Malformed) -> Self {
+        Self::new(name, None, unsupported(malformed.to_string()), None)
+    }
 }
 
 /// Variables in the order of the file, each name once.
@@ -130,10 +153,17 @@ impl Variables {
     ) {
         let found = SpecializationConstants::read(&module.metadata)
             .and_then(|constants| Ok((constants.layout()?, constants)));
-        match found {
-            Ok((places, constants)) => {
-                for (key, place) in places.iter() {
-                    let name = without_run_prefix(key);
+        let keys = |set| {
+            module
+                .metadata
+                .set(set)
+                .into_iter()
+                .flat_map(PropertySet::keys)
+        };
+        for key in keys(set::SPECIALIZATION_CONSTANTS) {
+            let name = without_run_prefix(key);
+            let variable = match &found {
+                Ok((places, constants)) => places.get(key).map(|place| {
                     let size = place.size as u64;
                     let parts = constants.constants.get(key).map_or(&[][..], Vec::as_slice);
                     let ty = described(module, name, size, names, |names| {
@@ -143,53 +173,32 @@ impl Variables {
                     let values = constants.defaults.as_deref();
                     let value =
                         values.and_then(|values| values.get(place.start..)?.get(..place.size));
-                    self.constants.add(Variable {
-                        name: name.into(),
-                        size: Some(size),
-                        ty,
-                        default: value.map(Vec::from),
-                        contradicted: false,
-                    });
-                }
-            }
-            Err(malformed) => {
-                let set = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
-                for key in set.into_iter().flat_map(PropertySet::keys) {
-                    self.constants.add(Variable {
-                        name: without_run_prefix(key).into(),
-                        size: None,
-                        ty: unsupported(malformed.to_string()),
-                        default: None,
-                        contradicted: false,
-                    });
-                }
-            }
+                    Variable::new(name, Some(size), ty, value.map(Vec::from))
+                }),
+                Err(malformed) => Some(Variable::malformed(name, malformed)),
+            };
+            variable.into_iter().for_each(|it| self.constants.add(it));
         }
-        let set = module.metadata.set(set::DEVICE_GLOBALS);
-        let keys = set.into_iter().flat_map(PropertySet::keys);
-        for key in keys.filter(|key| without_run_prefix(key) != failed_assert::VARIABLE) {
+        for key in keys(set::DEVICE_GLOBALS) {
+            let name = without_run_prefix(key);
             let global = module
                 .metadata
                 .read::<metadata::DeviceGlobal>(set::DEVICE_GLOBALS, key);
-            let (size, ty) = match global {
-                Ok(Some(global)) => {
+            let variable = match global {
+                Ok(Some(global)) if name != failed_assert::VARIABLE => {
                     let size = u64::from(global.size);
-                    let ty = described(module, without_run_prefix(key), size, names, |names| {
+                    let ty = described(module, name, size, names, |names| {
                         let sources = sources.as_deref_mut()?;
                         Some(device_global(key, global, sources, names))
                     });
-                    (Some(size), ty)
+                    Variable::new(name, Some(size), ty, None)
                 }
-                Ok(None) => continue,
-                Err(malformed) => (None, unsupported(malformed.to_string())),
+                Err(malformed) if name != failed_assert::VARIABLE => {
+                    Variable::malformed(name, &malformed)
+                }
+                _ => continue,
             };
-            self.globals.add(Variable {
-                name: without_run_prefix(key).into(),
-                size,
-                ty,
-                default: None,
-                contradicted: false,
-            });
+            self.globals.add(variable);
         }
     }
 

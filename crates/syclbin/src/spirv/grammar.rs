@@ -160,7 +160,11 @@ pub fn ids(opcode: u16, operands: &[u32]) -> Result<Ids, Unknown> {
 
 /// Returns the ids of an instruction. `has_wide_cases` tells of a selector whether the cases of its switch have
 /// two words.
-pub(crate) fn ids_with_cases(
+///
+/// # Errors
+///
+/// When the instruction is not in the table.
+pub fn ids_with_cases(
     instruction: &Instruction<'_>,
     has_wide_cases: impl Fn(u32) -> bool,
 ) -> Result<Ids, Unknown> {
@@ -293,7 +297,7 @@ impl Reader<'_> {
 }
 
 /// Returns whether equal instructions are one: types, constants and what they are made of.
-pub(crate) fn is_merged(opcode: u16) -> bool {
+pub fn is_merged(opcode: u16) -> bool {
     const TYPE_COOPERATIVE_MATRIX: u16 = 4456;
     const TYPE_UNTYPED_POINTER: u16 = 4417;
     const CONSTANT_FUNCTION_POINTER: u16 = 5600;

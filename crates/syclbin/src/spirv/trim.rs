@@ -10,7 +10,7 @@ use core::ops::Range;
 use super::grammar::{self, Ids, Unknown};
 use crate::error::{Error, ErrorKind};
 use crate::portable::is_debug_info;
-use crate::portable::lift::host::only_tells_the_host;
+use crate::portable::lift::scan::only_tells_the_host;
 use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
 
 /// Functions with this decoration can be called by code of other modules that has their addresses.

@@ -93,7 +93,7 @@ pub const DECORATION_ALIGNMENT: u32 = 44;
 pub const LINKAGE_EXPORT: u32 = 0;
 pub const LINKAGE_IMPORT: u32 = 1;
 
-pub(crate) const MAGIC: u32 = 0x0723_0203;
+pub const MAGIC: u32 = 0x0723_0203;
 /// The first bytes of a module.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 pub const HEADER_WORDS: usize = 5;
@@ -107,7 +107,7 @@ pub struct Instruction<'w> {
     pub operands: &'w [u32],
 }
 
-pub(crate) fn error(word: usize, problem: &'static str) -> Error {
+pub fn error(word: usize, problem: &'static str) -> Error {
     Error::new("SPIR-V module", word as u64 * 4, ErrorKind::SpirV(problem))
 }
 
@@ -134,7 +134,7 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_
 }
 
 /// Walks over the instructions from the one whose first word is at `next`.
-pub(crate) fn instructions_from(
+pub fn instructions_from(
     words: &[u32],
     mut next: usize,
 ) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
@@ -176,7 +176,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Adds an instruction. Its operands are few: they come from one instruction of a module or are made here.
-pub(crate) fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
+pub fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
     let count = 1 + operands.iter().map(|part| part.len()).sum::<usize>();
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     out.push(count << 16 | u32::from(opcode));
@@ -184,7 +184,7 @@ pub(crate) fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
 }
 
 /// Returns a literal string: four bytes a word, closed by a zero byte.
-pub(crate) fn literal(text: &str) -> Vec<u32> {
+pub fn literal(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize((bytes.len() / 4 + 1) * 4, 0);
     let (words, _) = bytes.as_chunks();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Syclbin`] to bytes: the same input always gives the same output.
 
-pub(crate) mod error;
 mod v1;
 mod v2;
 
@@ -12,9 +11,9 @@ use alloc::vec::Vec;
 
 use crate::container::Container;
 use crate::model::Syclbin;
-use crate::offload::encode::{self, Outgoing};
-use crate::offload::{ImageKind, OffloadKind};
-pub use error::Error;
+use crate::offload::encode::Outgoing;
+use crate::offload::{ImageKind, OffloadKind, encode};
+use crate::property::Inexpressible;
 
 /// Writes `file` in this container.
 ///
@@ -117,4 +116,49 @@ fn text(
         record: record(),
         source,
     })
+}
+
+/// What a file has and the container cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A property that the text form cannot hold.
+    #[error("{record}: {source}")]
+    Property {
+        /// Whose property, such as `abstract module 0`.
+        record: String,
+        /// Which, and why.
+        source: Inexpressible,
+    },
+    /// Strings or entries of another container.
+    #[error(
+        "{record}: {what} cannot be kept in container {}; remove it or write {}",
+        container.name(),
+        Container::Version2.name()
+    )]
+    Container {
+        /// The record that has it.
+        record: String,
+        /// What it is.
+        what: String,
+        /// The container that cannot hold it.
+        container: Container,
+    },
+    /// Strings that would be taken for SYCLBIN's own in version 2.
+    #[error(
+        "{record}: {what} has a meaning of its own in container v2; remove it or write another"
+    )]
+    Reserved {
+        /// The record that has it.
+        record: String,
+        /// What it is.
+        what: String,
+    },
+    /// A string with a NUL where NUL ends it: in a key, or in a value of an OffloadBinary of
+    /// version 1.
+    #[error("the string `{0}` has a NUL, which would end it")]
+    Nul(String),
+    /// More records than 32 bits can count.
+    #[error("{0} {1} are more than the format counts")]
+    Count(usize, &'static str),
 }

@@ -53,6 +53,9 @@ pub(super) fn parts<'f>(file: &'f Syclbin<'_>) -> Result<Vec<Cow<'f, [u8]>>, Err
 
     let mut out = Vec::new();
     v1::FileHeader {
+        magic: u32::from_le_bytes(v1::MAGIC),
+        version: v1::VERSION,
+        padding: 0,
         abstract_module_count: count(file.modules.len(), "abstract modules")?,
         ir_module_count: count(images(false).count(), "IR modules")?,
         native_device_code_image_count: count(images(true).count(), "native images")?,

@@ -118,16 +118,3 @@ fn native_code_of_nvidias_assembler_tells_its_target() {
         assert_eq!(found.as_deref(), Ok(expected));
     }
 }
-
-#[test]
-fn cubins_tell_registers_of_each_kernel() {
-    for name in ["export_side.sm_80", "export_side.sm_90"] {
-        let bytes = test_files::bytes(&format!("nvidia/{name}.cubin"));
-        let kernels = syclbin::native::kernels(bytes);
-        let [shape] = kernels.as_slice() else {
-            panic!("{kernels:?}");
-        };
-        assert_eq!(shape.symbol, "_Z5shapef");
-        assert_eq!((shape.registers, shape.local_size), (Some(24), Some(0)));
-    }
-}

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, Slot, lift};
-use syclbin::__private::spirv::portable::{Reader, Version, rewrite};
+use syclbin::__private::spirv::portable::{Reader, Version, has_debug_info, rewrite};
 use syclbin::__private::spirv::words::{Instruction, instructions, op, string, words};
 use syclbin::__private::spirv::{Module, ParameterType};
 
@@ -103,6 +103,30 @@ fn intels_extension_for_variables_is_stripped() {
         assert!(opcode != op::DECORATE || operands[1] != 6147);
         assert!(opcode != op::EXTENSION || !string(operands).0.contains("global_variable"));
     }
+}
+
+#[test]
+fn lifted_modules_have_no_debug_information() {
+    let mut words = words(&modules("globals.object.syclbin").remove(0)).unwrap();
+    let memory_model = instructions(&words)
+        .map(Result::unwrap)
+        .find(|instruction| instruction.opcode == op::MEMORY_MODEL)
+        .unwrap()
+        .at;
+    // An import of the set of instructions, which makes it a module with debug information.
+    let id = words[3];
+    words[3] += 1;
+    let name = b"NonSemantic.Shader.DebugInfo.200";
+    let name = name
+        .chunks(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+    let import = [0x000b_0000 | u32::from(op::EXT_INST_IMPORT), id].into_iter();
+    words.splice(memory_model..memory_model, import.chain(name).chain([0]));
+    let module: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    assert!(has_debug_info(&module));
+    let lifted = lift(&[&module], &GLOBALS).unwrap().unwrap();
+    assert!(!has_debug_info(&lifted.modules[0]));
+    assert_valid(&lifted.modules[0], "spv1.4");
 }
 
 #[test]

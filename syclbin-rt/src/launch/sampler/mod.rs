@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::backend;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::launch::sampler::modes::{Addressing, Filtering};
 use crate::memory::image::NEEDS_IMAGES;
 use crate::queue::Queue;
@@ -23,8 +23,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] when the device does not support images; and when the driver refuses. It
-    /// refuses modes that need normalized coordinates if coordinates are not normalized.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support images; and when
+    /// the driver refuses. It refuses modes that need normalized coordinates if coordinates are not normalized.
     pub fn new(
         queue: &Queue,
         addressing: Addressing,
@@ -33,12 +33,7 @@ impl Sampler {
     ) -> Result<Self> {
         let device = queue.device();
         if !device.facts().images {
-            return Err(ErrorKind::Unsupported {
-                what: "samplers",
-                needs: NEEDS_IMAGES,
-                device: device.to_string(),
-            }
-            .into());
+            return Err(Error::unsupported("samplers", NEEDS_IMAGES, device));
         }
         let context = queue.raw().context();
         let raw = backend::Sampler::new(&context, addressing, filtering, normalized)

@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 use crate::backend;
 use crate::device::Device;
-use crate::error::image_problem::ImageProblem;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::copy::{checked_size, host_memory};
 use crate::memory::image::format::{Format, sealed};
 use crate::memory::image::shape::Shape;
 use crate::queue::Queue;
-use crate::queue::copy::{checked_size, host_memory};
 
 /// The requirement of images, for messages.
 pub(crate) const NEEDS_IMAGES: &str = "images (CL_DEVICE_IMAGE_SUPPORT)";
@@ -50,7 +49,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     /// # Errors
     ///
     /// - [`ErrorKind::Unsupported`] when the device does not support images, or not this format.
-    /// - [`ImageProblem::Size`] when a size is 0, or more than the device supports.
+    /// - When a size is 0, or more than the device supports.
     /// - When the device or the host does not have enough memory.
     pub fn zeroed(queue: &Queue, size: [usize; D]) -> Result<Self> {
         let shape = shape::<D, F>(size);
@@ -64,7 +63,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// As for [`Image::zeroed`], and [`ImageProblem::Length`] when there are more or fewer pixels.
+    /// Fails for the same reasons as [`Image::zeroed`], and when there are more or fewer pixels.
     pub fn upload(queue: &Queue, size: [usize; D], pixels: &[F::Pixel]) -> Result<Self> {
         let shape = shape::<D, F>(size);
         same_length(&size, pixels.len())?;
@@ -113,7 +112,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// As for [`Image::read`].
+    /// Fails for the same reasons as [`Image::read`].
     pub fn write(&mut self, queue: &Queue, pixels: &[F::Pixel]) -> Result<()> {
         self.can_copy(queue, pixels.len())?;
         let written = queue
@@ -148,11 +147,9 @@ impl<const D: usize, F: Format> Image<D, F> {
         if self.raw.is_for(queue.raw()) {
             return Ok(());
         }
-        Err(ErrorKind::Image(ImageProblem::Device {
-            image: self.device().to_string(),
-            queue: queue.device().to_string(),
-        })
-        .into())
+        let (image, queue) = (self.device(), queue.device());
+        let message = format_args!("the image is on {image}, the queue is on {queue}");
+        Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 }
 
@@ -169,23 +166,18 @@ fn shape<const D: usize, F: Format>(size: [usize; D]) -> Shape {
 /// Checks that the device has images of this size and format.
 fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     let device = queue.device();
-    let unsupported = |what, needs| {
-        let device = device.to_string();
-        Err(ErrorKind::Unsupported {
-            what,
-            needs,
-            device,
-        }
-        .into())
-    };
     if !device.facts().images {
-        return unsupported("images", NEEDS_IMAGES);
+        return Err(Error::unsupported("images", NEEDS_IMAGES, device));
     }
     let asking = |failure| failed(failure, "asking for the formats and sizes of", queue);
     let context = queue.raw().context();
     if !backend::Image::has_format(&context, shape).map_err(asking)? {
         let needs = "that format (clGetSupportedImageFormats)";
-        return unsupported(<F as sealed::Format>::IMAGES, needs);
+        return Err(Error::unsupported(
+            <F as sealed::Format>::IMAGES,
+            needs,
+            device,
+        ));
     }
     let max = backend::Image::max_size(&context, shape.dimensions).map_err(asking)?;
     if shape
@@ -197,12 +189,11 @@ fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
         return Ok(());
     }
     let dimensions = usize::from(shape.dimensions);
-    Err(ErrorKind::Image(ImageProblem::Size {
-        size: shape.size[..dimensions].to_vec(),
-        max: max[..dimensions].to_vec(),
-        device: device.to_string(),
-    })
-    .into())
+    let (size, max) = (by(&shape.size[..dimensions]), by(&max[..dimensions]));
+    let message = format_args!(
+        "an image cannot have {size} pixels: {device} has images of 1 to {max} pixels"
+    );
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 fn same_length(size: &[usize], pixels: usize) -> Result<()> {
@@ -212,8 +203,16 @@ fn same_length(size: &[usize], pixels: usize) -> Result<()> {
     if product == Some(pixels) {
         return Ok(());
     }
-    let size = size.to_vec();
-    Err(ErrorKind::Image(ImageProblem::Length { size, pixels }).into())
+    let size = by(size);
+    let message =
+        format_args!("the image has {size} pixels, the slice has {pixels}; they must be equal");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+/// Returns a size as people write it: `640x480`.
+fn by(size: &[usize]) -> String {
+    let sizes: Vec<String> = size.iter().map(ToString::to_string).collect();
+    sizes.join("x")
 }
 
 fn failed(failure: backend::failure::Failure, action: &str, queue: &Queue) -> Error {

@@ -7,7 +7,7 @@
 )]
 
 use syclbin_rt::{
-    AnyRange, Arg, DeviceArray, Error, Event, Kernel, Launch, LaunchProblem, NdRange, Queue, Result,
+    AnyRange, Arg, DeviceArray, Error, Event, Kernel, Launch, NdRange, Queue, Result,
 };
 
 use crate::common;
@@ -26,11 +26,9 @@ fn scale(queue: &Queue, kernel: &Result<Kernel>, range: impl Into<AnyRange>) -> 
 }
 
 /// What was wrong with a launch.
-fn problem(error: &Error) -> &LaunchProblem {
-    match error.kind() {
-        syclbin_rt::ErrorKind::Launch { problem, .. } => problem,
-        _ => panic!("{error}"),
-    }
+fn problem(error: &Error) -> String {
+    assert_eq!(error.kind(), syclbin_rt::ErrorKind::Launch, "{error}");
+    error.to_string()
 }
 
 #[test]
@@ -40,15 +38,11 @@ fn invalid_range_leaves_the_queue_usable() -> Result<()> {
     };
     let kernel = common::kernel(&queue, VECTOR_OPS, "_Z19__sycl_kernel_scaleIiEvPT_S0_");
     let refused = |range: AnyRange| scale(&queue, &kernel, range).expect_err("a bad range");
-    type Fits = fn(&LaunchProblem) -> bool;
-    let empty: Fits = |problem| matches!(problem, LaunchProblem::EmptyRange { .. });
-    let indivisible: Fits = |problem| matches!(problem, LaunchProblem::Indivisible { .. });
-    let too_many: Fits = |problem| matches!(problem, LaunchProblem::TooManyItems { .. });
-    let too_large: Fits = |problem| {
-        use LaunchProblem::{LocalDimension, LocalTooLarge};
-        matches!(problem, LocalTooLarge { .. } | LocalDimension { .. })
-    };
-    for (range, fits) in [
+    let empty = [" is empty;"; 2];
+    let indivisible = [" does not divide the range "; 2];
+    let too_many = ["the most that the kernel was compiled to count"; 2];
+    let too_large = [" it can have ", " exceeds the largest one of "];
+    for (range, texts) in [
         (NdRange::new(0).into(), empty),
         (NdRange::new([3, 0]).into(), empty),
         (NdRange::new([0, 0, 0]).into(), empty),
@@ -60,7 +54,8 @@ fn invalid_range_leaves_the_queue_usable() -> Result<()> {
         (NdRange::new(1 << 20).local(1 << 20).into(), too_large),
     ] {
         let error = refused(range);
-        assert!(fits(problem(&error)), "{error}");
+        let problem = problem(&error);
+        assert!(texts.iter().any(|text| problem.contains(text)), "{error}");
         assert_eq!(scale(&queue, &kernel, 3)?, [3, 6, 9], "after {error}");
     }
     // A work-group of none divides nothing.
@@ -88,11 +83,9 @@ fn excessive_local_memory_leaves_the_queue_usable() -> Result<()> {
     let max = usize::try_from(queue.device().local_memory_bytes()).expect("a device's memory");
     for bytes in [max + 1, usize::MAX] {
         let error = sum(bytes).expect_err("too much");
-        let fits = matches!(
-            problem(&error),
-            LaunchProblem::LocalMemory { requested, max: most, .. }
-                if *requested == bytes as u64 && *most == max as u64
-        );
+        let text = problem(&error);
+        let fits = text.contains(&format!("asks for {bytes} bytes"))
+            && text.ends_with(&format!(" has {max}"));
         assert!(fits, "{error}");
         assert_eq!(sum(256)?, [64, 64]);
     }

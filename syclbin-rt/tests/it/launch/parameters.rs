@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 use syclbin_rt::{
     AccessorRange, Addressing, Arg, Aspect, Buffer, DeviceArray, DevicePointer, ErrorKind, Event,
-    Filtering, Kernel, Launch, LaunchProblem, LocalMemory, NdRange, Queue, Result, Sampler,
+    Filtering, Kernel, Launch, LocalMemory, NdRange, Queue, Result, Sampler,
 };
 
 use crate::common;
@@ -40,7 +40,7 @@ fn particle(number: u8) -> Particle {
 #[track_caller]
 fn assert_problem(launched: Result<Event>, message: &str) {
     let error = launched.expect_err("it cannot be right");
-    assert!(matches!(error.kind(), ErrorKind::Launch { .. }), "{error}");
+    assert!(error.kind() == ErrorKind::Launch, "{error}");
     assert_eq!(error.to_string(), message);
 }
 
@@ -346,13 +346,8 @@ fn accessor_beyond_its_buffer_is_refused() -> Result<()> {
     );
     let large = Arg::local_accessor::<f32>([1 << 20, 1 << 20]);
     let error = triad(&queue, large, whole, whole).unwrap_err();
-    let ErrorKind::Launch { problem, .. } = error.kind() else {
-        panic!("{error}");
-    };
-    assert!(
-        matches!(problem, LaunchProblem::LocalMemory { name: "tile", .. }),
-        "{error}"
-    );
+    assert_eq!(error.kind(), ErrorKind::Launch);
+    assert!(error.to_string().contains("(tile) asks for "), "{error}");
     Ok(())
 }
 
@@ -419,10 +414,7 @@ fn a_sampler_is_made_where_there_are_images() -> Result<()> {
     let sampler = match sampler {
         Ok(sampler) => sampler,
         Err(error) => {
-            assert!(
-                matches!(error.kind(), ErrorKind::Unsupported { .. }),
-                "{error}"
-            );
+            assert!(error.kind() == ErrorKind::Unsupported, "{error}");
             common::say_skipped(&error.to_string());
             return Ok(());
         }
@@ -448,7 +440,7 @@ struct Span {
 /// A device array, unless the device has none.
 fn array(queue: &Queue, data: &[f32]) -> Result<Option<DeviceArray<f32>>> {
     match DeviceArray::upload(queue, data) {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
             common::say_skipped(&error.to_string());
             Ok(None)
         }
@@ -527,7 +519,8 @@ fn an_array_beyond_counting_never_reaches_the_driver() -> Result<()> {
     for len in [usize::MAX / 4 + 1, usize::MAX / 8 + 1] {
         let error = DeviceArray::<f32>::zeroed(&queue, len).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::TooLarge { elements, .. } if *elements == len),
+            error.kind() == ErrorKind::OutOfMemory
+                && error.to_string().contains(&format!("{len} elements")),
             "{error}"
         );
     }

@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use syclbin_rt::{
-    Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, LaunchProblem, NdRange, Queue,
-    QueueOptions, Result, SafeLaunch, SharedArray,
+    Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, NdRange, Queue, QueueOptions, Result,
+    SafeLaunch, SharedArray,
 };
 
 use crate::common;
@@ -55,11 +55,9 @@ fn safe_saxpy<'a>(
     }
 }
 
-fn problem(error: &syclbin_rt::Error) -> &LaunchProblem {
-    match error.kind() {
-        ErrorKind::Launch { problem, .. } => problem,
-        other => unreachable!("{other}"),
-    }
+fn problem(error: &syclbin_rt::Error) -> String {
+    assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
+    error.to_string()
 }
 
 #[test]
@@ -109,10 +107,7 @@ fn a_prepared_launch_changes_what_differs() -> Result<()> {
     let error = prepared
         .change(saxpy(&kernel, 9.0, &x, &mut y), 0)
         .unwrap_err();
-    assert!(
-        matches!(problem(&error), LaunchProblem::EmptyRange { .. }),
-        "{error}"
-    );
+    assert!(problem(&error).contains(" is empty;"), "{error}");
     // SAFETY: as above.
     unsafe { prepared.launch()? };
     assert_eq!(queue.download(&z)?, [14.0; 2]);
@@ -122,7 +117,7 @@ fn a_prepared_launch_changes_what_differs() -> Result<()> {
         .change(saxpy(&other, 9.0, &x, &mut y), 4)
         .unwrap_err();
     assert!(
-        matches!(problem(&error), LaunchProblem::OtherKernel { .. }),
+        problem(&error).contains("this was prepared for kernel"),
         "{error}"
     );
     Ok(())
@@ -145,7 +140,7 @@ fn refused_argument_leaves_prepared_launch_as_before() -> Result<()> {
     let error = prepared.change(Launch::new(&kernel, names, of_eight_bytes), 4);
     let error = error.unwrap_err();
     assert!(
-        matches!(problem(&error), LaunchProblem::ArgumentSize { .. }),
+        problem(&error).contains(" bytes, but the kernel takes "),
         "{error}"
     );
     // SAFETY: both buffers have four elements.
@@ -180,10 +175,7 @@ fn safe_launch_is_prepared_if_contract_holds() -> Result<()> {
             .record(&mut queue.record(), 4)
             .unwrap_err(),
     ] {
-        assert!(
-            matches!(problem(&error), LaunchProblem::Contract { .. }),
-            "{error}"
-        );
+        assert!(problem(&error).contains("breaks the contract"), "{error}");
     }
     prepared.launch()?;
     assert_eq!(queue.download(&y)?, [8.0, 16.0, 24.0]);
@@ -218,7 +210,7 @@ fn buffers_of_prepared_launch_cannot_be_mapped() -> Result<()> {
     let mut x = queue.upload(&[1.0f32])?;
     let mut y = queue.zeroed::<f32>(1)?;
     let prepared = saxpy(&kernel, 1.0, &x, &mut y).prepare(1)?;
-    let held = |error: syclbin_rt::Error| matches!(error.kind(), ErrorKind::MemoryInUse);
+    let held = |error: syclbin_rt::Error| error.kind() == ErrorKind::MemoryInUse;
     assert!(held(queue.map(&y).unwrap_err()));
     assert!(held(queue.map_mut(&mut y).unwrap_err()));
     // It only reads this one.
@@ -245,7 +237,7 @@ fn kernel_without_parameter_types_needs_a_contract() -> Result<()> {
     let mut y = queue.zeroed::<f32>(2)?;
     let error = saxpy(&kernel, 2.0, &x, &mut y).prepare(2).unwrap_err();
     assert!(
-        matches!(problem(&error), LaunchProblem::UnknownTypes),
+        problem(&error).contains("types of all parameters"),
         "{error}"
     );
     safe_saxpy(&kernel, 2.0, &x, &mut y).prepare(2)?.launch()?;
@@ -269,10 +261,7 @@ fn launch_with_dependencies_cannot_be_prepared() -> Result<()> {
     let safe = safe_saxpy(&kernel, 1.0, &x, &mut y);
     let of_safe = safe.after(&[&event]).prepare(1).unwrap_err();
     for error in [error, of_safe] {
-        assert!(
-            matches!(problem(&error), LaunchProblem::PreparedAfterEvents),
-            "{error}"
-        );
+        assert!(problem(&error).contains("not by `after`"), "{error}");
     }
     Ok(())
 }
@@ -361,7 +350,8 @@ fn recording_of_arrays_is_replayed() -> Result<()> {
     let mut buffer = queue.zeroed::<f32>(10)?;
     let error = recorder.copy(&y, &mut buffer).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Unrecordable { .. }),
+        error.kind() == ErrorKind::InvalidArgument
+            && error.to_string().contains("cannot be recorded"),
         "{error}"
     );
     let mut triples = queue.zeroed::<[f32; 3]>(2)?;
@@ -432,7 +422,7 @@ fn a_kernel_of_another_queue_is_not_recorded() -> Result<()> {
     // SAFETY: both buffers have an element.
     let error = unsafe { saxpy(&kernel, 1.0, &x, &mut y).record(&mut recorder, 1) }.unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::RecordedQueue { .. }),
+        error.kind() == ErrorKind::Launch && error.to_string().contains("different queue"),
         "{error}"
     );
     Ok(())

@@ -6,8 +6,7 @@ use std::fmt::Display;
 
 use syclbin_rt::__private::{Broken, LaunchView};
 use syclbin_rt::{
-    AnyRange, Arg, Buffer, ErrorKind, Event, Kernel, Launch, LaunchProblem, NdRange, Range, Result,
-    SafeLaunch,
+    AnyRange, Arg, Buffer, ErrorKind, Event, Kernel, Launch, NdRange, Range, Result, SafeLaunch,
 };
 
 use crate::common;
@@ -72,15 +71,7 @@ fn broken_contract_names_argument_and_both_values() -> Result<()> {
         error.to_string(),
         "kernel saxpy: argument 1 (x) breaks the contract `x.len() >= n`: x.len() is 10, n is 16"
     );
-    let ErrorKind::Launch { problem, .. } = error.kind() else {
-        panic!("{error}");
-    };
-    let LaunchProblem::Contract { argument, broken } = problem else {
-        panic!("{error}");
-    };
-    assert_eq!(*argument, Some((1, "x")));
-    let values = [("x.len()", "10".to_owned()), ("n", "16".to_owned())];
-    assert_eq!(broken.values(), values);
+    assert_eq!(error.kind(), ErrorKind::Launch);
 
     let mut short = queue.upload(&[1.0f32; 9])?;
     let error = saxpy(&kernel, 1.0, &x, &mut short, 10).launch(16);
@@ -145,7 +136,7 @@ fn a_contract_sees_only_what_was_checked() -> Result<()> {
     let missing = common::kernel(&queue, VECTOR_OPS, "sxapy");
     let message = saxpy(&missing, 1.0, &x, &mut y, 2).launch(1).unwrap_err();
     assert!(
-        matches!(message.kind(), ErrorKind::NoKernel { .. }),
+        message.kind() == ErrorKind::NotFound && message.to_string().contains("no kernel"),
         "{message}"
     );
     Ok(())
@@ -226,7 +217,7 @@ fn a_launch_with_a_contract_takes_no_offset() -> Result<()> {
     assert!(
         refused
             .to_string()
-            .starts_with("kernel saxpy: its contract speaks of ids that begin at 0"),
+            .starts_with("kernel saxpy: its contract assumes ids that begin at 0"),
         "{refused}"
     );
     assert_eq!(queue.download(&y)?, [0.0; 8]);

@@ -89,7 +89,8 @@ fn wrong_names_and_sizes_never_reach_the_driver() -> Result<()> {
     let module = Module::builder(&queue).specialization_constant("radios", 3u32);
     let error = load(module, &constants()).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::NoConstant { .. }),
+        error.kind() == ErrorKind::NotFound
+            && error.to_string().contains("no specialization constant"),
         "{error}"
     );
     assert_eq!(
@@ -170,7 +171,13 @@ fn constants_are_saved_with_the_module() -> Result<()> {
         return answer(&queue, &with([80, 90])?).map(|told| assert_eq!(told, [70, 80, 90]));
     }
     let error = with([80, 90]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NoImage { .. }), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Unavailable
+            && error
+                .to_string()
+                .contains("nothing in this SYCLBIN file runs"),
+        "{error}"
+    );
     let message = error.to_string();
     assert!(
         message.contains("compiled for another value of specialization constant pair"),

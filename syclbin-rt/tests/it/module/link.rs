@@ -149,7 +149,13 @@ fn missing_symbol_error_names_the_searched_files() -> Result<()> {
     };
     let other = common::testfile("vector_ops.object.syclbin");
     let error = refusal(&queue, &importing(), &[&other]);
-    assert!(matches!(error.kind(), ErrorKind::NoImage { .. }), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Unavailable
+            && error
+                .to_string()
+                .contains("nothing in this SYCLBIN file runs"),
+        "{error}"
+    );
     let message = error.to_string();
     assert!(
         message.contains(
@@ -202,7 +208,8 @@ fn damaged_linked_file_is_named_by_number() -> Result<()> {
     let good = exporting();
     let error = refusal(&queue, &importing(), &[&good, &good[..100]]);
     assert!(
-        matches!(error.kind(), ErrorKind::LinkedFile { index: 2, .. }),
+        error.kind() == ErrorKind::InvalidFile
+            && error.to_string().contains("linked SYCLBIN file 2"),
         "{error}"
     );
     let message = error.to_string();

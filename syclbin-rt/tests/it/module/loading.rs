@@ -49,7 +49,7 @@ fn kernels_are_found_by_symbol_and_by_name() -> Result<()> {
     );
     let error = module.kernel("saxpi").unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::NoKernel { .. }),
+        error.kind() == ErrorKind::NotFound && error.to_string().contains("no kernel"),
         "{error}"
     );
     assert!(error.to_string().contains("__sycl_kernel_saxpy"), "{error}");
@@ -138,7 +138,7 @@ fn every_truncation_of_a_file_is_an_error() -> Result<()> {
     let bytes = common::testfile(VECTOR_OPS);
     for len in [0, 3, 31, 100, 500, bytes.len() / 2, bytes.len() - 8] {
         let error = refusal(&queue, &bytes[..len]);
-        assert!(matches!(error.kind(), ErrorKind::File(_)), "{len}: {error}");
+        assert!(error.kind() == ErrorKind::InvalidFile, "{len}: {error}");
     }
     assert_usable(&queue)
 }
@@ -150,7 +150,13 @@ fn unresolved_imports_never_reach_the_driver() -> Result<()> {
     };
     // The CPU driver would end this process.
     let error = refusal(&queue, &common::testfile("import_side.object.syclbin"));
-    assert!(matches!(error.kind(), ErrorKind::NoImage { .. }), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Unavailable
+            && error
+                .to_string()
+                .contains("nothing in this SYCLBIN file runs"),
+        "{error}"
+    );
     let message = error.to_string();
     assert!(
         message.contains("symbols that it does not hold: shape(float) [_Z5shapef];"),
@@ -200,7 +206,7 @@ fn unsuitable_module_leaves_the_others_usable() -> Result<()> {
     let launched = unsafe { Launch::new(&apply, &["in", "out"], args).launch(1) };
     let error = launched.unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::KernelUnavailable { .. }),
+        error.kind() == ErrorKind::Unavailable && error.to_string().contains("does not run on"),
         "{error}"
     );
     assert!(error.to_string().contains("_Z5shapef"), "{error}");

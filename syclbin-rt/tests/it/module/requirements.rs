@@ -4,7 +4,7 @@
 
 use syclbin::Value;
 use syclbin::property::{key, set};
-use syclbin_rt::{Arg, ErrorKind, Launch, LaunchProblem, Result};
+use syclbin_rt::{Arg, ErrorKind, Launch, Result};
 
 use crate::common;
 
@@ -54,7 +54,10 @@ fn unmet_requirement_is_named() -> Result<()> {
         ),
     ] {
         let error = common::load(&queue, &file(set, key, value)).expect_err("a requirement");
-        let is_refusal = matches!(error.kind(), ErrorKind::NoImage { .. });
+        let is_refusal = error.kind() == ErrorKind::Unavailable
+            && error
+                .to_string()
+                .contains("nothing in this SYCLBIN file runs");
         assert!(
             is_refusal && error.to_string().contains(expected),
             "{error}"
@@ -79,7 +82,8 @@ fn kernel_needs_a_sub_group_size_of_device() -> Result<()> {
     let module = with(3)?;
     module.kernel("saxpy")?;
     let error = module.kernel(SCALE).unwrap_err();
-    let is_refusal = matches!(error.kind(), ErrorKind::KernelUnavailable { .. });
+    let is_refusal =
+        error.kind() == ErrorKind::Unavailable && error.to_string().contains("does not run on");
     assert!(is_refusal, "{error}");
     let expected = "it needs sub-groups of 3 (reqd_sub_group_size), and the device has those of";
     assert!(error.to_string().contains(expected), "{error}");
@@ -102,13 +106,11 @@ fn range_has_the_dimensions_of_the_kernel() -> Result<()> {
     };
     launch(4.into())?;
     let error = launch([2, 2].into()).unwrap_err();
-    let ErrorKind::Launch { problem, .. } = error.kind() else {
-        panic!("{error}");
-    };
-    let expected = matches!(
-        problem,
-        LaunchProblem::KernelDimensions { dimensions: 1, .. }
+    assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("compiled for ranges of 1 dimension "),
+        "{text}"
     );
-    assert!(expected, "{error}");
     Ok(())
 }

@@ -3,9 +3,9 @@
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
 use syclbin::property::{key, set};
-use syclbin::verify::{Severity, verify};
 use syclbin::{Image, Syclbin};
 use syclbin_rt::{Arg, Device, ErrorKind, Launch, Module, Partition, Queue, Result, State};
+use syclbin_tools::verify::{Severity, verify};
 
 use crate::common;
 
@@ -113,7 +113,10 @@ fn native_code_is_saved_as_executable_only() -> Result<()> {
     for state in BEFORE_LINKING {
         let error = native.to_syclbin_in(state).expect_err("it has no code");
         assert!(
-            matches!(error.kind(), ErrorKind::SaveState { .. }),
+            error.kind() == ErrorKind::InvalidArgument
+                && error
+                    .to_string()
+                    .contains("cannot save the module in state"),
             "{error}"
         );
         let message = error.to_string();
@@ -146,7 +149,8 @@ fn executable_is_not_linked_again() -> Result<()> {
     ] {
         let error = link(&queue, &file, &with).expect_err("one is an executable");
         assert!(
-            matches!(error.kind(), ErrorKind::LinkedExecutable { .. }),
+            error.kind() == ErrorKind::InvalidArgument
+                && error.to_string().contains("is in state executable"),
             "{error}"
         );
         let message = error.to_string();
@@ -238,7 +242,13 @@ fn parts_of_a_device_share_one_file() -> Result<()> {
     let error = modules[0]
         .to_syclbin_with(&[&other])
         .expect_err("other kernels");
-    assert!(matches!(error.kind(), ErrorKind::Merge(_)), "{error}");
+    assert!(
+        error.kind() == ErrorKind::InvalidArgument
+            && error
+                .to_string()
+                .contains("cannot save the modules in one file"),
+        "{error}"
+    );
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use super::{answer, complaint, run, stderr, word};
 
 /// Two images in files of their own, as options.
 fn images(folder: &Path) -> [String; 2] {
-    let found = syclbin::extract::images(test_files::bytes("extract/two.offload")).unwrap();
+    let found = syclbin_tools::extract::images(test_files::bytes("extract/two.offload")).unwrap();
     let ptx = test_files::path("extract/../made/entries.ptx");
     let spirv = folder.join("a.spv");
     fs::write(&spirv, &found[1].bytes).unwrap();
@@ -114,7 +114,7 @@ fn bundles_are_extracted_again() {
         assert_eq!(answer(&[&words[..], &options].concat()), "");
         let bytes = fs::read(&out).unwrap();
         sizes.push(bytes.len());
-        let found = syclbin::extract::images(&bytes).unwrap();
+        let found = syclbin_tools::extract::images(&bytes).unwrap();
         let facts: Vec<_> = found
             .iter()
             .map(|image| (&*image.triple, &*image.arch, image.offload_kind.to_string()))

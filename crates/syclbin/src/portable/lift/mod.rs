@@ -10,10 +10,8 @@
 //! In each module, one added kernel copies the initial values to the arena.
 
 mod declarations;
-mod direct;
-pub(crate) mod host;
 mod module;
-mod scan;
+pub(crate) mod scan;
 mod setup;
 
 use alloc::borrow::ToOwned;
@@ -23,7 +21,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Unfit;
-use crate::spirv::words;
+use crate::error::Error;
+use crate::spirv::words::{self, HEADER_WORDS, put};
 use scan::Scan;
 
 /// The first characters of all kernels that are added here.
@@ -136,10 +135,12 @@ impl Layout {
 /// # Errors
 ///
 /// When a module is not SPIR-V, and when a variable is used in a way that has no equivalent.
+///
+/// Debug information is removed: it describes variables that are gone, and the compiler of Intel's GPU driver crashes on that.
 pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>, Unfit> {
     let words: Vec<Vec<u32>> = modules
         .iter()
-        .map(|module| words::words(module))
+        .map(|module| without_debug_info(words::words(module)?))
         .collect::<Result<_, _>>()?;
     let mut scans = Vec::new();
     for (module, words) in modules.iter().zip(&words) {
@@ -164,6 +165,19 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
         return Err(Unfit::Variable("its variables or their names are damaged"));
     }
     Ok(Some(Lifted { modules, layout }))
+}
+
+fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
+    if !super::is_in(&words) {
+        return Ok(words);
+    }
+    let mut instructions = super::collect(&words)?;
+    super::remove(&mut instructions);
+    let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
+    for instruction in instructions {
+        put(&mut out, instruction.opcode, &[instruction.operands]);
+    }
+    Ok(out)
 }
 
 /// Gives each variable a slot. Variables of one name are the same.

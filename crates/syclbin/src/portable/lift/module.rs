@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::super::Unfit;
 use super::declarations::Declarations;
-use super::direct::DirectLoads;
-use super::host::only_tells_the_host;
+use super::scan::DirectLoads;
+use super::scan::only_tells_the_host;
 use super::scan::{Scan, functions};
 use super::{Layout, Slot};
 use crate::signature::spirv::STORAGE_CROSS_WORKGROUP;

@@ -6,8 +6,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::{Unfit, Version, collect};
+use super::Layout;
 use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, LINKAGE_LINK_ONCE};
 use crate::signature::spirv::{Module, STORAGE_CROSS_WORKGROUP};
+use crate::spirv::grammar;
 use crate::spirv::words::{
     DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
 };
@@ -197,4 +199,71 @@ pub(super) fn functions<'i, 'w>(
     instructions: &'i [Instruction<'w>],
 ) -> impl Iterator<Item = &'i [Instruction<'w>]> {
     instructions.split_inclusive(|instruction| instruction.opcode == op::FUNCTION_END)
+}
+
+/// Capabilities of Intel's extensions for variables. They change nothing for kernels.
+const CAPABILITIES: [u32; 3] = [6146, 6187, 6189];
+/// Their other decorations: `InitModeINTEL` and `ImplementInRegisterMapINTEL`, in both numberings.
+const DECORATIONS: [u32; 4] = [6148, 6149, 6190, 6191];
+const EXTENSIONS: [&str; 3] = [
+    "SPV_INTEL_global_variable_decorations",
+    "SPV_INTEL_global_variable_host_access",
+    "SPV_INTEL_global_variable_fpga_decorations",
+];
+
+/// Returns whether an instruction only tells a host about variables.
+pub(crate) fn only_tells_the_host(instruction: &Instruction<'_>) -> bool {
+    let operand = |index: usize| instruction.operands.get(index);
+    match instruction.opcode {
+        op::CAPABILITY => operand(0).is_some_and(|number| CAPABILITIES.contains(number)),
+        op::EXTENSION => EXTENSIONS.contains(&&*string(instruction.operands).0),
+        op::DECORATE => operand(1).is_some_and(|number| {
+            DECORATIONS_HOST_ACCESS.contains(number) || DECORATIONS.contains(number)
+        }),
+        _ => false,
+    }
+}
+
+/// Loads of the pointers to variables with buffers of their own. Such a load is the argument itself, so most
+/// kernels do not have to set the pointers. If all work-items wrote them, processors would contend for the memory.
+#[derive(Default)]
+pub(super) struct DirectLoads {
+    /// The ids that such pointers are loaded from, with the number of the buffer.
+    pub(super) buffers: BTreeMap<u32, usize>,
+    /// Whether the pointers are also read in other ways.
+    pub(super) needs_slots: bool,
+}
+
+impl DirectLoads {
+    pub(super) fn of(function: &[Instruction<'_>], scan: &Scan<'_>, layout: &Layout) -> Self {
+        let mut direct = Self::default();
+        for (id, variable) in &scan.variables {
+            let host = variable.host.as_ref();
+            // They are sorted.
+            let buffer = host.and_then(|host| layout.buffers.binary_search(host).ok());
+            direct.buffers.extend(buffer.map(|buffer| (*id, buffer)));
+        }
+        for instruction in function {
+            let operands = instruction.operands;
+            let ids = grammar::ids(instruction.opcode, operands).unwrap_or_default();
+            let mut used = ids.uses.iter().map(|at| &operands[*at]);
+            match (instruction.opcode, operands) {
+                (op::BITCAST, [_, result, of]) => {
+                    if let Some(buffer) = direct.buffers.get(of).copied() {
+                        direct.buffers.insert(*result, buffer);
+                    }
+                    direct.needs_slots |= scan.dependent_ids.contains(of);
+                }
+                (op::LOAD, [_, _, of, ..]) if direct.buffers.contains_key(of) => {}
+                (op::FUNCTION_CALL, _) => direct.needs_slots = true,
+                _ => {
+                    let other = |id: &u32| {
+                        direct.buffers.contains_key(id) || scan.dependent_ids.contains(id)
+                    };
+                    direct.needs_slots |= used.any(other);
+                }
+            }
+        }
+        direct
+    }
 }

@@ -10,8 +10,8 @@ use super::{
     DebugInfo, GLOBAL_VARIABLE, MAX_DEPTH, SOURCE, TEMPLATE_PARAMETER, TYPE_FUNCTION, TYPE_MEMBER,
     TYPE_POINTER, TYPE_QUALIFIER, TYPE_TEMPLATE,
 };
-use crate::signature::cpp::{self, Spelled};
-use crate::signature::declaration::{Declaration, DeclaredParameter};
+use crate::signature::cpp::{self, Declared};
+use crate::signature::spell::{Declaration, DeclaredParameter};
 use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
 use crate::signature::{dimensions, mangled};
 
@@ -69,7 +69,7 @@ impl<'m> DebugInfo<'m> {
             return None;
         }
         let text = self.type_text(*parameter.operands.get(1)?, MAX_DEPTH)?;
-        let readable = cpp::parse(&text).is_some_and(|ty| ty != Spelled::Foreign);
+        let readable = cpp::parse(&text).is_some_and(|ty| ty != Declared::Foreign);
         readable.then_some(text)
     }
 

@@ -14,10 +14,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::cpp::{self, Spelled};
-use super::declaration::Declaration;
-use super::definitions::Definitions;
+use super::cpp::Declared;
+use super::merge::OF_ACCESSOR;
+use super::names::Definitions;
+use super::spell::Declaration;
 use super::spirv::{Extended, Module, Parameter};
+use super::types::Type;
 
 const INSTRUCTION_SETS: [&str; 2] = [
     "NonSemantic.Shader.DebugInfo.200",
@@ -119,26 +121,27 @@ fn align(declaration: &Declaration, passed: &[Parameter], definitions: &mut Defi
     let mut at = 0;
     let mut found = Vec::new();
     for parameter in &declaration.parameters {
-        let Some(spelled) = cpp::parse(&parameter.ty) else {
+        let Some(declared) = definitions.parameter(&parameter.ty, definitions.layouts()) else {
             return;
         };
-        let (of, width) = match spelled {
-            Spelled::Pointer { to, .. } => (*to, 1),
-            // The pointer, two ranges and an id.
-            Spelled::Accessor { of, .. } | Spelled::LocalAccessor { of, .. } => (*of, 4),
-            other => (other, 1),
+        let (structure, width) = match &declared {
+            Declared::Type(ty @ (Type::Accessor { .. } | Type::LocalAccessor { .. })) => {
+                (ty.structure(), OF_ACCESSOR)
+            }
+            Declared::Type(ty @ (Type::Pointer { .. } | Type::Struct(_))) => (ty.structure(), 1),
+            _ => (None, 1),
         };
-        if let (Spelled::Named(name), Some(first)) = (of, passed.get(at)) {
-            found.push((name, first.align));
+        if let (Some(structure), Some(first)) = (structure, passed.get(at)) {
+            found.push((structure, first.align));
         }
         at += width;
     }
     if at != passed.len() {
         return; // some were removed
     }
-    for (name, own) in found {
+    for (structure, own) in found {
         if let Some(own) = own {
-            definitions.align(&name, own.into());
+            definitions.align(structure, own.into());
         }
     }
 }

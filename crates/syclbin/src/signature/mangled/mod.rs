@@ -8,7 +8,6 @@
 
 mod names;
 mod parser;
-mod spelling;
 #[cfg(test)]
 mod tests;
 
@@ -19,13 +18,11 @@ use alloc::vec::Vec;
 
 use names::LAMBDA;
 use parser::Parser;
-pub(super) use spelling::array;
-use spelling::{instance, join};
 
 /// What DPC++ puts before the name of a free-function kernel.
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// What a file puts between the symbol of a kernel and its source, where several sources have that symbol.
-pub(crate) const SOURCE_MARK: &str = "$";
+pub const SOURCE_MARK: &str = "$";
 /// Types and names nest; a symbol that goes deeper is not read.
 const MAX_DEPTH: usize = 64;
 
@@ -176,6 +173,13 @@ fn of_class(rest: &str) -> Option<KernelName> {
     Some(name.without_lambdas())
 }
 
+/// Returns the symbol that `symbol` has in a file where other sources have the same symbol. `source` consists of
+/// ASCII letters, digits and `_`.
+#[must_use]
+pub fn with_source(symbol: &str, source: &str) -> String {
+    [symbol, source].join(SOURCE_MARK)
+}
+
 /// Returns the identifier of a variable without the part that distinguishes sources. DPC++ puts `uid`, a
 /// number and three underscores before the symbol of a variable that only one source sees.
 #[must_use]
@@ -239,3 +243,76 @@ pub(super) fn plain_function(kernel: &str) -> Option<String> {
         .checked_sub(KERNEL_PREFIX.len())?;
     Some(format!("_Z{nested}{length}{name}"))
 }
+
+/// Returns an array of `count` elements (empty: as many as there are) of what `element` spells: `int[2][8]`
+/// is two arrays of eight.
+pub(in crate::signature) fn array(element: &str, count: &str) -> String {
+    // The brackets at the end are the inner dimensions; brackets of a template argument are not.
+    let mut base = element;
+    while let Some((rest, _)) = base
+        .strip_suffix(']')
+        .and_then(|inner| inner.rsplit_once('['))
+    {
+        base = rest;
+    }
+    format!("{base}[{count}]{}", &element[base.len()..])
+}
+
+/// A path of C++. SYCL's types stand in an inline namespace, which sources never write.
+fn join(path: &[String], base: &str) -> String {
+    let mut text = String::new();
+    for part in path.iter().map(String::as_str).chain([base]) {
+        if part == "_V1" && text == "sycl" {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str("::");
+        }
+        text.push_str(part);
+    }
+    match text.as_str() {
+        "sycl::detail::half_impl::half" => "sycl::half".into(),
+        _ => text,
+    }
+}
+
+/// Returns an instance of a template, as people write it: arguments that are always the same are left out.
+fn instance(name: &str, arguments: &[String]) -> String {
+    const EXPERIMENTAL: &str = "sycl::ext::oneapi::experimental::";
+    let arguments = match (name.strip_prefix(EXPERIMENTAL), arguments) {
+        (Some("work_group_memory" | "dynamic_work_group_memory"), [data, properties])
+            if properties.ends_with("properties_type_list>") =>
+        {
+            data.clone()
+        }
+        (None, [data, dimensions, mode, target, _, ..]) if name == "sycl::accessor" => {
+            let mode = MODES.iter().find(|(number, _)| number == mode);
+            let target = TARGETS.iter().find(|(number, _)| number == target);
+            match (mode, target) {
+                (Some((_, mode)), Some((_, target))) => {
+                    format!("{data}, {dimensions}, sycl::access_mode::{mode}{target}")
+                }
+                _ => arguments.join(", "),
+            }
+        }
+        _ => arguments.join(", "),
+    };
+    format!("{name}<{arguments}>")
+}
+
+/// The targets of accessors that kernels take, by their numbers, and the argument that names them. The first is
+/// the default of C++.
+const TARGETS: [(&str, &str); 3] = [
+    ("2014", ""),
+    ("2017", ", sycl::target::image"),
+    ("2020", ", sycl::target::image_array"),
+];
+/// The modes of access, by their numbers.
+const MODES: [(&str, &str); 6] = [
+    ("1024", "read"),
+    ("1025", "write"),
+    ("1026", "read_write"),
+    ("1027", "discard_write"),
+    ("1028", "discard_read_write"),
+    ("1029", "atomic"),
+];

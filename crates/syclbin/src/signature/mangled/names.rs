@@ -7,8 +7,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::parser::Parser;
-use super::spelling::{instance, join};
 use super::{KernelName, Lambda, MAX_DEPTH};
+use super::{instance, join};
 
 /// How a lambda is spelled begins so.
 pub(super) const LAMBDA: &str = "{lambda(";

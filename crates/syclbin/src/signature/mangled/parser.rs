@@ -6,7 +6,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::MAX_DEPTH;
-use super::spelling::{array, instance};
+use super::{array, instance};
 
 /// Substitutions repeat text, so a short hostile symbol can mean very long types. This is the limit of bytes
 /// for one symbol.

@@ -344,7 +344,10 @@ fn source_is_no_part_of_a_name() {
     assert_eq!(parse("__sycl_kernel_f$a").unwrap().base, "f");
     assert_eq!(
         parse("_ZTSZ4mainEUlvE_$heat"),
-        parse(&crate::rename::with_source("_ZTSZ4mainEUlvE_", "heat"))
+        parse(&crate::signature::mangled::with_source(
+            "_ZTSZ4mainEUlvE_",
+            "heat"
+        ))
     );
 }
 

@@ -3,27 +3,27 @@
 
 mod agree;
 mod declared;
-mod slot;
 mod undeclared;
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::code::Code;
-use super::code_types::Meanings;
-use super::cpp::{self, Spelled, access};
+use super::code::Meanings;
+use super::cpp::{Missing, access, innermost};
 use super::debug_info::Described;
-use super::declaration::DeclaredParameter;
-use super::definitions::Definitions;
+use super::names::Definitions;
 use super::names::Names;
-use super::spirv::TypeId;
-use super::types::{Element, Scalar, Type};
-use super::{Parameter, Unsupported, entry, mangled, unsupported};
+use super::spell::DeclaredParameter;
+use super::spirv::{self, ParameterType, TypeId};
+use super::types::{Element, Scalar};
+use super::{Argument, Parameter, Unsupported, mangled, unsupported};
 use crate::model::AbstractModule;
-pub(super) use slot::{Passed, own_name};
+use crate::ptx;
 
 /// Arguments that an accessor becomes: its pointer, two ranges, an id.
-const OF_ACCESSOR: usize = 4;
+pub(super) const OF_ACCESSOR: usize = 4;
 
 /// What tells of the kernels and variables of a module.
 pub(super) struct Sources<'m> {
@@ -58,16 +58,12 @@ impl<'m> Sources<'m> {
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
-        let layouts = &mut names.layouts;
         match (declared, passed) {
             (Some(declared), passed) => self.declared(declared, passed, removed, names),
-            (None, Passed::SpirV(passed)) => self.undeclared(passed, removed, layouts),
-            (None, Passed::Ptx { parameters, shared }) => {
-                entry::undeclared(parameters, removed, shared, layouts)
-            }
             (None, Passed::Unknown) => {
                 unsupported("the file has neither a declaration nor SPIR-V of this kernel")
             }
+            (None, passed) => self.undeclared(passed, removed, &mut names.layouts),
         }
     }
 
@@ -83,22 +79,12 @@ impl<'m> Sources<'m> {
             .variables
             .get(mangled::without_source(name))?;
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
-        let Some(spelled) = cpp::parse(text) else {
-            return Some(unsupported("its type cannot be read"));
-        };
-        // The code may describe a type that no definition describes.
-        let mut of = &spelled;
-        while let Spelled::Array { of: inner, .. } = of {
-            of = inner;
-        }
-        if let Spelled::Named(name) = of
-            && self.definitions.named(name).is_none()
-        {
-            return None;
-        }
-        let element = match self.definitions.element_of(&spelled) {
-            Ok(element) => element,
-            Err(reason) => return Some(Err(within(reason))),
+        let element = match self.definitions.element_of(text) {
+            Some(Ok(element)) => element,
+            // The code may describe a type that no definition describes.
+            Some(Err(Missing::Named(_))) => return None,
+            Some(Err(missing)) => return Some(Err(within(missing.into()))),
+            None => return Some(unsupported("its type cannot be read")),
         };
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
@@ -119,6 +105,102 @@ impl<'m> Sources<'m> {
     }
 }
 
+/// An argument of the code before any was removed.
+#[derive(Clone, Copy)]
+pub(super) enum Slot<'p> {
+    Passed(&'p spirv::Parameter),
+    Ptx(&'p ptx::Parameter),
+    Removed,
+    /// No code is available.
+    Unknown,
+}
+
+impl Slot<'_> {
+    pub(super) const fn ty(self) -> Option<ParameterType> {
+        match self {
+            Slot::Passed(parameter) => Some(parameter.ty),
+            Slot::Ptx(_) | Slot::Removed | Slot::Unknown => None,
+        }
+    }
+
+    /// The alignment of what a pointer to device memory points to.
+    pub(super) fn align(self) -> Option<u64> {
+        match self {
+            Slot::Passed(parameter)
+                if matches!(parameter.ty, ParameterType::GlobalPointer { .. }) =>
+            {
+                parameter.align.map(u64::from)
+            }
+            Slot::Ptx(parameter) => parameter.global_align(),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn ptx(self) -> Option<ptx::Passed> {
+        match self {
+            Slot::Ptx(parameter) => Some(parameter.ty),
+            Slot::Passed(_) | Slot::Removed | Slot::Unknown => None,
+        }
+    }
+
+    pub(super) const fn argument(self) -> Argument {
+        match self {
+            Slot::Removed => Argument::Removed,
+            Slot::Passed(_) | Slot::Ptx(_) | Slot::Unknown => Argument::Passed,
+        }
+    }
+
+    /// Returns the name in the code, where C++ has the same name.
+    pub(super) fn name(self) -> Option<String> {
+        let name = match self {
+            Slot::Passed(parameter) => parameter.name.as_deref()?,
+            Slot::Ptx(parameter) => parameter.name.as_deref()?,
+            Slot::Removed | Slot::Unknown => return None,
+        };
+        // The names of members of SYCL's own types, when a function takes them.
+        let of_sycl = ["ptr", "Ptr", "Sampler", "Image"];
+        let own = !of_sycl.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
+        own.then(|| name.into())
+    }
+}
+
+/// Returns the name that the code has for a parameter, where C++ has the same name.
+pub(super) fn own_name(passed: &spirv::Parameter) -> Option<String> {
+    Slot::Passed(passed).name()
+}
+
+/// What the code of a kernel takes.
+#[derive(Clone, Copy)]
+pub(super) enum Passed<'p> {
+    SpirV(&'p [spirv::Parameter]),
+    Ptx {
+        parameters: &'p [ptx::Parameter],
+        /// Whether numbers may be places in memory of the work-group.
+        shared: bool,
+    },
+    /// No code is available.
+    Unknown,
+}
+
+impl<'p> Passed<'p> {
+    pub(super) const fn len(self) -> Option<usize> {
+        match self {
+            Self::SpirV(parameters) => Some(parameters.len()),
+            Self::Ptx { parameters, .. } => Some(parameters.len()),
+            Self::Unknown => None,
+        }
+    }
+
+    pub(super) fn slot(self, index: usize) -> Slot<'p> {
+        let found = match self {
+            Self::SpirV(parameters) => parameters.get(index).map(Slot::Passed),
+            Self::Ptx { parameters, .. } => parameters.get(index).map(Slot::Ptx),
+            Self::Unknown => None,
+        };
+        found.unwrap_or(Slot::Unknown)
+    }
+}
+
 fn of_size(bits: u32) -> Unsupported {
     Unsupported::new(format!("a number of {bits} bits is not supported"))
 }
@@ -127,23 +209,4 @@ fn of_size(bits: u32) -> Unsupported {
 fn integer(bits: u32, signed: Option<bool>) -> Result<(Scalar, bool), Unsupported> {
     let scalar = Scalar::integer(bits, signed.unwrap_or(true));
     Ok((scalar.ok_or_else(|| of_size(bits))?, signed.is_some()))
-}
-
-/// Returns what an array holds, through all nested arrays.
-fn innermost(mut element: Element) -> Element {
-    while let Element::Array { of, .. } = element {
-        element = *of;
-    }
-    element
-}
-
-fn by_value_type(element: Element) -> Option<Type> {
-    Some(match element {
-        Element::Scalar(scalar) => Type::Scalar(scalar),
-        Element::Enum(of) => Type::Enum(of),
-        Element::Vector { of, count } => Type::Vector { of, count },
-        Element::Array { of, count } => Type::Array { of: *of, count },
-        Element::Struct(id) => Type::Struct(id),
-        Element::Pointer(_) | Element::Bytes(_) => return None,
-    })
 }

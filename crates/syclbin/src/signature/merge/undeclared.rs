@@ -3,52 +3,55 @@
 
 use alloc::vec::Vec;
 
-use super::slot::Slot;
-use super::{OF_ACCESSOR, Sources, access, by_value_type, innermost, integer, of_size};
-use crate::signature::spirv::{self, ParameterType, TypeId};
+use super::{OF_ACCESSOR, Passed, Slot, Sources, access, innermost, integer, of_size};
+use crate::signature::spirv::{ParameterType, TypeId};
 use crate::signature::types::{Layouts, Pointee, Scalar, Type};
-use crate::signature::{Parameter, Unsupported};
+use crate::signature::{Parameter, Unsupported, entry};
 
 impl Sources<'_> {
     /// Returns the parameters of a kernel of which only the code is known.
     pub(super) fn undeclared(
         &mut self,
-        passed: &[spirv::Parameter],
+        passed: Passed<'_>,
         removed: &[bool],
         layouts: &mut Layouts,
     ) -> Result<Vec<Parameter>, Unsupported> {
         // All passed arguments, and the removed arguments before, between and right behind them.
-        let mut code = passed.iter();
+        let mut in_code = (0..passed.len().unwrap_or_default()).map(|at| passed.slot(at));
         let mut slots = Vec::new();
         for is_removed in removed {
             slots.push(if *is_removed {
                 Slot::Removed
             } else {
-                match code.next() {
-                    Some(parameter) => Slot::Passed(parameter),
+                match in_code.next() {
+                    Some(slot) => slot,
                     None => break, // a mask may be longer than the list
                 }
             });
         }
-        slots.extend(code.map(Slot::Passed));
+        slots.extend(in_code);
         let mut parameters = Vec::new();
         let mut at = 0;
         while let Some(slot) = slots.get(at) {
             let fail = |reason: Unsupported| reason.within(format_args!("argument {at}: "));
-            let Some(passed) = slot.ty() else {
-                parameters.push(Parameter::removed());
-                at += 1;
-                continue;
-            };
             let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
-            let accessor = self.accessor(group, layouts).map_err(fail)?;
-            let ((ty, sign_known), width) = match accessor {
-                Some(accessor) => (accessor, OF_ACCESSOR),
-                None => {
-                    let one = self.undeclared_type(passed, layouts);
-                    (one.map_err(fail)?, 1)
+            let (found, width) = match (*slot, passed) {
+                (Slot::Passed(parameter), _) => {
+                    match self.accessor(group, layouts).map_err(fail)? {
+                        Some(accessor) => (Ok(accessor), OF_ACCESSOR),
+                        None => (self.undeclared_type(parameter.ty, layouts), 1),
+                    }
+                }
+                (Slot::Ptx(parameter), Passed::Ptx { shared, .. }) => {
+                    (entry::undeclared(parameter.ty, shared, layouts), 1)
+                }
+                _ => {
+                    parameters.push(Parameter::removed());
+                    at += 1;
+                    continue;
                 }
             };
+            let (ty, sign_known) = found.map_err(fail)?;
             let group = &slots[at..at + width];
             parameters.push(Parameter {
                 name: slot.name(),
@@ -166,7 +169,7 @@ impl Sources<'_> {
             ParameterType::ByValue { ty } => {
                 let found = code
                     .element(ty, layouts)
-                    .and_then(|(element, known)| by_value_type(element).map(|ty| (ty, known)));
+                    .and_then(|(element, known)| Type::by_value(element).map(|ty| (ty, known)));
                 found.ok_or_else(unknown)
             }
             ParameterType::Sampler => Ok((Type::Sampler, true)),

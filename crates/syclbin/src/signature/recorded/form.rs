@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::signature::declaration::{Declaration, DeclaredParameter};
+use crate::signature::spell::{Declaration, DeclaredParameter};
 use crate::signature::types::{
     Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type,
 };

@@ -7,12 +7,13 @@ use alloc::vec::Vec;
 
 use super::ATTRIBUTE_BY_VAL;
 use super::parse::DECORATION_FUNC_PARAM_ATTR;
+use super::types::TypeTable;
 use crate::spirv::words::{
     self, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, instructions, op,
 };
 
 /// The scope of a work-group.
-const WORKGROUP: u32 = 2;
+const WORKGROUP: u64 = 2;
 
 /// Features that a kernel uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +66,8 @@ impl Functions {
     /// Adds the functions of a module.
     fn read(&mut self, number: usize, words: &[u32]) {
         let mut constants = BTreeMap::new();
-        let mut types = Types::default();
+        let mut types = TypeTable::default();
+        let mut packed = BTreeSet::new();
         // Parameters that point to a value.
         let mut by_value = BTreeSet::new();
         let mut function = (number, 0);
@@ -74,7 +76,7 @@ impl Functions {
                 (op::ENTRY_POINT, [_, id, name @ ..]) => {
                     self.kernels.push(((number, *id), words::string(name).0));
                 }
-                (op::DECORATE, [id, DECORATION_CPACKED]) => _ = types.packed.insert(*id),
+                (op::DECORATE, [id, DECORATION_CPACKED]) => _ = packed.insert(*id),
                 (op::DECORATE, [id, DECORATION_FUNC_PARAM_ATTR, ATTRIBUTE_BY_VAL]) => {
                     by_value.insert(*id);
                 }
@@ -86,13 +88,15 @@ impl Functions {
                         self.imports.push(((number, *id), name));
                     }
                 }
-                (op::CONSTANT, [_, id, value, ..]) => _ = constants.insert(*id, *value),
-                (op::TYPE_BOOL..=op::TYPE_POINTER, operands) => {
-                    types.read(instruction.opcode, operands, &constants);
+                (op::CONSTANT, [_, id, value, ..]) => {
+                    constants.insert(*id, u64::from(*value));
+                }
+                (opcode @ op::TYPE_BOOL..=op::TYPE_POINTER, operands) => {
+                    types.declare(opcode, operands, &constants, &packed);
                 }
                 (op::FUNCTION, [_, id, ..]) => function = (number, *id),
                 (op::FUNCTION_PARAMETER, [ty, id])
-                    if types.unaligned.contains(ty) && by_value.contains(id) =>
+                    if types.is_unaligned(*ty) && by_value.contains(id) =>
                 {
                     self.with_unaligned_argument.insert(function);
                 }
@@ -129,73 +133,6 @@ impl Functions {
         }
         found
     }
-}
-
-/// The types of a module.
-#[derive(Default)]
-struct Types {
-    packed: BTreeSet<u32>,
-    /// Structs with a member that is not aligned, arrays and pointers of them.
-    unaligned: BTreeSet<u32>,
-    /// The size of a type in bytes, and the alignment that its parts want.
-    layouts: BTreeMap<u32, (u64, u64)>,
-}
-
-impl Types {
-    /// Adds the type of an instruction.
-    fn read(&mut self, opcode: u16, operands: &[u32], constants: &BTreeMap<u32, u32>) {
-        let [id, operands @ ..] = operands else {
-            return;
-        };
-        let layout_of = |id| self.layouts.get(id).copied().unwrap_or((0, 1));
-        let (parts, layout) = match (opcode, operands) {
-            (op::TYPE_BOOL, _) => (&[][..], (1, 1)),
-            (op::TYPE_INT | op::TYPE_FLOAT, [width, ..]) => {
-                let size = u64::from(width / 8).max(1);
-                (&[][..], (size, size))
-            }
-            (op::TYPE_VECTOR, [part, count]) => {
-                // A vector of three has the size of four.
-                let count = if *count == 3 { 4 } else { u64::from(*count) };
-                let size = layout_of(part).0.saturating_mul(count).max(1);
-                (&[][..], (size, size))
-            }
-            (op::TYPE_ARRAY, [part, count]) => {
-                let count = constants.get(count).copied().unwrap_or(0);
-                let (size, alignment) = layout_of(part);
-                let size = size.saturating_mul(count.into());
-                (core::slice::from_ref(part), (size, alignment))
-            }
-            (op::TYPE_POINTER, [_, part]) => (core::slice::from_ref(part), (8, 8)),
-            (op::TYPE_STRUCT, members) => {
-                let is_packed = self.packed.contains(id);
-                let (mut size, mut alignment) = (0u64, 1);
-                for (part, wanted) in members.iter().map(layout_of) {
-                    if !is_packed {
-                        size = round_up(size, wanted);
-                    } else if !size.is_multiple_of(wanted) {
-                        self.unaligned.insert(*id);
-                    }
-                    size = size.saturating_add(part);
-                    alignment = alignment.max(wanted);
-                }
-                if !is_packed {
-                    size = round_up(size, alignment);
-                }
-                (members, (size, alignment))
-            }
-            _ => return,
-        };
-        if parts.iter().any(|part| self.unaligned.contains(part)) {
-            self.unaligned.insert(*id);
-        }
-        self.layouts.insert(*id, layout);
-    }
-}
-
-/// Returns the next multiple of `alignment`, or the largest number where there is none.
-fn round_up(size: u64, alignment: u64) -> u64 {
-    size.checked_next_multiple_of(alignment).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -240,7 +177,7 @@ mod tests {
 
     #[test]
     fn functions_of_work_groups_are_found_in_callees() {
-        for (scope, expected) in [(WORKGROUP, vec!["a"]), (3, vec![])] {
+        for (scope, expected) in [(2, vec!["a"]), (3, vec![])] {
             let constant: &[u32] = &[43, 1, 7, scope];
             for instruction in [&[261, 1, 2, 7, 3][..], &[264, 1, 2, 7, 0, 3]] {
                 let instructions = [vec![constant], kernels(), vec![instruction]].concat();

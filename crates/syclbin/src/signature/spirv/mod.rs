@@ -3,9 +3,7 @@
 //! not know, because real modules use Intel's extensions. Numbers and names are those of the SPIR-V
 //! specification, section 3.
 
-mod imports;
 mod kernel_uses;
-mod parameter;
 pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
@@ -18,13 +16,13 @@ use alloc::vec::Vec;
 
 use super::types::Scalar;
 pub use crate::spirv::words::MAGIC_BYTES;
-pub use imports::{ASSERT_FAIL, Import, is_target, unresolved_imports};
 pub use kernel_uses::KernelUses;
-pub(super) use parameter::parameter_name;
-pub use parameter::{Parameter, ParameterType};
 pub use types::TypeId;
+pub(super) use types::parameter_name;
+pub use types::{Parameter, ParameterType};
 use types::{Record, TypeTable};
 pub use uses::Uses;
+pub use uses::{ASSERT_FAIL, Import, is_target, unresolved_imports};
 
 /// `FuncParamAttr` values.
 const ATTRIBUTE_ZEXT: u32 = 0;

@@ -12,14 +12,16 @@ use crate::spirv::words::{
     Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
 };
 
-pub(crate) const EXECUTION_MODEL_KERNEL: u32 = 6;
+/// The execution model of kernels.
+pub const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
-pub(crate) const DECORATION_BUILT_IN: u32 = 11;
+/// The decoration of built-in variables.
+pub const DECORATION_BUILT_IN: u32 = 11;
 /// What `[[clang::annotate]]` becomes.
 const DECORATION_USER_SEMANTIC: u32 = 5635;
 pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 /// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
-pub(crate) const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
+pub const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
 /// `LinkOnceODR`, of `SPV_KHR_linkonce_odr`.
 pub(crate) const LINKAGE_LINK_ONCE: u32 = 2;
 
@@ -108,34 +110,9 @@ impl Module {
                 let size = [*w.get(2)?, *w.get(3)?, *w.get(4)?];
                 self.local_sizes.entry(*w.first()?).or_insert(size);
             }
-            op::TYPE_BOOL => self.types.add(*w.first()?, Record::Bool),
-            op::TYPE_INT => self.types.add(*w.first()?, Record::Int(*w.get(1)?)),
-            op::TYPE_FLOAT => self.types.add(*w.first()?, Record::Float(*w.get(1)?)),
-            op::TYPE_POINTER => {
-                let (storage, pointee) = (*w.get(1)?, *w.get(2)?);
-                let record = Record::Pointer { storage, pointee };
-                self.types.add(*w.first()?, record);
-            }
-            op::TYPE_IMAGE => {
-                let id = *w.first()?;
-                if let Some(image) = Record::image(w) {
-                    self.types.add(id, image);
-                }
-            }
-            op::TYPE_SAMPLER => self.types.add(*w.first()?, Record::Sampler),
-            op::TYPE_VECTOR => {
-                let (of, count) = (*w.get(1)?, *w.get(2)?);
-                self.types.add(*w.first()?, Record::Vector { of, count });
-            }
-            op::TYPE_ARRAY => {
-                let (of, count) = (*w.get(1)?, self.wide_constants.get(w.get(2)?).copied());
-                self.types.add(*w.first()?, Record::Array { of, count });
-            }
-            op::TYPE_STRUCT => {
-                let id = *w.first()?;
-                let members = w.get(1..)?.to_vec();
-                let packed = self.packed.contains(&id);
-                self.types.add(id, Record::Struct { members, packed });
+            op::TYPE_BOOL..=op::TYPE_POINTER => {
+                let (constants, packed) = (&self.wide_constants, &self.packed);
+                self.types.declare(opcode, w, constants, packed)?;
             }
             op::CONSTANT => {
                 self.constants.insert(*w.get(1)?, *w.get(2)?);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The types that a SPIR-V module declares, with their sizes.
+//! The types that a SPIR-V module declares, with their sizes, and the parameters of its kernels.
 //!
 //! SPIR-V declares a type before its use, except behind a pointer. Sizes are computed as types are declared,
 //! from earlier declarations, so a type that contains itself does not get a size.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
 use alloc::vec::Vec;
+
+use crate::spirv::words::op;
 
 /// A type of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,18 +45,16 @@ pub(crate) enum Record {
     },
 }
 
-impl Record {
-    /// Reads the operands of `OpTypeImage`. Returns `None` for images that no accessor of SYCL is, such as
-    /// images of depths, and for those that a kernel both reads and writes.
-    pub(super) fn image(operands: &[u32]) -> Option<Self> {
-        let [_, _, dimension @ 0..=2, 0, 0, 0, 0, _, access @ 0..=1] = *operands else {
-            return None;
-        };
-        Some(Self::Image {
-            dimensions: u8::try_from(dimension + 1).ok()?,
-            written: access == 1,
-        })
-    }
+/// Images that an accessor of SYCL is. `None` for others, such as images of depths, and for those that a kernel both
+/// reads and writes.
+fn image(operands: &[u32]) -> Option<Record> {
+    let [_, dimension @ 0..=2, 0, 0, 0, 0, _, access @ 0..=1] = *operands else {
+        return None;
+    };
+    Some(Record::Image {
+        dimensions: u8::try_from(dimension + 1).ok()?,
+        written: access == 1,
+    })
 }
 
 /// Types by their id.
@@ -66,9 +67,57 @@ pub(crate) struct TypeTable {
     alignments: BTreeMap<u32, u64>,
     /// The bits of an integer in the type that is wider than any of C++.
     wide: BTreeMap<u32, u32>,
+    /// The alignment that the parts of a type want, whether it is packed or not.
+    wanted: BTreeMap<u32, u64>,
+    /// Packed structs with a member that is not aligned, and what holds or points to them.
+    unaligned: BTreeSet<u32>,
 }
 
 impl TypeTable {
+    /// Adds the type that an instruction declares, if it does. `constants` are the counts of arrays. Returns `None` if
+    /// the instruction has too few operands.
+    pub(crate) fn declare(
+        &mut self,
+        opcode: u16,
+        operands: &[u32],
+        constants: &BTreeMap<u32, u64>,
+        packed: &BTreeSet<u32>,
+    ) -> Option<()> {
+        let record = match (opcode, operands.get(1..).unwrap_or_default()) {
+            (op::TYPE_BOOL, _) => Record::Bool,
+            (op::TYPE_INT, [bits, ..]) => Record::Int(*bits),
+            (op::TYPE_FLOAT, [bits, ..]) => Record::Float(*bits),
+            (op::TYPE_POINTER, [storage, pointee, ..]) => Record::Pointer {
+                storage: *storage,
+                pointee: *pointee,
+            },
+            (op::TYPE_IMAGE, image_operands) => match image(image_operands) {
+                Some(image) => image,
+                None => return operands.first().map(|_| ()),
+            },
+            (op::TYPE_SAMPLER, _) => Record::Sampler,
+            (op::TYPE_VECTOR, [of, count, ..]) => Record::Vector {
+                of: *of,
+                count: *count,
+            },
+            (op::TYPE_ARRAY, [of, count, ..]) => Record::Array {
+                of: *of,
+                count: constants.get(count).copied(),
+            },
+            (op::TYPE_STRUCT, members) => Record::Struct {
+                members: members.to_vec(),
+                packed: packed.contains(operands.first()?),
+            },
+            (
+                op::TYPE_INT | op::TYPE_FLOAT | op::TYPE_POINTER | op::TYPE_VECTOR | op::TYPE_ARRAY,
+                _,
+            ) => return None,
+            _ => return Some(()),
+        };
+        self.add(*operands.first()?, record);
+        Some(())
+    }
+
     /// Adds a type; the first type of an id counts.
     pub(crate) fn add(&mut self, id: u32, record: Record) {
         if self.records.contains_key(&id) {
@@ -80,7 +129,38 @@ impl TypeTable {
         if let Some(bits) = self.find_wide(&record) {
             self.wide.insert(id, bits);
         }
+        let (wanted, is_unaligned) = self.alignment_of_parts(&record);
+        self.wanted.insert(id, wanted);
+        if is_unaligned {
+            self.unaligned.insert(id);
+        }
         self.records.insert(id, record);
+    }
+
+    /// Returns the alignment that the parts of a type want, and whether one does not have it.
+    fn alignment_of_parts(&self, record: &Record) -> (u64, bool) {
+        let wanted = |id: &u32| self.wanted.get(id).copied().unwrap_or(1);
+        match record {
+            Record::Array { of, .. } => (wanted(of), self.unaligned.contains(of)),
+            Record::Pointer { pointee, .. } => (8, self.unaligned.contains(pointee)),
+            Record::Struct { members, packed } => {
+                let (mut end, mut is_unaligned) = (0u64, false);
+                for member in members {
+                    is_unaligned |= self.unaligned.contains(member)
+                        || *packed && !end.is_multiple_of(wanted(member));
+                    let size = self.size(*member).map_or(0, |(size, _)| size);
+                    end = end.saturating_add(size);
+                }
+                let strictest = members.iter().map(wanted).max();
+                (strictest.unwrap_or(1), is_unaligned)
+            }
+            record => (self.measure(record).map_or(1, |(_, align)| align), false),
+        }
+    }
+
+    /// Returns whether a type is, holds or points to a packed struct with a member that is not aligned.
+    pub(crate) fn is_unaligned(&self, id: u32) -> bool {
+        self.unaligned.contains(&id)
     }
 
     fn find_wide(&self, record: &Record) -> Option<u32> {
@@ -161,4 +241,74 @@ impl TypeTable {
             Record::Bool | Record::Sampler | Record::Image { .. } => None,
         }
     }
+}
+
+/// The prefixes that DPC++ puts before the names of a kernel's parameters: for a function and for a functor.
+const PARAMETER_PREFIXES: [&str; 2] = ["__arg_", "_arg_"];
+
+/// One parameter of a kernel, as the module declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name, where the compiler kept it; DPC++'s prefixes are taken off.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: ParameterType,
+    /// What the address of a pointer, or of a value passed by address, must be a multiple of. This is the
+    /// alignment of the C++ type, where the compiler gives it and it is more than 1.
+    pub align: Option<u32>,
+}
+
+/// The type of a kernel's parameter. SPIR-V for kernels has no signed and unsigned integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterType {
+    /// An integer of this many bits; whether it is signed is known where it is extended.
+    Int {
+        /// 8, 16, 32 or 64.
+        bits: u32,
+        /// `Some(true)` where it is sign-extended, `Some(false)` where it is zero-extended.
+        signed: Option<bool>,
+    },
+    /// A floating-point number of this many bits.
+    Float {
+        /// 16, 32 or 64.
+        bits: u32,
+    },
+    /// A pointer to global memory.
+    GlobalPointer {
+        /// What it points to, as far as the kernel uses it: bytes where it never does.
+        pointee: TypeId,
+        /// The kernel never writes through it.
+        no_write: bool,
+    },
+    /// A pointer to memory of the work-group. A pointer to an array tells how much there is.
+    LocalPointer {
+        /// What it points to.
+        pointee: TypeId,
+    },
+    /// A struct, passed by value.
+    ByValue {
+        /// What is passed.
+        ty: TypeId,
+    },
+    /// A sampler.
+    Sampler,
+    /// An image.
+    Image {
+        /// One to three.
+        dimensions: u8,
+        /// Whether the kernel writes it, and does not read it.
+        written: bool,
+    },
+    /// Something else.
+    Other,
+}
+
+/// Returns what a parameter is called in C++, from its name in the code. The prefix comes from the compiler.
+/// So does the suffix of a `bool`, which is passed as a byte.
+pub(in crate::signature) fn parameter_name(name: &str) -> String {
+    let name = PARAMETER_PREFIXES
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name);
+    name.strip_suffix(".coerce").unwrap_or(name).into()
 }

@@ -56,14 +56,13 @@ pub(crate) fn has_group_functions<T>(launched: &syclbin_rt::Result<T>) -> bool {
     !lacks
 }
 
-/// Returns a loaded file with native code for Intel's CPU device alone, or `None` where that code is for another
-/// driver.
-pub(crate) fn native<T>(loaded: syclbin_rt::Result<T>) -> Option<T> {
-    match loaded {
-        Ok(loaded) => Some(loaded),
+/// Builds a file that has only native code for Intel's CPU device. Returns whether the driver takes it.
+pub(crate) fn takes_native(built: syclbin_rt::Result<()>) -> bool {
+    match built {
+        Ok(()) => true,
         Err(error) if error.to_string().contains("CL_INVALID_BINARY") => {
             say_skipped("the driver takes no native code of Intel's CPU device");
-            None
+            false
         }
         Err(error) => panic!("{error}"),
     }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 use syclbin::property::set;
-use syclbin::verify::Severity;
 use syclbin::{ImageKind, State, Syclbin};
 use syclbin_rt::{Arg, Launch, Module};
+use syclbin_tools::verify::Severity;
 
 use crate::common;
 use crate::common::clang::{self, clang, said};
@@ -58,7 +58,7 @@ fn run(folder: &Path, line: &str) -> Result<String, String> {
 fn parsed(folder: &Path, name: &str) -> Syclbin<'static> {
     let bytes = std::fs::read(folder.join(name)).unwrap();
     let file = syclbin::read::parse(&bytes).unwrap();
-    let mut findings = syclbin::verify::verify(&bytes);
+    let mut findings = syclbin_tools::verify::verify(&bytes);
     findings.retain(|finding| finding.severity == Severity::Error);
     assert!(findings.is_empty(), "{name}: {findings:?}");
     file.into_owned()

@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use syclbin::native::{self, Kernel};
 use syclbin::property::set;
-use syclbin::verify::{Severity, verify};
 use syclbin::{Container, ImageKind, State, Syclbin};
+use syclbin_tools::native::{self, Kernel};
+use syclbin_tools::verify::{Severity, verify};
 
 use crate::common::{self, clang};
 

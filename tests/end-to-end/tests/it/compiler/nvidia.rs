@@ -128,7 +128,7 @@ fn linked_sources_have_native_code() {
         return;
     }
     let bytes = built("linked");
-    let findings = syclbin::verify::verify(&bytes);
+    let findings = syclbin_tools::verify::verify(&bytes);
     assert!(findings.is_empty(), "{findings:?}");
     let file = syclbin::read::parse(&bytes).unwrap();
     let of_kernel: Vec<_> = file
@@ -273,9 +273,10 @@ fn files_with_code_for_nvidia_verify() {
         return;
     }
     for name in WHOLE.into_iter().chain([IMPORTING]) {
-        let findings = syclbin::verify::verify(&built(name));
-        let is_error =
-            |one: &&syclbin::verify::Finding| one.severity == syclbin::verify::Severity::Error;
+        let findings = syclbin_tools::verify::verify(&built(name));
+        let is_error = |one: &&syclbin_tools::verify::Finding| {
+            one.severity == syclbin_tools::verify::Severity::Error
+        };
         let errors: Vec<_> = findings.iter().filter(is_error).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use syclbin_rt::{
-    AccessorRange, Addressing, Arg, Device, ErrorKind, Filtering, Launch, LaunchProblem, Module,
-    NdRange, Queue, Result, Sampler,
+    AccessorRange, Addressing, Arg, Device, ErrorKind, Filtering, Launch, Module, NdRange, Queue,
+    Result, Sampler,
 };
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
@@ -97,7 +97,7 @@ fn half_and_vector_are_passed_by_value() -> Result<()> {
 /// A sampler, unless the device has none, which is to be said in so many words.
 fn sampler(queue: &Queue) -> Result<Option<Sampler>> {
     match Sampler::new(queue, Addressing::Repeat, Filtering::Linear, true) {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
             let device = queue.device();
             assert_eq!(
                 error.to_string(),
@@ -146,13 +146,11 @@ fn a_sampler_is_passed_between_other_arguments() -> Result<()> {
         // SAFETY: refused before the driver sees it.
         let launched = unsafe { Launch::new(&kernel, names, args).launch(3) };
         let error = launched.unwrap_err();
-        let ErrorKind::Launch { problem, .. } = error.kind() else {
-            panic!("{error}");
-        };
+        assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
+        let text = error.to_string();
         assert!(
-            matches!(problem, LaunchProblem::ArgumentKind { index: 1, name: "s", takes, .. }
-                if *takes == "a sampler"),
-            "{error}"
+            text.contains("argument 1 (s) is ") && text.ends_with("takes a sampler there"),
+            "{text}"
         );
     }
     Ok(())

@@ -7,8 +7,9 @@ use std::process::{Command, Output};
 use crate::common;
 use crate::common::registry::Registry;
 
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 6] = [
     "syclbin",
+    "syclbin-tools",
     "syclbin-toolchain",
     "syclbin-build",
     "syclbin-macros",

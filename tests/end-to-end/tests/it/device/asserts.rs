@@ -3,8 +3,8 @@
 //! process, so that a child has to.
 #![allow(unsafe_code)] // a launch is unsafe
 
-use syclbin::verify::{Severity, verify};
 use syclbin_rt::{Error, NdRange, Queue};
+use syclbin_tools::verify::{Severity, verify};
 
 use crate::common::{self, queue, spirv_queue};
 

@@ -4,8 +4,7 @@
 
 use syclbin_rt::format::{Format, R, Rgba, Snorm8, Unorm8};
 use syclbin_rt::{
-    Addressing, Arg, Aspect, ErrorKind, Filtering, Image, Launch, LaunchProblem, Module, Queue,
-    Result, Sampler,
+    Addressing, Arg, Aspect, ErrorKind, Filtering, Image, Launch, Module, Queue, Result, Sampler,
 };
 
 use crate::common;
@@ -35,7 +34,7 @@ macro_rules! load {
 /// Returns the image, unless the device does not have this format.
 fn supported<const D: usize, F: Format>(made: Result<Image<D, F>>) -> Option<Image<D, F>> {
     match made {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
             common::say_skipped(&error.to_string());
             None
         }
@@ -315,20 +314,13 @@ fn other_dimensions_and_accesses_are_refused() {
         // SAFETY: refused before the driver sees it.
         let refused = unsafe { Launch::new(&kernel, &["in", "out"], args).launch(1) };
         let error = refused.unwrap_err();
-        let ErrorKind::Launch {
-            problem:
-                LaunchProblem::ArgumentKind {
-                    index: at,
-                    given: found,
-                    takes: wanted,
-                    ..
-                },
-            ..
-        } = error.kind()
-        else {
-            panic!("{error}");
-        };
-        assert_eq!((*at, *found, *wanted), (index, given, takes));
+        assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
+        let text = error.to_string();
+        let problem = format!(" is {given}, but the kernel takes {takes} there");
+        assert!(
+            text.contains(&format!("argument {index} (")) && text.ends_with(&problem),
+            "{text}"
+        );
     }
 }
 

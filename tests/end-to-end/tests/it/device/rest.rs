@@ -32,7 +32,7 @@ macro_rules! load {
 fn sampler_is_passed_where_supported() {
     load!(queue, kernels);
     let sampler = match Sampler::new(&queue, Addressing::Clamp, Filtering::Nearest, false) {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
             common::say_skipped(&error.to_string());
             return;
         }

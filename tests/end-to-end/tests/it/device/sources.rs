@@ -52,7 +52,7 @@ fn dependent_sources_make_an_object_to_link() {
     };
     assert_eq!(of(set::IMPORTED_SYMBOLS), ["_Z5shapef"]);
     assert_eq!(of(set::EXPORTED_SYMBOLS), ["_Z5shapef"]);
-    let findings = syclbin::verify::verify(LINKED);
+    let findings = syclbin_tools::verify::verify(LINKED);
     assert!(findings.is_empty(), "{findings:?}");
 }
 
@@ -94,7 +94,7 @@ fn build_links_sources_ahead_of_time() {
         let module = file.modules.iter().find(with_kernel).unwrap();
         assert_eq!(module.metadata.set(set::IMPORTED_SYMBOLS), None);
         assert_eq!(module.images.len(), images);
-        let findings = syclbin::verify::verify(bytes);
+        let findings = syclbin_tools::verify::verify(bytes);
         assert!(findings.is_empty(), "{findings:?}");
     }
     let Some(queue) = spirv_queue() else { return };

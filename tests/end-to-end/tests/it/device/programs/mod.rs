@@ -26,7 +26,7 @@ use load;
 #[test]
 fn every_kernel_of_three_programs_has_a_stub() {
     let file = syclbin::read::parse(compiled::SYCLBIN).unwrap();
-    let findings = syclbin::verify::verify(compiled::SYCLBIN);
+    let findings = syclbin_tools::verify::verify(compiled::SYCLBIN);
     assert!(findings.is_empty(), "{findings:?}");
     let signatures = kernels(&file).unwrap();
     // DPC++ would compile `parallel_for(range)` a second time, for rounded ranges. A build asks it not to.

@@ -3,7 +3,7 @@
 
 use syclbin_rt::Module;
 
-use crate::common::{native, spirv_queue};
+use crate::common::{spirv_queue, takes_native};
 
 syclbin_rt::include_syclbin! { pub mod importing_input = "importing_input"; }
 syclbin_rt::include_syclbin! { pub mod importing_object = "importing_object"; }
@@ -89,8 +89,8 @@ fn native_objects_load_and_imports_use_spirv() {
     let Some(queue) = spirv_queue() else { return };
     // SAFETY: a compiler made it.
     let module = unsafe { Module::load(&queue, super::load::basic_both::SYCLBIN) }.unwrap();
-    let takes_native = super::load::basic_native::Module::load(&queue);
-    if native(takes_native).is_none() {
+    let native = super::load::basic_native::Module::load(&queue).unwrap();
+    if !takes_native(native.build()) {
         return;
     }
     module.build().unwrap();

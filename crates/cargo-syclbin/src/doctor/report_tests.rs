@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use std::path::PathBuf;
+use std::time::Duration;
+
+use syclbin_toolchain::INSTALL_COMMAND;
+
+use super::*;
+use crate::doctor::Ran;
+use crate::doctor::facts::{Compilers, Device, Facts, Part, Taken};
+use crate::doctor::trial::Compiled;
+
+/// Returns the facts of a machine that has everything.
+fn complete() -> Facts {
+    Facts {
+        home: Ok(PathBuf::from("/cache/syclbin")),
+        home_is_set: false,
+        unsupported: None,
+        compilers: Compilers {
+            taken: Ok(Taken {
+                text: "/cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)".to_owned(),
+                version: "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)".to_owned(),
+                is_installed: true,
+            }),
+            passed_over: Vec::new(),
+            behind: Vec::new(),
+        },
+        compiler: Some(Part {
+            version: "2026.2.0".to_owned(),
+            path: PathBuf::from("/cache/syclbin/lib/libsycl-jit.so"),
+            damage: None,
+        }),
+        trial: Some(Ok(Compiled {
+            time: Duration::from_millis(400),
+            file: Vec::new(),
+        })),
+        cache: Ok(Some((PathBuf::from("/cache/syclbin/kernels"), 3 << 20))),
+        cpp_compiler: Some("/usr/bin/g++ (g++ 12.2.0)".to_owned()),
+        cpp_headers: Some(PathBuf::from("/usr/include/c++/12")),
+        pip: Ok("/usr/bin/python3 -m pip (pip 23)".to_owned()),
+        uv: None,
+        cpu_device: None,
+        nvidia: None,
+        device_variable: None,
+        devices: Ok(vec![Device {
+            text: "Some GPU, Some OpenCL, libOpenCL.so.1".to_owned(),
+            takes: "",
+            is_chosen: true,
+        }]),
+        run: Ok(Ran {
+            device: "Some GPU".to_owned(),
+            reason: "it is the first gpu".to_owned(),
+            skipped: Vec::new(),
+            is_right: true,
+        }),
+    }
+}
+
+fn remedies(report: &Report) -> Vec<&str> {
+    let items = report.sections.iter().flat_map(|(_, items)| items);
+    items.filter_map(|item| item.remedy.as_deref()).collect()
+}
+
+#[test]
+fn complete_machine_has_nothing_to_do() {
+    let report = Report::of(&complete());
+    assert!((report.compiles && report.runs), "{report}");
+    assert_eq!(remedies(&report), [""; 0]);
+    let text = report.to_string();
+    assert!(
+        text.ends_with("kernels can be compiled and run here\n"),
+        "{text}"
+    );
+    assert!(text.contains("(chosen: it is the first gpu)"), "{text}");
+    assert!(text.contains("/cache/syclbin/kernels (3.1 MB)"), "{text}");
+}
+
+#[test]
+fn bare_machine_lists_every_missing_component() {
+    let bare = Facts {
+        compilers: none_found(),
+        compiler: None,
+        trial: None,
+        cpp_compiler: None,
+        cpp_headers: None,
+        pip: Err("`pip`: not found".to_owned()),
+        devices: Err("no OpenCL library found".to_owned()),
+        run: Err("no device found".to_owned()),
+        ..complete()
+    };
+    let report = Report::of(&bare);
+    assert!(!report.compiles && !report.runs);
+    let remedies = remedies(&report).join("\n");
+    for expected in [
+        "pip or uv",
+        "--component compiler",
+        "--component cpu-device",
+    ] {
+        assert!(remedies.contains(expected), "{expected} in {remedies}");
+    }
+}
+
+fn none_found() -> Compilers {
+    Compilers {
+        taken: Err("none found".to_owned()),
+        passed_over: vec!["CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin".to_owned()],
+        behind: Vec::new(),
+    }
+}
+
+#[test]
+fn configured_compiler_replaces_the_installed_compiler() {
+    let mut facts = complete();
+    facts.compiler = None;
+    facts.cpp_headers = None;
+    facts.compilers.taken = Ok(Taken {
+        text: "SYCLBIN_CLANG=/opt/dpcpp/clang++".to_owned(),
+        version: "clang version 22.0.0".to_owned(),
+        is_installed: false,
+    });
+    assert!(Report::of(&facts).compiles);
+    facts.compiler = complete().compiler;
+    facts.compilers.taken =
+        Err("SYCLBIN_CLANG=/opt/dpcpp/clang++: not found; unset SYCLBIN_CLANG to".to_owned());
+    facts.trial = None;
+    let report = Report::of(&facts);
+    assert!(
+        !report.compiles,
+        "a wrong variable is not skipped: {report}"
+    );
+    assert!(report.to_string().contains("unset SYCLBIN_CLANG"));
+    assert_eq!(remedies(&report), [""; 0], "the reason has it");
+}
+
+#[test]
+fn report_sorts_skipped_chosen_and_unused_compilers() {
+    let mut facts = complete();
+    facts.compilers.passed_over = none_found().passed_over;
+    facts.compilers.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
+    let text = Report::of(&facts).to_string();
+    let lines: Vec<_> = [
+        "skipped      CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin",
+        "ok compiler     /cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)",
+        "   version      syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
+        "not used     /usr/bin/icpx (PATH)",
+    ]
+    .map(|line| {
+        text.find(line)
+            .unwrap_or_else(|| panic!("{line} in {text}"))
+    })
+    .into();
+    assert!(lines.is_sorted(), "{text}");
+}
+
+#[test]
+fn a_damaged_compiler_does_not_count() {
+    let mut facts = complete();
+    facts.compiler.as_mut().unwrap().damage = Some("lib/libimf.so: gone".to_owned());
+    let report = Report::of(&facts);
+    assert!(!report.compiles && report.to_string().contains("lib/libimf.so: gone"));
+}
+
+#[test]
+fn nvidia_gpus_are_noted_and_decide_nothing() {
+    let mut facts = complete();
+    let report = Report::of(&facts);
+    assert!((report.compiles && report.runs));
+    assert!(
+        report.to_string().contains("--component nvidia"),
+        "{report}"
+    );
+    let mut nvidia = Part {
+        version: "13.5.37".to_owned(),
+        path: "/cache/syclbin/nvidia/13.5.37".into(),
+        damage: None,
+    };
+    facts.nvidia = Some(nvidia.clone());
+    let text = Report::of(&facts).to_string();
+    assert!(
+        text.contains("13.5.37, /cache/syclbin/nvidia/13.5.37"),
+        "{text}"
+    );
+    nvidia.damage = Some("bin/ptxas: gone".to_owned());
+    facts.nvidia = Some(nvidia);
+    let report = Report::of(&facts);
+    assert!(
+        (report.compiles && report.runs) && remedies(&report)[0].contains("--component nvidia")
+    );
+}
+
+#[test]
+fn failed_trial_blames_missing_headers() {
+    let mut facts = complete();
+    facts.trial = Some(Err(
+        "exit status: 1\nfatal error: 'climits' not found".to_owned()
+    ));
+    assert!(remedies(&Report::of(&facts))[0].contains("--force"));
+    facts.cpp_headers = None;
+    let report = Report::of(&facts);
+    assert!(!report.compiles && report.runs);
+    assert!(remedies(&report)[0].contains("install g++"));
+}
+
+#[test]
+fn only_a_right_result_counts_as_running() {
+    let mut facts = complete();
+    facts.run.as_mut().unwrap().is_right = false;
+    let report = Report::of(&facts);
+    assert!(report.compiles && !report.runs);
+    assert!(
+        report
+            .to_string()
+            .contains("had a wrong result on Some GPU"),
+        "{report}"
+    );
+    facts.run = Err("the driver ended the process: signal: 11".to_owned());
+    let report = Report::of(&facts);
+    assert!(!report.runs);
+    assert!(
+        report
+            .to_string()
+            .ends_with("kernels can be compiled here, but not run\n"),
+        "{report}"
+    );
+}
+
+#[test]
+fn skipped_devices_are_shown_with_reasons() {
+    let mut facts = complete();
+    let skipped = "H200 (gpu, 580.1): CUDA devices take no SPIR-V".to_owned();
+    facts.run.as_mut().unwrap().skipped.push(skipped);
+    let report = Report::of(&facts);
+    assert!((report.compiles && report.runs));
+    assert!(
+        report
+            .to_string()
+            .contains("skipped      H200 (gpu, 580.1): CUDA"),
+        "{report}"
+    );
+}
+
+#[test]
+fn wrong_device_variable_is_named_as_cause() {
+    let mut facts = complete();
+    facts.device_variable = Some("7".to_owned());
+    facts.devices = Ok(Vec::new());
+    facts.run = Err("SYCLBIN_DEVICE=7: no such device".to_owned());
+    let report = Report::of(&facts);
+    assert!(!report.runs);
+    assert!(remedies(&report)[0].contains("unset SYCLBIN_DEVICE"));
+}
+
+#[test]
+fn on_another_platform_no_wheel_is_offered() {
+    let facts = Facts {
+        unsupported: Some("x86-64 Linux only".to_owned()),
+        compilers: none_found(),
+        compiler: None,
+        devices: Ok(Vec::new()),
+        run: Err("no device found".to_owned()),
+        ..complete()
+    };
+    let remedies = remedies(&Report::of(&facts)).join("\n");
+    assert!(remedies.contains("SYCLBIN_CLANG"), "{remedies}");
+    assert!(!remedies.contains(INSTALL_COMMAND), "{remedies}");
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The members of an `ar` archive, in the spellings of GNU, BSD and Microsoft.
+//!
+//! The crate `object` is not used: for each member's name it searches the rest of the table of long names for
+//! its end. A hostile table makes that quadratic.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::shown;
+use syclbin::__private::content::ARCHIVE_MAGIC;
+use syclbin::{Error, ErrorKind};
+
+pub(super) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
+const HEADER_SIZE: usize = 60;
+const RECORD: &str = "archive";
+
+/// A file in an archive.
+pub(super) struct Member<'a> {
+    pub(super) name: String,
+    /// Empty in a thin archive.
+    pub(super) bytes: &'a [u8],
+    pub(super) size: usize,
+}
+
+/// Longest path of a file that a thin archive names.
+const PATH_LIMIT: usize = 4096;
+
+/// Returns the files in the archive `bytes`; the tables that linkers use are left out. A thin archive has tables
+/// and the headers of its members.
+pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
+    let mut found = Vec::new();
+    let mut long_names: &[u8] = &[];
+    let mut next = ARCHIVE_MAGIC.len();
+    let thin = bytes.starts_with(THIN_MAGIC);
+    while next < bytes.len() {
+        let at = next;
+        let fail =
+            |problem: &str| Error::new(RECORD, at as u64, ErrorKind::Object(String::from(problem)));
+        let header = bytes
+            .get(at..at + HEADER_SIZE)
+            .ok_or_else(|| fail("the header of a member is cut off"))?;
+        if header[58..] != *b"`\n" {
+            return Err(fail("a member has no header"));
+        }
+        let size = number(&header[48..58]).ok_or_else(|| fail("a member has no size"))?;
+        let is_table = header[0] == b'/' && !header[1].is_ascii_digit();
+        let stored = if thin && !is_table { 0 } else { size };
+        let start = at + HEADER_SIZE;
+        let content = start
+            .checked_add(stored)
+            .and_then(|end| bytes.get(start..end));
+        let mut content = content.ok_or_else(|| fail("a member reaches beyond the archive"))?;
+        // Members start at even offsets.
+        next = (start + stored).next_multiple_of(2);
+
+        let name = header[..16].trim_ascii_end();
+        let name: Cow<'_, [u8]> = match name {
+            // The tables of symbols of GNU and Microsoft.
+            b"/" | b"/SYM64/" | b"/<ECSYMBOLS>/" | b"/<XFGHASHMAP>/" => continue,
+            b"//" => {
+                long_names = content;
+                continue;
+            }
+            [b'/', digits @ ..] => {
+                let place = number(digits).and_then(|place| long_names.get(place..));
+                let name = place.ok_or_else(|| fail("a member's name is not in the table"))?;
+                let limit = if thin { PATH_LIMIT } else { super::NAME_LIMIT };
+                let name = &name[..name.len().min(limit)];
+                let end = name.iter().position(|byte| matches!(byte, 0 | b'\n'));
+                Cow::Borrowed(&name[..end.unwrap_or(name.len())])
+            }
+            [b'#', b'1', b'/', digits @ ..] => {
+                let name = number(digits).and_then(|size| content.split_at_checked(size));
+                let (name, rest) = name.ok_or_else(|| fail("a member is shorter than its name"))?;
+                content = rest;
+                let end = name.iter().position(|byte| *byte == 0);
+                Cow::Borrowed(&name[..end.unwrap_or(name.len())])
+            }
+            short => Cow::Borrowed(short),
+        };
+        if name.starts_with(b"__.SYMDEF") {
+            continue;
+        }
+        let name = name.strip_suffix(b"/").unwrap_or(&name);
+        let name = match core::str::from_utf8(name) {
+            Ok(path) if thin => String::from(path),
+            Err(_) if thin => return Err(fail("a member's path is not UTF-8")),
+            _ => shown(name),
+        };
+        found.push(Member {
+            name,
+            bytes: content,
+            size,
+        });
+    }
+    Ok(found)
+}
+
+/// A decimal number with blanks after it.
+fn number(digits: &[u8]) -> Option<usize> {
+    let digits = core::str::from_utf8(digits.trim_ascii_end()).ok()?;
+    // `parse` would take a sign.
+    let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| digits.parse().ok()).flatten()
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Offload bundles marked `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, compressed ones, and the
+//! identifiers of their entries (clang's documentation, "Clang Offload Bundler").
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::OffloadKind;
+use syclbin::__private::content::{BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
+use syclbin::__private::raw::{Budget, Fields, slice};
+use syclbin::offload::{self, Compression};
+use syclbin::{Error, ErrorKind};
+
+const START: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____START__ ";
+const END: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____END__ ";
+/// What begins a comment in C++, in LLVM's assembler and in other assemblers.
+const COMMENTS: [&[u8]; 3] = [b"//", b";", b"#"];
+const RECORD: &str = "offload bundle";
+
+/// One entry of a bundle.
+pub(super) struct Entry<'a> {
+    pub(super) id: Cow<'a, str>,
+    pub(super) bytes: &'a [u8],
+}
+
+/// The entries of a binary bundle: after the magic their number, then offset, size and identifier
+/// of each, all numbers with 64 bits.
+pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
+    let count = Fields::<8>::new(bytes, RECORD, BUNDLE_MAGIC.len())?.u64();
+    let mut images = Budget::new("bundled bytes", bytes.len() as u64);
+    let mut found = Vec::new();
+    let mut at = BUNDLE_MAGIC.len() + 8;
+    for _ in 0..count {
+        let mut fields = Fields::<24>::new(bytes, RECORD, at)?;
+        let (offset, size, id_size) = (fields.u64(), fields.u64(), fields.u64());
+        let record = || String::from(RECORD);
+        let place = at as u64;
+        let id = slice(bytes, (place + 24, id_size), "file", record, place)?;
+        images.spend(size, record, place)?;
+        found.push(Entry {
+            id: String::from_utf8_lossy(id),
+            bytes: slice(bytes, (offset, size), "file", record, place)?,
+        });
+        at += 24 + id.len();
+    }
+    Ok(found)
+}
+
+/// Returns the bundle that the compressed bundle `bytes` stands for, and takes its size off `left`.
+///
+/// After the magic come the version and the method. Version 2 adds the size of the file. The size of the bundle
+/// follows. From version 3 on, both sizes have 64 bits. The last field is a hash, which LLVM does not check either.
+pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
+    const RECORD: &str = "compressed offload bundle";
+    let fail = |at, kind| Error::new(RECORD, at, kind);
+    let mut fields = Fields::<8>::new(bytes, RECORD, 0)?;
+    let _magic = fields.u32();
+    let (version, method) = (fields.u16(), fields.u16());
+    let (file_size, size, header_size) = match version {
+        1 => {
+            let mut fields = Fields::<12>::new(bytes, RECORD, 8)?;
+            (bytes.len() as u64, fields.u32().into(), 20)
+        }
+        2 => {
+            let mut fields = Fields::<16>::new(bytes, RECORD, 8)?;
+            (fields.u32().into(), fields.u32().into(), 24)
+        }
+        3 => {
+            let mut fields = Fields::<24>::new(bytes, RECORD, 8)?;
+            (fields.u64(), fields.u64(), 32)
+        }
+        found => {
+            let (found, supported) = (found.into(), "1, 2 and 3");
+            return Err(fail(4, ErrorKind::Version { found, supported }));
+        }
+    };
+    let mut known = Compression::ALL.into_iter();
+    let Some(method) = known.find(|known| number(*known) == method) else {
+        let problem = alloc::format!("method {method} is not known, only 0 (zlib) and 1 (zstd)");
+        return Err(fail(6, ErrorKind::Compressed(problem.into())));
+    };
+    let file = slice(bytes, (0, file_size), "file", || RECORD.into(), 8)?;
+    let Some(packed) = file.get(header_size..) else {
+        return Err(fail(8, ErrorKind::Bundle("it is smaller than its header")));
+    };
+    syclbin::__private::offload::claim(left, size).map_err(|kind| fail(8, kind))?;
+    let bundle = method.unpack(packed, size).map_err(|kind| fail(0, kind))?;
+    if !bundle.starts_with(BUNDLE_MAGIC) && !is_text(&bundle) {
+        return Err(fail(0, ErrorKind::Bundle("it unpacks to something else")));
+    }
+    Ok(bundle)
+}
+
+/// Returns an offload bundle of `entries`, as `clang-offload-bundler` writes it, or a compressed one of version 2. The
+/// identifier of each entry has its kind and its strings `triple` and `arch`.
+///
+/// # Errors
+///
+/// When an entry has no kind or no triple, or other strings, for which a bundle has no place. Also when a compressed
+/// bundle has 4 GiB or more.
+pub fn bundle(
+    entries: &[offload::Entry<'_>],
+    compression: Option<Compression>,
+) -> Result<Vec<u8>, Error> {
+    let ids: Vec<String> = entries.iter().map(id).collect::<Result<_, _>>()?;
+    let header = ids.iter().map(|id| 24 + id.len()).sum::<usize>();
+    let mut offset = BUNDLE_MAGIC.len() + 8 + header;
+    let mut bundle = BUNDLE_MAGIC.to_vec();
+    bundle.extend((entries.len() as u64).to_le_bytes());
+    for (entry, id) in entries.iter().zip(&ids) {
+        for number in [offset, entry.image.len(), id.len()] {
+            bundle.extend((number as u64).to_le_bytes());
+        }
+        bundle.extend(id.as_bytes());
+        offset += entry.image.len();
+    }
+    for entry in entries {
+        bundle.extend_from_slice(&entry.image);
+    }
+    match compression {
+        Some(method) => compressed(&bundle, method),
+        None => Ok(bundle),
+    }
+}
+
+/// The number of a method in a compressed bundle.
+const fn number(method: Compression) -> u16 {
+    match method {
+        Compression::Zlib => 0,
+        _ => 1,
+    }
+}
+
+fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
+    const HEADER: usize = 24;
+    let packed = method.pack(bundle);
+    // FNV-1a. Nothing checks it, but tools may keep unpacked bundles under this number.
+    let hash = bundle.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let size = |size: usize| {
+        let kind = ErrorKind::Bundle("a compressed bundle has less than 4 GiB");
+        u32::try_from(size).map_err(|_| Error::new(RECORD, 8, kind))
+    };
+    let mut file = COMPRESSED_BUNDLE_MAGIC.to_vec();
+    file.extend(2u16.to_le_bytes());
+    file.extend(number(method).to_le_bytes());
+    file.extend(size(HEADER + packed.len())?.to_le_bytes());
+    file.extend(size(bundle.len())?.to_le_bytes());
+    file.extend(hash.to_le_bytes());
+    file.extend(packed);
+    Ok(file)
+}
+
+/// Returns the identifier of an entry: the kind, a triple of four parts, and the architecture.
+fn id(entry: &offload::Entry<'_>) -> Result<String, Error> {
+    let fail = |problem: String| Error::new(RECORD, 0, ErrorKind::Record(problem.into()));
+    let kind = entry.offload_kind.name().filter(|name| *name != "none");
+    let kind = kind
+        .ok_or_else(|| fail("an entry of a bundle has a kind: sycl, openmp, cuda or hip".into()))?;
+    let (mut triple, mut arch) = (String::new(), String::new());
+    for (key, value) in &entry.strings {
+        let value = String::from_utf8_lossy(value);
+        match &**key {
+            "triple" => triple = value.into_owned(),
+            "arch" => arch = value.into_owned(),
+            other => {
+                return Err(fail(alloc::format!(
+                    "a bundle has no place for the key `{other}`; leave it out"
+                )));
+            }
+        }
+    }
+    if triple.is_empty() {
+        return Err(fail("an entry of a bundle has a triple".into()));
+    }
+    for _ in triple.split('-').count()..4 {
+        triple.push_str("-unknown");
+    }
+    Ok(alloc::format!("{kind}-{triple}-{arch}"))
+}
+
+/// Returns whether `bytes` are a text bundle: the first line that is not blank starts an entry.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let first = bytes.trim_ascii_start();
+    marker(&first[..first.len().min(64)], START).is_some()
+}
+
+/// Returns the entries of a text bundle. The line feed before a mark belongs to the mark.
+pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
+    let fail = |at: usize, problem| Error::new(RECORD, at as u64, ErrorKind::Bundle(problem));
+    let mut found = Vec::new();
+    let mut open: Option<(&[u8], usize, usize)> = None;
+    let mut at = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let next = at + line.len();
+        if let Some(id) = marker(line, START) {
+            if open.is_some() {
+                return Err(fail(at, "an entry starts inside of another"));
+            }
+            open = Some((id, at, next));
+        } else if let Some(id) = marker(line, END) {
+            match open.take() {
+                Some((started, _, start)) if started == id => {
+                    // The mark may follow the other one at once.
+                    let content = bytes.get(start..at - 1).unwrap_or_default();
+                    found.push(Entry {
+                        id: String::from_utf8_lossy(id),
+                        bytes: content,
+                    });
+                }
+                Some(_) => return Err(fail(at, "an entry ends under another name")),
+                None => return Err(fail(at, "an entry ends that did not start")),
+            }
+        }
+        at = next;
+    }
+    match open {
+        Some((_, at, _)) => Err(fail(at, "an entry does not end")),
+        None => Ok(found),
+    }
+}
+
+/// The identifier after `mark`, if `line` is a comment with it.
+fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
+    let comment = COMMENTS.iter().find(|comment| line.starts_with(comment))?;
+    let id = line.strip_prefix(*comment)?.strip_prefix(mark)?;
+    Some(id.trim_ascii_end())
+}
+
+/// Returns what an identifier says: offload kind, target triple, architecture.
+///
+/// The form is `kind-triple` or `kind-triple-target`. Current tools write triples of four parts, the last one
+/// often empty or `unknown`. Older tools wrote three, so the name of the fourth part shows whether it is an
+/// architecture.
+pub(super) fn identifier(id: &str) -> (OffloadKind, String, String) {
+    let (kind, rest) = id.split_once('-').unwrap_or((id, ""));
+    let is_architecture = |text: &str| {
+        ["gfx", "sm_", "compute_"]
+            .iter()
+            .any(|prefix| text.starts_with(prefix))
+    };
+    let mut parts = rest.splitn(4, '-');
+    let mut triple: String = parts.by_ref().take(3).collect::<Vec<_>>().join("-");
+    let mut architecture = "";
+    if let Some(fourth) = parts.next() {
+        if is_architecture(fourth) {
+            architecture = fourth;
+        } else {
+            let (environment, target) = fourth.split_once('-').unwrap_or((fourth, ""));
+            if !matches!(environment, "" | "unknown") {
+                triple.push('-');
+                triple.push_str(environment);
+            }
+            architecture = target;
+        }
+    }
+    (OffloadKind::named(kind), triple, architecture.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_of_all_tool_versions_are_parsed() {
+        for (id, kind, triple, architecture) in [
+            ("sycl-spir64", OffloadKind::Sycl, "spir64", ""),
+            (
+                "sycl-spir64_gen-unknown-unknown",
+                OffloadKind::Sycl,
+                "spir64_gen-unknown-unknown",
+                "",
+            ),
+            (
+                "host-x86_64-unknown-linux-gnu-",
+                OffloadKind::Host,
+                "x86_64-unknown-linux-gnu",
+                "",
+            ),
+            (
+                "hip-amdgcn-amd-amdhsa-gfx90a:sramecc+:xnack-",
+                OffloadKind::Hip,
+                "amdgcn-amd-amdhsa",
+                "gfx90a:sramecc+:xnack-",
+            ),
+            (
+                "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-",
+                OffloadKind::Hip,
+                "amdgcn-amd-amdhsa",
+                "gfx90a:xnack-",
+            ),
+            (
+                "openmp-nvptx64-nvidia-cuda-unknown-sm_75",
+                OffloadKind::OpenMp,
+                "nvptx64-nvidia-cuda",
+                "sm_75",
+            ),
+            (
+                "sycl-nvptx64-nvidia-cuda-sm_75",
+                OffloadKind::Sycl,
+                "nvptx64-nvidia-cuda",
+                "sm_75",
+            ),
+        ] {
+            let expected = (kind, triple.into(), architecture.into());
+            assert_eq!(identifier(id), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn unterminated_text_bundle_entry_is_an_error() {
+        let error = text(b"\n# __CLANG_OFFLOAD_BUNDLE____START__ sycl-spir64\nx\n");
+        let error = error.err().map(|error| alloc::format!("{error}"));
+        assert!(error.is_some_and(|text| text.contains("an entry does not end (at offset 0x1)")));
+    }
+}

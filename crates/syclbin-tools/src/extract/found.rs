@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The images that a walk has found, also in bytes that are not part of the input: unpacked ones, those in bitcode,
+//! and the members of thin archives.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::{DeviceImage, InSyclbin, archive, walk};
+use syclbin as model;
+use syclbin::__private::raw::Budget;
+use syclbin::property::PropertySets;
+use syclbin::{Error, ErrorKind, offload};
+
+/// Reads a member of a thin archive.
+pub(super) type Open<'r> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'r;
+
+/// The images so far, and what the walk may still do.
+pub(super) struct Found<'a, 'r> {
+    pub(super) images: Vec<DeviceImage<'a>>,
+    /// Bytes that may still be unpacked.
+    pub(super) left: u64,
+    /// Whether the walk is inside of a compressed container.
+    pub(super) packed: bool,
+    /// What reads the members of thin archives, if it may be asked.
+    pub(super) open: Option<&'r mut Open<'r>>,
+}
+
+impl Found<'_, '_> {
+    /// Reads the members of a thin archive, which are files of their own.
+    pub(super) fn thin_archive(&mut self, slice: &InputSlice<'_>) -> Result<(), Error> {
+        let fail = |kind| slice.fail("archive", kind);
+        // Members of members are refused: they could name each other.
+        let Some(open) = self.open.take().filter(|_| slice.depth == 0) else {
+            return Err(fail(ErrorKind::Unsupported(
+                "a thin archive only names its members; pass the objects, or create it again without T",
+            )));
+        };
+        let members = archive::members(slice.bytes).map_err(|error| slice.error(error))?;
+        let mut names = BTreeSet::new();
+        for member in members {
+            let unusable = |problem: String| {
+                let problem = format!("the member {} cannot be read: {problem}", member.name);
+                fail(ErrorKind::Object(problem))
+            };
+            if !names.insert(member.name.clone()) {
+                return Err(unusable("the archive names it twice".into()));
+            }
+            let bytes = open(&member.name).map_err(unusable)?;
+            if bytes.len() != member.size {
+                let (size, said) = (bytes.len(), member.size);
+                return Err(unusable(format!(
+                    "it has {size} bytes and the archive says {said}; create the archive again"
+                )));
+            }
+            self.left = offload::allowance(bytes.len());
+            let part = slice.inner(&bytes, &format!("archive member {}", member.name));
+            self.inside(slice, &part, false, |part, found| {
+                walk::container(part, found).map(drop)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a compressed container inside of another one, which no tool writes.
+    pub(super) fn refuse_packed(&self, slice: &InputSlice<'_>) -> Result<(), Error> {
+        if !self.packed {
+            return Ok(());
+        }
+        let problem =
+            "it is compressed and inside of a compressed container; unpack that one first";
+        Err(slice.fail("container", ErrorKind::Unsupported(problem)))
+    }
+
+    /// Reads the images of `part`, whose bytes are not part of the input: they were in `slice` in another form. The
+    /// offset of images and errors is where `slice` starts.
+    pub(super) fn inside<'b>(
+        &mut self,
+        slice: &InputSlice<'_>,
+        part: &InputSlice<'b>,
+        packed: bool,
+        read: impl FnOnce(&InputSlice<'b>, &mut Found<'b, '_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut own = Found {
+            images: Vec::new(),
+            left: self.left,
+            packed: packed || self.packed,
+            open: None,
+        };
+        let done = read(part, &mut own);
+        self.left = own.left;
+        done.map_err(|error| {
+            Error::new(
+                error.record().to_string(),
+                slice.offset,
+                error.kind().clone(),
+            )
+        })?;
+        self.images.extend(owned(own.images, slice.offset));
+        Ok(())
+    }
+}
+
+/// Converts images to ones that borrow nothing and lie at `offset`.
+fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'static>> {
+    // The images of one SYCLBIN file share it.
+    let mut last: Option<(Arc<model::Syclbin<'b>>, Arc<model::Syclbin<'static>>)> = None;
+    let mut file = move |file: Arc<model::Syclbin<'b>>| match &last {
+        Some((from, to)) if Arc::ptr_eq(from, &file) => Arc::clone(to),
+        _ => {
+            let to = Arc::new(model::Syclbin::clone(&file).into_owned());
+            last = Some((file, Arc::clone(&to)));
+            to
+        }
+    };
+    let images = images.into_iter();
+    images
+        .map(|image| DeviceImage {
+            offset,
+            triple: image.triple.into_owned().into(),
+            arch: image.arch.into_owned().into(),
+            strings: offload::owned_strings(image.strings),
+            properties: image.properties.map(PropertySets::into_owned),
+            bytes: image.bytes.into_owned().into(),
+            syclbin: image.syclbin.map(|place| InSyclbin {
+                file: file(place.file),
+                module: place.module,
+                image: place.image,
+            }),
+            origin: image.origin,
+            offload_kind: image.offload_kind,
+            image_kind: image.image_kind,
+            content: image.content,
+        })
+        .collect()
+}
+
+/// Bytes of a path that are kept.
+const PATH_LIMIT: usize = 512;
+
+/// A slice of the input on the way down.
+#[derive(Clone)]
+pub(super) struct InputSlice<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Where it starts in the input.
+    pub(super) offset: u64,
+    pub(super) path: String,
+    pub(super) depth: usize,
+}
+
+impl<'a> InputSlice<'a> {
+    /// The input itself.
+    pub(super) fn whole(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            offset: 0,
+            path: String::new(),
+            depth: 0,
+        }
+    }
+
+    /// Bytes that stand for this and lie elsewhere, called `name`.
+    pub(super) fn inner<'b>(&self, bytes: &'b [u8], name: &str) -> InputSlice<'b> {
+        InputSlice {
+            bytes,
+            offset: 0,
+            path: self.path_of(name),
+            depth: self.depth + 1,
+        }
+    }
+
+    /// The path of the part called `name`.
+    fn path_of(&self, name: &str) -> String {
+        let mut path = match (self.path.as_str(), name) {
+            ("", name) => name.into(),
+            (path, "") => path.into(),
+            (path, name) => format!("{path}: {name}"),
+        };
+        // Each of a million parts has a path of its own.
+        if path.len() > PATH_LIMIT {
+            let end = (0..PATH_LIMIT)
+                .rev()
+                .find(|end| path.is_char_boundary(*end));
+            path.truncate(end.unwrap_or(0));
+            path.push_str("...");
+        }
+        path
+    }
+
+    /// A part of this, called `name`.
+    pub(super) fn part(&self, bytes: &'a [u8], name: &str) -> Self {
+        // A part is a slice of the whole; an empty one may lie nowhere.
+        let inside = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize);
+        let inside = inside.filter(|at| *at <= self.bytes.len()).unwrap_or(0);
+        Self {
+            bytes,
+            offset: self.offset.saturating_add(inside as u64),
+            path: self.path_of(name),
+            depth: self.depth + 1,
+        }
+    }
+
+    /// An error of a reader that knows only these bytes.
+    pub(super) fn error(&self, error: Error) -> Error {
+        let record = if self.path.is_empty() {
+            error.record().to_string()
+        } else {
+            format!("{}: {}", self.path, error.record())
+        };
+        error.within(record, self.offset)
+    }
+
+    pub(super) fn fail(&self, record: &'static str, kind: ErrorKind) -> Error {
+        self.error(Error::new(record, 0, kind))
+    }
+
+    pub(super) fn budget(&self) -> Budget {
+        Budget::new("bytes of a container", self.bytes.len() as u64)
+    }
+
+    pub(super) fn spend(&self, budget: &mut Budget, part: &[u8], name: &str) -> Result<(), Error> {
+        let spent = budget.spend(part.len() as u64, || name.into(), 0);
+        spent.map_err(|error| self.error(error))
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Images that lie one after another, as linkers leave them in a section, and the names of AMD's kernels.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::found::InputSlice;
+use object::read::elf::{FileHeader, Sym};
+use object::{Endianness, elf};
+use syclbin::__private::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
+use syclbin::{Content, Error, ErrorKind};
+
+const HEADER_SIZE: usize = HEADER_WORDS * 4;
+const PHYSICAL_32: u32 = 1;
+
+/// Reads the images that lie one after another in a section.
+pub(super) fn bundled<'a>(
+    slice: &InputSlice<'a>,
+    sizes: Option<&[u8]>,
+    big_endian: bool,
+) -> Result<Vec<&'a [u8]>, Error> {
+    let mut rest = slice.bytes;
+    let mut images = Vec::new();
+    let Some(sizes) = sizes else {
+        if rest.iter().all(|byte| *byte == 0) {
+            return Ok(images); // stands for the host, or for no code
+        }
+        return Ok(match Content::of(rest) {
+            Content::SpirV => split(rest),
+            _ => [rest].into(),
+        });
+    };
+    for size in sizes.chunks_exact(8) {
+        let size = size.try_into().unwrap_or_default();
+        let size = if big_endian {
+            u64::from_be_bytes(size)
+        } else {
+            u64::from_le_bytes(size)
+        };
+        let split = usize::try_from(size)
+            .ok()
+            .and_then(|at| rest.split_at_checked(at));
+        let Some((image, after)) = split else {
+            let kind = ErrorKind::Range {
+                start: (slice.bytes.len() - rest.len()) as u64,
+                size,
+                what: "section",
+                available: slice.bytes.len() as u64,
+            };
+            return Err(slice.fail("size of an image", kind));
+        };
+        if image.iter().any(|byte| *byte != 0) {
+            images.push(image);
+        }
+        rest = after;
+    }
+    Ok(images)
+}
+
+/// Returns the modules that `bytes` hold one after another, with zeros between them. Where an instruction
+/// does not fit, the rest belongs to the last module.
+pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let size = word(rest, 0).unwrap_or(0) as usize >> 16;
+        if starts_module(rest) {
+            if at > start {
+                found.push(&bytes[start..at]);
+            }
+            (start, at) = (at, at + HEADER_SIZE);
+        } else if size > 0 {
+            at += size * 4;
+        } else {
+            // Padding before the next module, or the end of the recognizable modules.
+            let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+            let next = &rest[zeros..];
+            if zeros > 0 && (next.is_empty() || starts_module(next)) {
+                found.push(&bytes[start..at]);
+                (start, at) = (at + zeros, at + zeros);
+            } else {
+                break;
+            }
+        }
+    }
+    if start < bytes.len() {
+        found.push(&bytes[start..]);
+    }
+    found
+}
+
+/// The magic, a version and a schema of zero: no instruction has all three.
+fn starts_module(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC_BYTES)
+        && bytes.len() >= HEADER_SIZE
+        && word(bytes, 1).is_some_and(|version| version & 0xff00_00ff == 0)
+        && word(bytes, 4) == Some(0)
+}
+
+/// Returns the triple of a module whose file does not name one.
+pub(super) fn triple(bytes: &[u8]) -> &'static str {
+    let mut at = HEADER_SIZE;
+    while let Some(rest) = bytes.get(at..) {
+        let Some(first) = word(rest, 0).filter(|first| first >> 16 > 0) else {
+            break;
+        };
+        if first & 0xffff == u32::from(op::MEMORY_MODEL) {
+            if word(rest, 1) == Some(PHYSICAL_32) {
+                return "spir-unknown-unknown";
+            }
+            break;
+        }
+        at += (first >> 16) as usize * 4;
+    }
+    "spir64-unknown-unknown"
+}
+
+fn word(bytes: &[u8], index: usize) -> Option<u32> {
+    let word = bytes.get(index * 4..index * 4 + 4)?;
+    Some(u32::from_le_bytes(word.try_into().ok()?))
+}
+
+/// The kernels of AMD's native code, which has a kernel descriptor `NAME.kd` for each of them
+/// (LLVM's "User Guide for AMDGPU Backend", code object symbols).
+pub(super) fn amd_kernels(bytes: &[u8]) -> Option<Vec<String>> {
+    let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, bytes).ok()?;
+    let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
+    let mut left = bytes.len();
+    let mut names = Vec::new();
+    for symbol in symbols.iter() {
+        let name = symbol.name(endian, symbols.strings()).ok()?;
+        left = left.checked_sub(name.len())?;
+        if let Some(kernel) = name.strip_suffix(b".kd") {
+            names.push(String::from_utf8(kernel.to_vec()).ok()?);
+        }
+    }
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(words: &[u32]) -> Vec<u8> {
+        let header = [0x0723_0203, 0x0001_0400, 0, 9, 0];
+        let words = header.iter().chain(words);
+        words.flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn modules_are_told_apart_with_padding_and_without() {
+        // A constant that equals the magic does not start a module: it lies inside an instruction.
+        let first = module(&[4 << 16 | 43, 1, 2, 0x0723_0203, 1 << 16 | 56]);
+        let second = module(&[3 << 16 | 14, 2, 2]);
+        let third = module(&[3 << 16 | 14, 1, 2]);
+        let bytes = [&first[..], &second, &[0; 12], &third, &[0; 3]].concat();
+        assert_eq!(split(&bytes), [&first[..], &second, &third]);
+        assert_eq!(triple(&second), "spir64-unknown-unknown");
+        assert_eq!(triple(&third), "spir-unknown-unknown");
+    }
+
+    #[test]
+    fn unreadable_rest_stays_with_last_module() {
+        let first = module(&[1 << 16 | 56]);
+        let second = module(&[100 << 16 | 1, 7, 7]);
+        let bytes = [&first[..], &second].concat();
+        assert_eq!(split(&bytes), [&first[..], &second]);
+    }
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sections of ELF, COFF and Mach-O objects, executables and shared libraries that hold device images.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{NAME_LIMIT, shown};
+use object::read::FileKind;
+use object::read::coff::{CoffHeader, SectionTable};
+use object::read::elf::{FileHeader, SectionHeader};
+use object::read::macho::{FatArch, MachHeader, MachOFatFile, Section as _, Segment};
+use object::read::pe::ImageNtHeaders;
+use object::{Endianness, elf, macho, pe};
+use syclbin::__private::raw::{offload_binary, slice};
+use syclbin::{Error, ErrorKind, offload};
+
+/// The type of the ELF sections that clang embeds OffloadBinaries in.
+pub(super) const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
+pub(super) const OFFLOADING: &[u8] = b".llvm.offloading";
+/// The name that `lld-link` makes of that section name, and of any other that begins alike.
+const LLD_OFFLOADING: &[u8] = b".llvm";
+const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+const BUNDLE_SIZE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE_SIZE__";
+
+/// A section that holds device images, or sizes of them.
+pub(super) struct Section<'a> {
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) data: &'a [u8],
+}
+
+/// What a section holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// OffloadBinaries, one after another.
+    OffloadBinaries,
+    /// Images, one after another, of the bundle entry with this identifier.
+    Bundle(Vec<u8>),
+    /// The sizes of those images, 64 bits each, where objects were linked into one.
+    Sizes(Vec<u8>),
+}
+
+/// Returns the sections of `bytes` that matter here, in their order, or `None` if `bytes` are not an object.
+pub(super) fn sections(bytes: &[u8]) -> Option<Result<Vec<Section<'_>>, Error>> {
+    let found = match FileKind::parse(bytes).ok()? {
+        FileKind::Elf32 => elf_sections::<elf::FileHeader32<Endianness>>(bytes),
+        FileKind::Elf64 => elf_sections::<elf::FileHeader64<Endianness>>(bytes),
+        FileKind::Coff => coff_sections::<pe::ImageFileHeader>(bytes),
+        FileKind::CoffBig => coff_sections::<pe::AnonObjectHeaderBigobj>(bytes),
+        FileKind::Pe32 => pe_sections::<pe::ImageNtHeaders32>(bytes),
+        FileKind::Pe64 => pe_sections::<pe::ImageNtHeaders64>(bytes),
+        FileKind::MachO32 => macho_sections::<macho::MachHeader32<Endianness>>(bytes),
+        FileKind::MachO64 => macho_sections::<macho::MachHeader64<Endianness>>(bytes),
+        // A stub of an import library: a name, no code.
+        FileKind::CoffImport => Ok(Vec::new()),
+        _ => return None,
+    };
+    Some(found.map_err(|error| Error::new("object file", 0, ErrorKind::Object(error))))
+}
+
+fn elf_sections<'a, Header>(bytes: &'a [u8]) -> Result<Vec<Section<'a>>, String>
+where
+    Header: FileHeader<Endian = Endianness>,
+{
+    let text = |error: object::read::Error| error.to_string();
+    let header = Header::parse(bytes).map_err(text)?;
+    let endian = header.endian().map_err(text)?;
+    let headers = header.section_headers(endian, bytes).map_err(text)?;
+    let mut names: &[u8] = &[];
+    if !headers.is_empty() && header.shstrndx(endian, bytes).is_ok_and(|index| index != 0) {
+        let index = header.section_strings_index(endian, bytes).map_err(text)?;
+        let table = headers
+            .get(index.0)
+            .ok_or("the table of section names is missing")?;
+        names = table.data(endian, bytes).map_err(text)?;
+    }
+    let mut found = Vec::new();
+    for section in headers {
+        let name = name_at(names, u64::from(section.sh_name(endian)));
+        let kind = section.sh_type(endian);
+        let role = match kind.0 {
+            SHT_LLVM_OFFLOADING => Some(Role::OffloadBinaries),
+            _ if name == LLD_OFFLOADING => None,
+            _ => role(name),
+        };
+        let Some(role) = role else { continue };
+        if section.sh_flags(endian).0 & elf::SHF_COMPRESSED.0 != 0 {
+            let name = shown(name);
+            return Err(alloc::format!(
+                "section {name} is compressed, which is not read; link without --compress-debug-sections"
+            ));
+        }
+        found.push(Section {
+            name: shown(name),
+            role,
+            data: section.data(endian, bytes).map_err(text)?,
+        });
+    }
+    Ok(found)
+}
+
+fn coff_sections<Header: CoffHeader>(bytes: &[u8]) -> Result<Vec<Section<'_>>, String> {
+    let mut offset = 0;
+    let header = Header::parse(bytes, &mut offset).map_err(|error| error.to_string())?;
+    let sections = header
+        .sections(bytes, offset)
+        .map_err(|error| error.to_string())?;
+    // The string table follows the symbols.
+    let symbols = u64::from(header.number_of_symbols()) * size_of::<Header::SymbolBytes>() as u64;
+    let strings = u64::from(header.pointer_to_symbol_table()).saturating_add(symbols);
+    table(bytes, sections, strings, |section| {
+        section.coff_file_range()
+    })
+}
+
+fn pe_sections<Headers: ImageNtHeaders>(bytes: &[u8]) -> Result<Vec<Section<'_>>, String> {
+    let text = |error: object::read::Error| error.to_string();
+    let dos = pe::ImageDosHeader::parse(bytes).map_err(text)?;
+    let mut offset = dos.nt_headers_offset().into();
+    let (headers, _) = Headers::parse(bytes, &mut offset).map_err(text)?;
+    let sections = headers.sections(bytes, offset).map_err(text)?;
+    let file = headers.file_header();
+    let symbols = u64::from(CoffHeader::number_of_symbols(file)) * 18;
+    let strings = u64::from(CoffHeader::pointer_to_symbol_table(file)).saturating_add(symbols);
+    table(bytes, sections, strings, |section| {
+        Some(section.pe_file_range())
+    })
+}
+
+fn table<'a>(
+    bytes: &'a [u8],
+    sections: SectionTable<'a>,
+    strings: u64,
+    range: impl Fn(&pe::ImageSectionHeader) -> Option<(u32, u32)>,
+) -> Result<Vec<Section<'a>>, String> {
+    let strings = usize::try_from(strings).ok();
+    let strings = strings.and_then(|at| bytes.get(at..)).unwrap_or_default();
+    let mut found = Vec::new();
+    for section in sections.iter() {
+        let long = section.name_offset().map_err(|error| error.to_string())?;
+        let name = match long {
+            Some(offset) => name_at(strings, offset.into()),
+            None => section.raw_name(),
+        };
+        let Some(role) = role(name) else { continue };
+        let data = match range(section) {
+            Some((at, size)) => {
+                let (at, size) = (at as usize, size as usize);
+                let data = at.checked_add(size).and_then(|end| bytes.get(at..end));
+                data.ok_or_else(|| {
+                    let name = shown(name);
+                    alloc::format!("section {name} reaches beyond the file")
+                })?
+            }
+            None => &[],
+        };
+        if name == LLD_OFFLOADING && !data.starts_with(&offload_binary::MAGIC) {
+            continue;
+        }
+        found.push(Section {
+            name: shown(name),
+            role,
+            data,
+        });
+    }
+    Ok(found)
+}
+
+/// The sections of all segments. Their names are cut to 16 bytes, which `.llvm.offloading` has.
+fn macho_sections<Header>(bytes: &[u8]) -> Result<Vec<Section<'_>>, String>
+where
+    Header: MachHeader<Endian = Endianness>,
+{
+    let text = |error: object::read::Error| error.to_string();
+    let header = Header::parse(bytes, 0).map_err(text)?;
+    let endian = header.endian().map_err(text)?;
+    let mut commands = header.load_commands(endian, bytes, 0).map_err(text)?;
+    let mut found = Vec::new();
+    while let Some(command) = commands.next().map_err(text)? {
+        let Some((segment, data)) = Header::Segment::from_command(command).map_err(text)? else {
+            continue;
+        };
+        for section in segment.sections(endian, data).map_err(text)? {
+            let name = section.name();
+            if name == OFFLOADING {
+                let data = section.data(endian, bytes, section.offset(endian).into());
+                found.push(Section {
+                    name: shown(name),
+                    role: Role::OffloadBinaries,
+                    data: data.map_err(text)?,
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Objects and their names.
+type Named<'a> = Vec<(String, &'a [u8])>;
+
+/// Returns the objects of a universal Mach-O file with the names of their architectures, or `None` for another file.
+pub(super) fn universal(bytes: &[u8]) -> Option<Result<Named<'_>, Error>> {
+    let found = match FileKind::parse(bytes).ok()? {
+        FileKind::MachOFat32 => fat_objects::<macho::FatArch32>(bytes),
+        FileKind::MachOFat64 => fat_objects::<macho::FatArch64>(bytes),
+        _ => return None,
+    };
+    Some(found.map_err(|error| {
+        let kind = ErrorKind::Object(error.to_string());
+        Error::new("universal Mach-O file", 0, kind)
+    }))
+}
+
+fn fat_objects<Arch: FatArch>(bytes: &[u8]) -> object::read::Result<Named<'_>> {
+    let file = MachOFatFile::<Arch>::parse(bytes)?;
+    let objects = file.arches().iter().map(|arch| {
+        let name = alloc::format!("{:?}", arch.architecture());
+        Ok((name.to_ascii_lowercase(), arch.data(bytes)?))
+    });
+    objects.collect()
+}
+
+/// What a section of this name holds, if it matters here. Windows linkers cut names to 8 bytes, and
+/// `lld-link` at the second dot.
+fn role(name: &[u8]) -> Option<Role> {
+    if name.starts_with(OFFLOADING) || name == &OFFLOADING[..8] || name == LLD_OFFLOADING {
+        return Some(Role::OffloadBinaries);
+    }
+    if name == &BUNDLE[..8] {
+        return Some(Role::Bundle(Vec::new()));
+    }
+    let sizes = name.strip_prefix(BUNDLE_SIZE);
+    let bundle = name.strip_prefix(BUNDLE);
+    sizes
+        .map(|id| Role::Sizes(id.to_vec()))
+        .or_else(|| bundle.map(|id| Role::Bundle(id.to_vec())))
+}
+
+/// Returns the name at `offset` of a string table, cut at a length beyond all names of interest. Otherwise a
+/// table without zeros would be searched whole for each section.
+fn name_at(strings: &[u8], offset: u64) -> &[u8] {
+    let rest = usize::try_from(offset)
+        .ok()
+        .and_then(|at| strings.get(at..));
+    let rest = rest.unwrap_or_default();
+    let rest = &rest[..rest.len().min(NAME_LIMIT)];
+    let end = rest.iter().position(|byte| *byte == 0);
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+const RECORD: &str = "ELF header";
+/// Bytes of the header of an ELF file, and of a section, with 64 bits.
+const HEADER_SIZE: usize = 64;
+const SECTION_SIZE: usize = 64;
+/// The type of objects that a linker has not linked.
+const RELOCATABLE: u64 = 1;
+/// Numbers of sections from here on have a meaning of their own.
+const RESERVED: u64 = 0xff00;
+/// `SHF_EXCLUDE`: a linker leaves the section out.
+const EXCLUDE: u64 = 0x8000_0000;
+
+/// Returns a copy of the ELF object `host` with OffloadBinaries in a new section `.llvm.offloading`. A linker with
+/// offloading, such as `clang-linker-wrapper`, takes them from there. Others leave the section out.
+///
+/// # Errors
+///
+/// When `binaries` are not OffloadBinaries. Also when `host` is damaged, is not an ELF object of 64 bits and little
+/// endian, or has device code already.
+pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
+    offload::read(&offload::unpack(binaries)?)?;
+    let fail = |kind| Error::new("object file", 0, kind);
+    if !host.starts_with(b"\x7fELF\x02\x01")
+        || host.len() < HEADER_SIZE
+        || number(host, 16, 2) != RELOCATABLE
+    {
+        return Err(fail(ErrorKind::Unsupported(
+            "device code goes into an ELF object of 64 bits; for other files, use `llvm-objcopy --add-section`",
+        )));
+    }
+    if !sections(host).transpose()?.unwrap_or_default().is_empty() {
+        return Err(fail(ErrorKind::Unsupported(
+            "the object has device code already; extract its images, and embed all in an object without",
+        )));
+    }
+    let (table, count, names) = (
+        number(host, 40, 8),
+        number(host, 60, 2),
+        number(host, 62, 2),
+    );
+    if names >= count || count + 1 >= RESERVED || number(host, 58, 2) != SECTION_SIZE as u64 {
+        let problem = format!("it has {count} sections, and their names are in section {names}");
+        return Err(Error::new(RECORD, 58, ErrorKind::Record(problem.into())));
+    }
+    let part = |range| slice(host, range, "file", || RECORD.into(), 40);
+    let mut table = part((table, count * SECTION_SIZE as u64))?.to_vec();
+    let names = usize::from(u16::try_from(names).unwrap_or_default()) * SECTION_SIZE;
+    let old_names = part((number(&table, names + 24, 8), number(&table, names + 32, 8)))?;
+    let name = u32::try_from(old_names.len())
+        .map_err(|_| fail(ErrorKind::Record("its sections have too many names".into())))?;
+
+    let mut out = host.to_vec();
+    let mut append = |bytes: &[u8]| {
+        out.resize(out.len().next_multiple_of(8), 0);
+        let at = out.len() as u64;
+        out.extend_from_slice(bytes);
+        at
+    };
+    let data = append(binaries);
+    let new_names = [old_names, OFFLOADING, &[0]].concat();
+    let new_names_at = append(&new_names);
+    put(&mut table, names + 24, &new_names_at.to_le_bytes());
+    put(
+        &mut table,
+        names + 32,
+        &(new_names.len() as u64).to_le_bytes(),
+    );
+    table.extend_from_slice(&name.to_le_bytes());
+    table.extend_from_slice(&SHT_LLVM_OFFLOADING.to_le_bytes());
+    // Flags, address, offset, size; link and information; alignment, size of an entry.
+    for field in [EXCLUDE, 0, data, binaries.len() as u64, 0, 8, 0] {
+        table.extend_from_slice(&field.to_le_bytes());
+    }
+    let table_at = append(&table);
+    put(&mut out, 40, &table_at.to_le_bytes());
+    let [low, high, ..] = (count + 1).to_le_bytes();
+    put(&mut out, 60, &[low, high]);
+    Ok(out)
+}
+
+/// The little-endian number of `size` bytes at `at`.
+fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
+    let field = bytes.get(at..at + size).unwrap_or_default().iter();
+    field
+        .rev()
+        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
+    if let Some(place) = bytes.get_mut(at..at + field.len()) {
+        place.copy_from_slice(field);
+    }
+}

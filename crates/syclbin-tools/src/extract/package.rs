@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Packages device images as SYCLBIN, with notes on what each of them lacks.
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::{DeviceImage, InSyclbin, OffloadKind, modules};
+use syclbin::__private::spirv::{Import, Module};
+use syclbin::Content;
+use syclbin::cubin;
+use syclbin::property::{key_problem, set};
+use syclbin::ptx;
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+
+/// A note on an image that was packaged, or the reason why it was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Note {
+    /// Which of the images, counted from 0 in the order they were given.
+    pub image: usize,
+    /// The image's [origin](DeviceImage::origin).
+    pub origin: String,
+    /// Whether the image is in the SYCLBIN file.
+    pub packaged: bool,
+    /// The note, and the remedy.
+    pub text: Cow<'static, str>,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.origin.is_empty() {
+            write!(f, "{}: ", self.origin)?;
+        }
+        if !self.packaged {
+            f.write_str("left out: ")?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
+const NO_PROPERTIES: &str = "property sets (device requirements, eliminated arguments, \
+    specialization constants) were not found with the image; a kernel with removed arguments cannot \
+    be launched correctly, so compile with -fsyclbin where the source is at hand";
+
+/// Packages `images` as one SYCLBIN file, with one abstract module for each image. Images that come from one
+/// module of a SYCLBIN file stay together, with all metadata.
+///
+/// The state is executable by default. It is object where an image imports symbols, or less where an image
+/// comes from a file of a lesser state. The architecture and target of an image are spelled as in its
+/// container: the older driver of DPC++ has `spir64` for `spir64-unknown-unknown`.
+#[must_use]
+pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbin<'a>, Vec<Note>) {
+    let mut packer = Packer {
+        modules: Vec::new(),
+        state: State::Executable,
+        last: None,
+        notes: Vec::new(),
+        image: 0,
+        origin: String::new(),
+    };
+    for (index, image) in images.into_iter().enumerate() {
+        packer.image = index;
+        packer.origin.clone_from(&image.origin);
+        packer.add(image);
+    }
+    let mut file = Syclbin::new(packer.state);
+    file.modules = packer.modules;
+    (file, packer.notes)
+}
+
+struct Packer<'a> {
+    modules: Vec<AbstractModule<'a>>,
+    state: State,
+    /// The SYCLBIN module that the last of `modules` was made from.
+    last: Option<(Arc<Syclbin<'a>>, usize)>,
+    notes: Vec<Note>,
+    image: usize,
+    origin: String,
+}
+
+impl<'a> Packer<'a> {
+    fn note(&mut self, packaged: bool, text: impl Into<Cow<'static, str>>) {
+        self.notes.push(Note {
+            image: self.image,
+            origin: self.origin.clone(),
+            packaged,
+            text: text.into(),
+        });
+    }
+
+    fn add(&mut self, image: DeviceImage<'a>) {
+        if let Some(place) = &image.syclbin {
+            let place = place.clone();
+            return self.add_from_syclbin(place);
+        }
+        self.last = None;
+        if image.offload_kind == OffloadKind::Host {
+            return self.note(
+                false,
+                "code of the host, and SYCLBIN holds code of devices only",
+            );
+        }
+        let module = match image.content {
+            Content::SpirV => self.spirv(&image),
+            Content::Ptx => self.ptx(&image),
+            Content::LlvmBitcode => {
+                return self.note(
+                    false,
+                    "LLVM bitcode, which SYCLBIN does not hold; compile the source again with -fsyclbin",
+                );
+            }
+            Content::Zstd => {
+                return self.note(
+                    false,
+                    "compressed with zstd, which is not unpacked here; link again without --offload-compress",
+                );
+            }
+            Content::Empty => return self.note(false, "no bytes"),
+            // Extraction goes into these; a caller may still pass one.
+            Content::Syclbin | Content::OffloadBinary => {
+                return self.note(false, "a container itself; extract its images first");
+            }
+            _ => self.native(&image),
+        };
+        let Some((mut module, code)) = module else {
+            return;
+        };
+        if !matches!(image.offload_kind, OffloadKind::Sycl | OffloadKind::None) {
+            self.note(
+                true,
+                format!(
+                    "made for {}: its kernels take arguments as that model passes them",
+                    image.offload_kind
+                ),
+            );
+        }
+        for option in ["compile-opts", "link-opts"] {
+            match image.string(option).map(String::from_utf8_lossy) {
+                Some(text) if !text.is_empty() => self.note(
+                    true,
+                    format!(
+                        "`{option}` is `{}`, which SYCLBIN has no place for",
+                        cut(&text)
+                    ),
+                ),
+                _ => {}
+            }
+        }
+        if image.properties.is_none() {
+            self.note(true, NO_PROPERTIES);
+        }
+        module.images.push(code);
+        self.modules.push(module);
+    }
+
+    fn add_from_syclbin(&mut self, place: InSyclbin<'a>) {
+        let (Some(module), Some(image)) = (place.module(), place.image()) else {
+            return self.note(false, "its SYCLBIN file has no such image");
+        };
+        let image = image.clone();
+        let same = self
+            .last
+            .as_ref()
+            .is_some_and(|(file, last)| Arc::ptr_eq(file, &place.file) && *last == place.module);
+        if !same {
+            self.modules.push(AbstractModule {
+                metadata: module.metadata.clone(),
+                images: Vec::new(),
+                strings: module.strings.clone(),
+            });
+        }
+        if let Some(state) = place.file.state() {
+            self.lower(state);
+        }
+        if let Some(module) = self.modules.last_mut() {
+            module.images.push(image);
+        }
+        self.last = Some((place.file, place.module));
+    }
+
+    fn lower(&mut self, state: State) {
+        if state.number() < self.state.number() {
+            self.state = state;
+        }
+    }
+
+    fn spirv(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
+        let code = match Module::parse(&image.bytes) {
+            Ok(code) => code,
+            Err(error) => {
+                self.note(false, error.to_string());
+                return None;
+            }
+        };
+        let mut module = described(image);
+        let kernels: Vec<String> = code.kernels().map(ToOwned::to_owned).collect();
+        self.kernels(&mut module, image, Some(kernels));
+        let (mut imports, mut constants, mut library) = (0, 0, 0);
+        for symbol in code.imports() {
+            self.lower(State::Object);
+            match Import::of(symbol) {
+                Import::SpecializationConstant => constants += 1,
+                Import::DeviceLibrary => library += 1,
+                Import::Symbol => {
+                    imports += 1;
+                    self.symbol(&mut module, set::IMPORTED_SYMBOLS, symbol);
+                }
+            }
+        }
+        for symbol in code.exports() {
+            self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
+        }
+        if constants > 0 {
+            self.note(
+                true,
+                "its specialization constants are not lowered, so no driver can load it; compile with \
+                 -fsyclbin",
+            );
+        }
+        for (count, what) in [
+            (imports, "symbols of other modules"),
+            (library, "functions of DPC++'s device library"),
+        ] {
+            if count > 0 {
+                self.note(
+                    true,
+                    format!("it imports {what} ({count}): link it before it is loaded"),
+                );
+            }
+        }
+        let triple = if image.triple.is_empty() {
+            modules::triple(&image.bytes)
+        } else {
+            &image.triple
+        };
+        let code = Image::ir(IrType::SpirV, triple, image.bytes.clone());
+        Some((module, code))
+    }
+
+    fn ptx(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
+        let mut module = described(image);
+        self.kernels(&mut module, image, image.kernel_names());
+        let text = ptx::Module::read(&image.bytes).0;
+        for symbol in &text.imports {
+            self.lower(State::Object);
+            self.symbol(&mut module, set::IMPORTED_SYMBOLS, symbol);
+        }
+        for symbol in &text.exports {
+            self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
+        }
+        self.note(
+            true,
+            "the reference runtime takes every IR module for SPIR-V and cannot load PTX",
+        );
+        let triple = if image.triple.is_empty() {
+            "nvptx64-nvidia-cuda"
+        } else {
+            &image.triple
+        };
+        let code = Image::ir(IrType::Ptx, triple, image.bytes.clone());
+        Some((module, code))
+    }
+
+    fn native(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
+        let (mut target, mut arch) = (image.triple.clone(), image.arch.clone());
+        if let Content::Elf {
+            machine: cubin::MACHINE,
+        } = image.content
+            && let Ok(of) = cubin::target(&image.bytes)
+        {
+            let known = [
+                (&mut target, "nvptx64-nvidia-cuda".to_owned()),
+                (&mut arch, of.to_string()),
+            ];
+            for (text, own) in known {
+                if text.is_empty() {
+                    *text = own.into();
+                }
+            }
+        }
+        for (text, what) in [(&target, "target"), (&arch, "architecture")] {
+            if text.is_empty() {
+                let text = format!(
+                    "{}: nothing names its {what}, which SYCLBIN says of native code; compile with -fsyclbin and name the architecture (--offload-arch)",
+                    image.content
+                );
+                self.note(false, text);
+                return None;
+            }
+        }
+        let mut module = described(image);
+        self.kernels(&mut module, image, image.kernel_names());
+        if image.content == Content::Unknown {
+            self.note(
+                true,
+                "packaged as native code on the word of its file: its content is not recognized",
+            );
+        }
+        let native = Image::native(&arch, &target, image.bytes.clone());
+        Some((module, native))
+    }
+
+    /// Adds the names of kernels, and a note where there are none to add.
+    fn kernels(
+        &mut self,
+        module: &mut AbstractModule<'a>,
+        image: &DeviceImage<'a>,
+        names: Option<Vec<String>>,
+    ) {
+        match names {
+            None => self.note(
+                true,
+                format!(
+                    "the names of its kernels are not known: {} does not tell them, and no `symbols` \
+                     string does",
+                    image.content
+                ),
+            ),
+            Some(names) if names.is_empty() => {
+                self.lower(State::Object);
+                self.note(true, "it has no kernels: only of use for linking");
+            }
+            Some(names) => {
+                for name in names {
+                    self.symbol(module, set::KERNEL_NAMES, &name);
+                }
+            }
+        }
+    }
+
+    /// Adds a symbol to a set, or a note if compilers never give such a name.
+    fn symbol(&mut self, module: &mut AbstractModule<'a>, set: &'static str, name: &str) {
+        match key_problem(name) {
+            Some(_) => self.note(
+                true,
+                format!("`{}` cannot be written as a name in `{set}`", cut(name)),
+            ),
+            None => module.metadata.insert(set, name.to_owned(), 1u32),
+        }
+    }
+}
+
+/// Returns a module with the properties of an image.
+fn described<'a>(image: &DeviceImage<'a>) -> AbstractModule<'a> {
+    AbstractModule {
+        metadata: image.properties.clone().unwrap_or_default(),
+        ..AbstractModule::default()
+    }
+}
+
+/// A module, and its one image.
+type Packed<'a> = (AbstractModule<'a>, Image<'a>);
+
+/// Cuts a text from a file to a length that fits into a message.
+fn cut(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+        None => text.into(),
+    }
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a linked program registers with SYCL's runtime: its device images with options and property sets.
+//!
+//! The host code has these in structs that point at one another. The runtime gets the first of them from an initializer.
+//! Nothing names the structs in a stripped file, so they are found by their pointers to the start and end of an image.
+//! Their layouts are versions 2 and 3 of `_sycl_device_binary_struct` in DPC++'s runtime.
+
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use object::read::FileKind;
+use object::read::elf::{FileHeader as _, ProgramHeader as _, Rela as _, SectionHeader as _};
+use object::read::pe::{ImageNtHeaders as _, ImageOptionalHeader as _};
+use object::{Endianness, elf, pe};
+
+use syclbin::offload::Strings;
+use syclbin::property::{PropertySets, Value, key_problem};
+
+/// Bytes of the structs.
+const SET: u64 = 24;
+const PROPERTY: u64 = 32;
+/// The kind of an image for SYCL.
+const SYCL: u8 = 4;
+/// The longest name or option list that is read.
+const TEXT_LIMIT: u64 = 1 << 16;
+
+/// An image that a program registers.
+pub(super) struct Registered {
+    /// Where it starts in the file.
+    pub(super) start: usize,
+    pub(super) size: usize,
+    pub(super) triple: String,
+    /// The options for the compiler and linker of the device, by the keys of an OffloadBinary.
+    pub(super) strings: Strings<'static>,
+    pub(super) properties: PropertySets<'static>,
+}
+
+/// Returns the images that a linked 64-bit program registers, by their place. `sections` are the ones with images. An
+/// image whose structs are damaged is left out.
+pub(super) fn registered(bytes: &[u8], sections: &[&[u8]]) -> Vec<Registered> {
+    let Some(memory) = Memory::of(bytes) else {
+        return Vec::new();
+    };
+    let mut ranges: Vec<(u64, u64)> = (sections.iter())
+        .filter(|section| !section.is_empty())
+        .filter_map(|section| {
+            let at = (section.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
+            let start = memory.address(at as u64)?;
+            Some((start, start.checked_add(section.len() as u64)?))
+        })
+        .collect();
+    ranges.sort_unstable();
+    let range = |address: u64| {
+        let after = ranges.partition_point(|(start, _)| *start <= address);
+        let (_, end) = *ranges.get(after.checked_sub(1)?)?;
+        (address < end).then_some(end)
+    };
+    let mut reader = Reader {
+        memory: &memory,
+        left: bytes.len() as u64,
+    };
+    let mut found = BTreeMap::new();
+    for place in memory.pointers(|target| range(target).is_some()) {
+        let image = reader.image(place, range);
+        if let Some(image) = image {
+            found.entry(image.start).or_insert(image);
+        }
+    }
+    // Images that share bytes would be read more than once.
+    let mut end = 0;
+    let mut apart = |image: &Registered| {
+        let is_apart = image.start >= end;
+        if is_apart {
+            end = image.start + image.size;
+        }
+        is_apart
+    };
+    found.into_values().filter(|image| apart(image)).collect()
+}
+
+/// A part of the file that is loaded to an address.
+struct Segment {
+    address: u64,
+    offset: u64,
+    size: u64,
+}
+
+/// The memory of a program that is loaded to the address for which it was linked.
+struct Memory<'a> {
+    bytes: &'a [u8],
+    /// By address.
+    segments: Vec<Segment>,
+    /// The pointers that the loader writes, by their place.
+    relocated: BTreeMap<u64, u64>,
+}
+
+impl<'a> Memory<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let mut memory = match FileKind::parse(bytes).ok()? {
+            FileKind::Elf64 => Self::elf(bytes)?,
+            FileKind::Pe64 => Self::pe(bytes)?,
+            _ => return None,
+        };
+        memory
+            .segments
+            .sort_unstable_by_key(|segment| segment.address);
+        Some(memory)
+    }
+
+    fn elf(bytes: &'a [u8]) -> Option<Self> {
+        let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let relative = match (endian, header.e_machine(endian)) {
+            (Endianness::Little, elf::EM_X86_64) => elf::R_X86_64_RELATIVE,
+            (Endianness::Little, elf::EM_AARCH64) => elf::R_AARCH64_RELATIVE,
+            _ => return None,
+        };
+        let mut segments = Vec::new();
+        for segment in header.program_headers(endian, bytes).ok()? {
+            if segment.p_type(endian) == elf::PT_LOAD {
+                segments.push(Segment {
+                    address: segment.p_vaddr(endian),
+                    offset: segment.p_offset(endian),
+                    size: segment.p_filesz(endian),
+                });
+            }
+        }
+        let mut relocated = BTreeMap::new();
+        // Several sections may claim the same bytes, so not more are read than the file has.
+        let mut left = bytes.len() / size_of::<elf::Rela64<Endianness>>();
+        for section in header.section_headers(endian, bytes).ok()? {
+            let Ok(Some((relocations, _))) = section.rela(endian, bytes) else {
+                continue;
+            };
+            left = left.checked_sub(relocations.len())?;
+            for relocation in relocations {
+                if relocation.r_type(endian, false) == relative {
+                    let target = relocation.r_addend(endian).cast_unsigned();
+                    relocated.insert(relocation.r_offset(endian), target);
+                }
+            }
+        }
+        Some(Self {
+            bytes,
+            segments,
+            relocated,
+        })
+    }
+
+    fn pe(bytes: &'a [u8]) -> Option<Self> {
+        let dos = pe::ImageDosHeader::parse(bytes).ok()?;
+        let mut offset = dos.nt_headers_offset().into();
+        let (headers, _) = pe::ImageNtHeaders64::parse(bytes, &mut offset).ok()?;
+        let base = headers.optional_header().image_base();
+        let sections = headers.sections(bytes, offset).ok()?;
+        let segments = sections.iter().map(|section| {
+            let (address, _) = section.pe_address_range();
+            let (offset, size) = section.pe_file_range();
+            Segment {
+                address: base.saturating_add(address.into()),
+                offset: offset.into(),
+                size: size.into(),
+            }
+        });
+        Some(Self {
+            bytes,
+            segments: segments.collect(),
+            relocated: BTreeMap::new(),
+        })
+    }
+
+    /// Returns the address of a place in the file.
+    fn address(&self, offset: u64) -> Option<u64> {
+        let has = |segment: &&Segment| {
+            offset
+                .checked_sub(segment.offset)
+                .is_some_and(|at| at < segment.size)
+        };
+        let segment = self.segments.iter().find(has)?;
+        segment.address.checked_add(offset - segment.offset)
+    }
+
+    /// Returns the place in the file of `size` bytes at an address.
+    fn place(&self, address: u64, size: u64) -> Option<usize> {
+        let after = (self.segments).partition_point(|segment| segment.address <= address);
+        let segment = self.segments.get(after.checked_sub(1)?)?;
+        let at = address - segment.address;
+        if at.checked_add(size)? > segment.size {
+            return None;
+        }
+        let offset = usize::try_from(segment.offset.checked_add(at)?).ok()?;
+        let end = offset.checked_add(usize::try_from(size).ok()?)?;
+        (end <= self.bytes.len()).then_some(offset)
+    }
+
+    fn bytes(&self, address: u64, size: u64) -> Option<&'a [u8]> {
+        let start = self.place(address, size)?;
+        self.bytes.get(start..start + usize::try_from(size).ok()?)
+    }
+
+    fn word(&self, address: u64) -> Option<u64> {
+        let bytes = self.bytes(address, 8)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    fn pointer(&self, address: u64) -> Option<u64> {
+        let relocated = self.relocated.get(&address).copied();
+        relocated.or_else(|| self.word(address))
+    }
+
+    /// Returns the places of the pointers whose targets `wanted` accepts. The loader writes them, or they are in the file.
+    fn pointers(&self, wanted: impl Fn(u64) -> bool) -> BTreeSet<u64> {
+        let relocated = self.relocated.iter();
+        let mut found: BTreeSet<u64> = relocated
+            .filter(|(_, target)| wanted(**target))
+            .map(|(place, _)| *place)
+            .collect();
+        // Segments may claim the same bytes.
+        let mut left = self.bytes.len() as u64;
+        for segment in &self.segments {
+            let Some(bytes) = self.bytes(segment.address, segment.size.min(left)) else {
+                continue;
+            };
+            left -= bytes.len() as u64;
+            let skipped = segment.address.wrapping_neg() % 8;
+            let aligned = bytes.get(skipped as usize..).unwrap_or_default();
+            for (index, word) in aligned.as_chunks::<8>().0.iter().enumerate() {
+                if wanted(u64::from_le_bytes(*word)) {
+                    found.insert(segment.address + skipped + index as u64 * 8);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Reads structs. What it reads together is not larger than the file.
+struct Reader<'m, 'a> {
+    memory: &'m Memory<'a>,
+    left: u64,
+}
+
+impl Reader<'_, '_> {
+    /// Reads the struct whose pointer to the start of the image is at `place`. `range` returns where the section of an
+    /// address ends.
+    fn image(&mut self, place: u64, range: impl Fn(u64) -> Option<u64>) -> Option<Registered> {
+        let memory = self.memory;
+        let field = |offset: u64| memory.pointer(place.checked_add(offset)?);
+        let (start, end) = (field(0)?, field(8)?);
+        let size = end.checked_sub(start).filter(|size| *size > 0)?;
+        if end > range(start)? {
+            return None;
+        }
+        // Version 3 has no manifest before the image.
+        let header = |before: u64| memory.bytes(place.checked_sub(before)?, 4);
+        let is = |header: Option<&[u8]>, version: u8| {
+            header.is_some_and(|header| header[..3] == [version, 0, SYCL])
+        };
+        let texts = if is(header(32), 3) {
+            place - 24
+        } else if is(header(48), 2) {
+            place - 40
+        } else {
+            return None;
+        };
+        let triple = self.text(texts)?;
+        let mut strings = Strings::new();
+        for (key, at) in [("compile-opts", texts + 8), ("link-opts", texts + 16)] {
+            let options = self.text(at)?;
+            if !options.is_empty() {
+                strings.push((Cow::Borrowed(key), Cow::Owned(options.into_bytes())));
+            }
+        }
+        let (first, last) = (place.checked_add(32)?, place.checked_add(40)?);
+        let properties = self.sets(memory.pointer(first)?, memory.pointer(last)?)?;
+        Some(Registered {
+            start: memory.place(start, size)?,
+            size: usize::try_from(size).ok()?,
+            triple,
+            strings,
+            properties,
+        })
+    }
+
+    fn sets(&mut self, mut set: u64, end: u64) -> Option<PropertySets<'static>> {
+        let mut sets = PropertySets::default();
+        while set < end {
+            self.spend(SET)?;
+            let name = self.text(set)?;
+            let mut property = self.memory.pointer(set.checked_add(8)?)?;
+            let last = self.memory.pointer(set.checked_add(16)?)?;
+            // The text form of the sets cannot hold these names, and no compiler gives them.
+            if name.is_empty() || name.contains([']', '\n']) {
+                return None;
+            }
+            sets.insert_set(name.clone());
+            while property < last {
+                self.spend(PROPERTY)?;
+                let key = self.text(property)?;
+                let value = self.value(property)?;
+                if key_problem(&key).is_none() {
+                    sets.insert(name.clone(), key, value);
+                }
+                property = property.checked_add(PROPERTY)?;
+            }
+            set = set.checked_add(SET)?;
+        }
+        Some(sets)
+    }
+
+    /// Reads the value of the property at an address.
+    fn value(&mut self, property: u64) -> Option<Value> {
+        let at = self.memory.pointer(property.checked_add(8)?)?;
+        let ty = self.memory.word(property.checked_add(16)?)?;
+        let size = self.memory.word(property.checked_add(24)?)?;
+        // The type has four bytes, and four bytes of padding.
+        match ty & 0xffff_ffff {
+            // The size field is the number.
+            1 => Some(Value::U32(u32::try_from(size).ok()?)),
+            2 => {
+                self.spend(size)?;
+                let (bits, data) = self.memory.bytes(at, size)?.split_first_chunk()?;
+                let bits = u64::from_le_bytes(*bits);
+                let data = data.to_vec();
+                (bits.div_ceil(8) == data.len() as u64).then_some(Value::Bytes { bits, data })
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads the text to which the pointer at an address points. A null pointer gives an empty text.
+    fn text(&mut self, place: u64) -> Option<String> {
+        let at = self.memory.pointer(place)?;
+        if at == 0 {
+            return Some(String::new());
+        }
+        let start = self.memory.place(at, 1)?;
+        let limit = usize::try_from(TEXT_LIMIT.min(self.left)).ok()?;
+        let rest = self.memory.bytes.get(start..)?;
+        let rest = &rest[..rest.len().min(limit)];
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        self.spend(end as u64)?;
+        core::str::from_utf8(&rest[..end])
+            .ok()
+            .map(ToString::to_string)
+    }
+
+    fn spend(&mut self, size: u64) -> Option<()> {
+        self.left = self.left.checked_sub(size)?;
+        Some(())
+    }
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From the outermost container down to the images.
+
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::found::InputSlice;
+use super::found::{Found, Open};
+use super::object::{Role, Section, sections, universal};
+use super::registered::{Registered, registered};
+use super::{DeviceImage, InSyclbin, OffloadKind, archive, bitcode, bundle, modules};
+use syclbin as model;
+use syclbin::__private::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
+use syclbin::__private::raw::{offload_binary, v1, v2};
+use syclbin::Content;
+use syclbin::cubin;
+use syclbin::offload::{self, ImageKind, Strings};
+use syclbin::property::PropertySets;
+use syclbin::read;
+use syclbin::{Error, ErrorKind};
+
+/// An archive of objects with an OffloadBinary that holds SYCLBIN is four deep.
+const MAX_DEPTH: usize = 8;
+
+/// The metadata that a container has for one of its images.
+struct Declared<'a> {
+    offload_kind: OffloadKind,
+    triple: Cow<'a, str>,
+    arch: Cow<'a, str>,
+    image_kind: Option<ImageKind>,
+    strings: Strings<'a>,
+    properties: Option<PropertySets<'a>>,
+}
+
+impl Declared<'_> {
+    fn nothing() -> Self {
+        Self {
+            offload_kind: OffloadKind::None,
+            triple: Cow::Borrowed(""),
+            arch: Cow::Borrowed(""),
+            image_kind: None,
+            strings: Vec::new(),
+            properties: None,
+        }
+    }
+
+    fn entry(id: &str) -> Self {
+        let (offload_kind, triple, arch) = bundle::identifier(id);
+        Self {
+            offload_kind,
+            triple: triple.into(),
+            arch: arch.into(),
+            ..Self::nothing()
+        }
+    }
+}
+
+/// Whether a file could have images at all.
+pub(super) enum Recognized {
+    Container,
+    Nothing,
+}
+
+pub(super) fn images<'a>(
+    bytes: &'a [u8],
+    open: Option<&mut Open<'_>>,
+) -> Result<Vec<DeviceImage<'a>>, Error> {
+    let slice = InputSlice::whole(bytes);
+    let mut found = Found {
+        images: Vec::new(),
+        left: syclbin::__private::offload::allowance(bytes.len()),
+        packed: false,
+        open: open.map(|open| open as _),
+    };
+    match container(&slice, &mut found)? {
+        Recognized::Container => Ok(found.images),
+        Recognized::Nothing => Err(slice.fail("file", ErrorKind::no_images(bytes))),
+    }
+}
+
+/// Reads the images of a file or of a member of an archive, in any format.
+pub(super) fn container<'a>(
+    slice: &InputSlice<'a>,
+    found: &mut Found<'a, '_>,
+) -> Result<Recognized, Error> {
+    let bytes = slice.bytes;
+    if slice.depth > MAX_DEPTH {
+        let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
+        return Err(slice.fail("container", kind));
+    }
+    if bytes.starts_with(archive::THIN_MAGIC) {
+        found.thin_archive(slice)?;
+        return Ok(Recognized::Container);
+    }
+    if let Content::Elf {
+        machine: cubin::MACHINE,
+    } = Content::of(bytes)
+    {
+        image(slice, Declared::nothing(), found)?;
+        return Ok(Recognized::Container);
+    }
+    if bytes.starts_with(ARCHIVE_MAGIC) {
+        let members = archive::members(bytes).map_err(|error| slice.error(error))?;
+        for member in members {
+            let name = format!("archive member {}", member.name);
+            container(&slice.part(member.bytes, &name), found)?;
+        }
+        return Ok(Recognized::Container);
+    }
+    if bytes.starts_with(COMPRESSED_BUNDLE_MAGIC) {
+        found.refuse_packed(slice)?;
+        let unpacked =
+            bundle::unpack(bytes, &mut found.left).map_err(|error| slice.error(error))?;
+        let part = slice.inner(&unpacked, "compressed offload bundle");
+        found.inside(slice, &part, true, |part, found| {
+            container(part, found).map(drop)
+        })?;
+        return Ok(Recognized::Container);
+    }
+    let entries = if bytes.starts_with(BUNDLE_MAGIC) {
+        Some(bundle::binary(bytes))
+    } else if bundle::is_text(bytes) {
+        Some(bundle::text(bytes))
+    } else {
+        None
+    };
+    if let Some(entries) = entries {
+        for entry in entries.map_err(|error| slice.error(error))? {
+            let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
+            let part = slice.part(entry.bytes, &name);
+            image(&part, Declared::entry(&entry.id), found)?;
+        }
+        return Ok(Recognized::Container);
+    }
+    if let Some(objects) = universal(bytes) {
+        let mut budget = slice.budget();
+        for (name, bytes) in objects.map_err(|error| slice.error(error))? {
+            slice.spend(&mut budget, bytes, &name)?;
+            container(&slice.part(bytes, &format!("object for {name}")), found)?;
+        }
+        return Ok(Recognized::Container);
+    }
+    if let Some(sections) = sections(bytes) {
+        let sections = sections.map_err(|error| slice.error(error))?;
+        object(slice, sections, found)?;
+        return Ok(Recognized::Container);
+    }
+    match Content::of(bytes) {
+        Content::OffloadBinary | Content::Syclbin => {}
+        Content::SpirV | Content::Ptx | Content::CudaFatbin => {}
+        Content::LlvmBitcode => {
+            let binaries = bitcode::offload_binaries(bytes).map_err(|error| slice.error(error))?;
+            for (index, bytes) in binaries.iter().enumerate() {
+                let part = slice.inner(bytes, &format!("embedded object {index}"));
+                found.inside(slice, &part, false, offload_binaries)?;
+            }
+            if !binaries.is_empty() {
+                return Ok(Recognized::Container);
+            }
+        }
+        _ => return Ok(Recognized::Nothing),
+    }
+    image(slice, Declared::nothing(), found)?;
+    Ok(Recognized::Container)
+}
+
+/// Reads the images in the sections of an object.
+fn object<'a>(
+    slice: &InputSlice<'a>,
+    sections: Vec<Section<'a>>,
+    found: &mut Found<'a, '_>,
+) -> Result<(), Error> {
+    let mut budget = slice.budget();
+    let big_endian = slice.bytes.starts_with(b"\x7fELF") && slice.bytes.get(5) == Some(&2);
+    // Sizes belong to the section of images of the same identifier; there may be several of both.
+    let mut sizes: BTreeMap<Vec<u8>, VecDeque<&[u8]>> = BTreeMap::new();
+    for section in &sections {
+        if let Role::Sizes(id) = &section.role {
+            slice.spend(&mut budget, section.data, &section.name)?;
+            sizes.entry(id.clone()).or_default().push_back(section.data);
+        }
+    }
+    let with_images: Vec<&[u8]> = (sections.iter())
+        .filter(|section| matches!(section.role, Role::Bundle(_)))
+        .map(|section| section.data)
+        .collect();
+    let mut images_of_program = if with_images.is_empty() {
+        Vec::new()
+    } else {
+        registered(slice.bytes, &with_images)
+    };
+    for section in sections {
+        let part = slice.part(section.data, &format!("section {}", section.name));
+        match section.role {
+            Role::OffloadBinaries => {
+                slice.spend(&mut budget, section.data, &section.name)?;
+                offload_binaries(&part, found)?;
+            }
+            Role::Bundle(id) => {
+                slice.spend(&mut budget, section.data, &section.name)?;
+                let id_text = String::from_utf8_lossy(&id);
+                if registered_images(&part, &id_text, slice, &mut images_of_program, found)? {
+                    continue;
+                }
+                let sizes = sizes.get_mut(&id).and_then(VecDeque::pop_front);
+                let images = modules::bundled(&part, sizes, big_endian)?;
+                let several = images.len() > 1;
+                for (index, bytes) in images.into_iter().enumerate() {
+                    let part = if several {
+                        part.part(bytes, &format!("image {index}"))
+                    } else {
+                        InputSlice {
+                            bytes,
+                            ..part.clone()
+                        }
+                    };
+                    image(&part, Declared::entry(&id_text), found)?;
+                }
+            }
+            Role::Sizes(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Adds the images of a section which the program registers. Returns whether there are any.
+fn registered_images<'a>(
+    section: &InputSlice<'a>,
+    id: &str,
+    program: &InputSlice<'a>,
+    registered: &mut Vec<Registered>,
+    found: &mut Found<'a, '_>,
+) -> Result<bool, Error> {
+    let start = section.offset.saturating_sub(program.offset);
+    let start = usize::try_from(start).unwrap_or(usize::MAX);
+    let range = start..start.saturating_add(section.bytes.len());
+    let of_section: Vec<Registered> = registered
+        .extract_if(.., |image| range.contains(&image.start))
+        .collect();
+    let several = of_section.len() > 1;
+    let any = !of_section.is_empty();
+    for (index, of_program) in of_section.into_iter().enumerate() {
+        let bytes = &program.bytes[of_program.start..of_program.start + of_program.size];
+        let part = if several {
+            section.part(bytes, &format!("image {index}"))
+        } else {
+            InputSlice {
+                bytes,
+                ..section.clone()
+            }
+        };
+        let mut declared = Declared::entry(id);
+        if !of_program.triple.is_empty() {
+            declared.triple = of_program.triple.into();
+        }
+        declared.strings = of_program.strings;
+        declared.properties = Some(of_program.properties);
+        declared.offload_kind = OffloadKind::Sycl;
+        image(&part, declared, found)?;
+    }
+    Ok(any)
+}
+
+/// Reads the images in OffloadBinaries that follow one another.
+fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
+    let bytes = syclbin::__private::offload::unpack_within(slice.bytes, &mut found.left);
+    if let Cow::Owned(unpacked) = bytes.map_err(|error| slice.error(error))? {
+        found.refuse_packed(slice)?;
+        return found.inside(slice, &slice.inner(&unpacked, ""), true, offload_binaries);
+    }
+    let entries = offload::read(slice.bytes).map_err(|error| slice.error(error))?;
+    let string = |entry: &offload::Entry<'a>, key: &str| {
+        let value = entry.strings.iter().find(|(name, _)| name == key);
+        value.map(|(_, value)| value.clone())
+    };
+    // Version 2 of SYCLBIN is spread over the entries.
+    if entries
+        .first()
+        .is_some_and(|first| string(first, v2::key::FORMAT_VERSION).is_some())
+    {
+        return syclbin(slice, found);
+    }
+    for (index, entry) in entries.into_iter().enumerate() {
+        let triple = string(&entry, "triple").map_or(Cow::Borrowed(""), text);
+        let arch = string(&entry, "arch").map_or(Cow::Borrowed(""), text);
+        let declared = Declared {
+            offload_kind: OffloadKind::numbered(entry.offload_kind.0, &triple),
+            // The driver's word for no architecture in particular.
+            arch: match &*arch {
+                "generic" => Cow::Borrowed(""),
+                _ => arch,
+            },
+            triple,
+            properties: None,
+            image_kind: Some(entry.image_kind),
+            strings: (entry.strings.into_iter())
+                .filter(|(key, _)| key != "triple" && key != "arch")
+                .collect(),
+        };
+        // An entry of flag 1 has strings and no image.
+        if entry.flags & 1 != 0 && entry.image.is_empty() {
+            continue;
+        }
+        let name = format!("entry {index}");
+        match entry.image {
+            Cow::Borrowed(bytes) => image(&slice.part(bytes, &name), declared, found)?,
+            // Entries are borrowed today. An owned entry lies nowhere in the input, so it gets the offset of
+            // the container.
+            Cow::Owned(bytes) => {
+                let part = slice.part(&slice.bytes[..0], &name);
+                found.images.push(leaf(&part, declared, Cow::Owned(bytes)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds an image, unless it is a container itself.
+fn image<'a>(
+    slice: &InputSlice<'a>,
+    declared: Declared<'a>,
+    found: &mut Found<'a, '_>,
+) -> Result<(), Error> {
+    if slice.depth > MAX_DEPTH {
+        let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
+        return Err(slice.fail("container", kind));
+    }
+    let content = Content::of(slice.bytes);
+    match content {
+        Content::Syclbin => return syclbin(slice, found),
+        Content::OffloadBinary => return offload_binaries(slice, found),
+        // It claims to be SYCLBIN but is nothing known: the reader says what is wrong.
+        Content::Unknown | Content::Empty if declared.image_kind == Some(ImageKind::SYCLBIN) => {
+            return syclbin(slice, found);
+        }
+        // Code compiled ahead of time without relocatable device code is a host object around the images. The
+        // host's own code and native device code do not have such sections.
+        _ => {
+            if let Some(Ok(sections)) = sections(slice.bytes)
+                && !sections.is_empty()
+            {
+                return object(slice, sections, found);
+            }
+        }
+    }
+    if !slice.bytes.is_empty() || declared.offload_kind != OffloadKind::Host {
+        found
+            .images
+            .push(leaf(slice, declared, Cow::Borrowed(slice.bytes)));
+    }
+    Ok(())
+}
+
+fn leaf<'a>(
+    slice: &InputSlice<'a>,
+    declared: Declared<'a>,
+    bytes: Cow<'a, [u8]>,
+) -> DeviceImage<'a> {
+    DeviceImage {
+        origin: slice.path.clone(),
+        offset: slice.offset,
+        offload_kind: declared.offload_kind,
+        triple: declared.triple,
+        arch: declared.arch,
+        image_kind: declared.image_kind,
+        content: Content::of(&bytes),
+        strings: declared.strings,
+        properties: declared.properties,
+        bytes,
+        syclbin: None,
+    }
+}
+
+/// Reads the images of a SYCLBIN file.
+fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
+    let file = match slice.bytes.get(..4) {
+        Some(magic) if *magic == offload_binary::MAGIC || *magic == v1::MAGIC => {
+            read::parse(slice.bytes)
+        }
+        magic => Err(Error::new(
+            "SYCLBIN file header",
+            0,
+            ErrorKind::magic("a SYCLBIN file", magic.unwrap_or(slice.bytes)),
+        )),
+    };
+    let file = Arc::new(file.map_err(|error| slice.error(error))?);
+    let mut budget = slice.budget();
+    for (module, abstract_module) in file.modules.iter().enumerate() {
+        for (index, image) in abstract_module.images.iter().enumerate() {
+            let name = format!("SYCLBIN module {module}: image {index}");
+            slice.spend(&mut budget, &image.bytes, &name)?;
+            let (triple, arch, image_kind) = match image.kind() {
+                model::ImageKind::Ir { target, .. } => (target.to_string(), String::new(), None),
+                model::ImageKind::Native { arch, target } => {
+                    (target.to_string(), arch.into(), None)
+                }
+            };
+            let declared = Declared {
+                offload_kind: OffloadKind::Sycl,
+                triple: triple.into(),
+                arch: arch.into(),
+                image_kind,
+                strings: Vec::new(),
+                properties: None,
+            };
+            let bytes = image.bytes.clone();
+            let part = match bytes {
+                Cow::Borrowed(bytes) => slice.part(bytes, &name),
+                Cow::Owned(_) => slice.part(&slice.bytes[..0], &name),
+            };
+            let file = Arc::clone(&file);
+            found.images.push(DeviceImage {
+                syclbin: Some(InSyclbin {
+                    file,
+                    module,
+                    image: index,
+                }),
+                ..leaf(&part, declared, bytes)
+            });
+        }
+    }
+    Ok(())
+}
+
+fn text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match bytes {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
+    }
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Links the modules of one file: each module with the modules that it imports from. Every module then has its own
+//! copy of what it calls, and can be compiled ahead of time.
+
+use alloc::borrow::{Cow, ToOwned as _};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{LinkError, Object, link};
+use syclbin::__private::failed_assert::VARIABLE;
+use syclbin::__private::spirv::{Import, Module};
+use syclbin::metadata::DeviceRequirements;
+use syclbin::property::{PropertySet, PropertySets, key, set};
+use syclbin::ptx;
+use syclbin::{AbstractModule, Image, ImageKind, IrType};
+
+/// The target of code for NVIDIA's GPUs.
+const NVIDIA: &str = "nvptx64-nvidia-cuda";
+
+/// A module that stays as it was, to be linked when a program loads it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {obstacle}")]
+pub struct Unlinked {
+    /// The name that the caller gave to the module.
+    pub name: String,
+    /// The reason.
+    pub obstacle: Obstacle,
+}
+
+/// The reason why a module cannot be linked ahead of time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// The code does not fit together.
+    #[error(transparent)]
+    Code(#[from] LinkError),
+    /// A needed module has variables that the host reads and writes by their names.
+    #[error("{0} has device globals, whose place only the loader knows")]
+    DeviceGlobals(String),
+    /// The module calls virtual functions, whose names its code does not have.
+    #[error("it uses virtual functions, which only the loader links")]
+    VirtualFunctions,
+    /// The properties of a module are malformed.
+    #[error("{0} has malformed device requirements; compile it again")]
+    Requirements(String),
+}
+
+/// The symbols of a module's SPIR-V.
+struct Symbols {
+    imports: BTreeSet<String>,
+    weak: BTreeSet<String>,
+    strong: BTreeSet<String>,
+}
+
+/// Links the SPIR-V of each module with the modules of the same file that it imports from. `names` are the names of
+/// the modules in messages. Other images of a linked module go to a module of their own.
+///
+/// Returns the modules that import from others and cannot be linked. They are unchanged.
+pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>, names: &[String]) -> Vec<Unlinked> {
+    let name = |index: usize| names.get(index).cloned().unwrap_or_default();
+    let mut unlinked = Vec::new();
+    let symbols: Vec<Option<Symbols>> = modules.iter().map(symbols).collect();
+    let mut linked = BTreeMap::new();
+    for (index, own) in symbols.iter().enumerate() {
+        let Some(own) = own else { continue };
+        let imports_from_others =
+            (own.imports.iter()).any(|symbol| exporters(&symbols, symbol).next().is_some());
+        if !imports_from_others {
+            continue;
+        }
+        match link_one(modules, names, &symbols, index) {
+            Ok(module) => {
+                linked.insert(index, module);
+            }
+            Err(obstacle) => unlinked.push(Unlinked {
+                name: name(index),
+                obstacle,
+            }),
+        }
+    }
+    let before = core::mem::take(modules);
+    for (index, mut module) in before.into_iter().enumerate() {
+        if let Some(linked) = linked.remove(&index) {
+            modules.push(linked);
+            module.images.retain(|image| image.spirv().is_none());
+            if module.images.is_empty() {
+                continue;
+            }
+            // Readers take the first code of a module for SPIR-V, and this module has none left.
+            for image in &mut module.images {
+                set_apart(image);
+            }
+        }
+        modules.push(module);
+    }
+    unlinked
+}
+
+/// Files PTX as code for the architecture that it names.
+fn set_apart(image: &mut Image<'static>) {
+    let is_ptx = matches!(
+        image.kind(),
+        ImageKind::Ir {
+            ty: IrType::Ptx,
+            ..
+        }
+    );
+    if is_ptx && let Ok(ptx) = ptx::Module::parse(&image.bytes) {
+        *image = Image::native(&ptx.target.to_string(), NVIDIA, image.bytes.clone());
+    }
+}
+
+/// Returns the symbols of a module with SPIR-V that can be read.
+fn symbols(module: &AbstractModule<'_>) -> Option<Symbols> {
+    let code = Module::parse(code(module)?).ok()?;
+    let text = |symbols: &mut dyn Iterator<Item = &str>| symbols.map(ToString::to_string).collect();
+    let weak: BTreeSet<String> = text(&mut code.weak_exports());
+    let is_symbol = |symbol: &&str| Import::of(symbol) == Import::Symbol;
+    Some(Symbols {
+        imports: text(&mut code.imports().filter(is_symbol)),
+        strong: text(&mut code.exports().filter(|symbol| !weak.contains(*symbol))),
+        weak,
+    })
+}
+
+/// Returns the only SPIR-V of a module.
+fn code<'m>(module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
+    let mut all = module.images.iter().filter_map(Image::spirv);
+    let only = all.next();
+    only.filter(|_| all.next().is_none())
+}
+
+/// Returns the modules that define a symbol, the exclusive definitions first.
+fn exporters<'s>(
+    symbols: &'s [Option<Symbols>],
+    symbol: &'s str,
+) -> impl Iterator<Item = (usize, bool)> + 's {
+    let all = |strong: bool| {
+        symbols
+            .iter()
+            .enumerate()
+            .filter_map(move |(index, found)| {
+                let found = found.as_ref()?;
+                let set = if strong { &found.strong } else { &found.weak };
+                set.contains(symbol).then_some((index, strong))
+            })
+    };
+    all(true).chain(all(false))
+}
+
+fn link_one(
+    modules: &[AbstractModule<'static>],
+    names: &[String],
+    symbols: &[Option<Symbols>],
+    start: usize,
+) -> Result<AbstractModule<'static>, Obstacle> {
+    let name = |index: usize| names.get(index).cloned().unwrap_or_default();
+    let mut needed = Vec::from([start]);
+    let mut resolved = BTreeSet::new();
+    let mut next = 0;
+    while let Some(index) = needed.get(next).copied() {
+        next += 1;
+        let imports = symbols[index].iter().flat_map(|found| &found.imports);
+        for symbol in imports {
+            let mut found = exporters(symbols, symbol);
+            let Some((exporter, is_strong)) = found.next() else {
+                continue; // it stays an import
+            };
+            // A file may have the same module twice.
+            let differs = |(other, strong): &(usize, bool)| {
+                *strong && code(&modules[*other]) != code(&modules[exporter])
+            };
+            if let Some((other, _)) = found.find(differs).filter(|_| is_strong) {
+                return Err(Obstacle::Code(LinkError::Duplicate {
+                    symbol: symbol.clone(),
+                    modules: [name(exporter), name(other)],
+                }));
+            }
+            resolved.insert(symbol.as_str());
+            if !needed.contains(&exporter) {
+                needed.push(exporter);
+            }
+        }
+    }
+    let metadata = linked_metadata(modules, names, &needed, &resolved)?;
+    let objects: Vec<(String, &[u8])> = (needed.iter())
+        .map(|index| (name(*index), code(&modules[*index]).unwrap_or_default()))
+        .collect();
+    let objects: Vec<Object<'_>> = (objects.iter())
+        .map(|(name, spirv)| Object { name, spirv })
+        .collect();
+    let (program, libraries) = (objects[0], &objects[1..]);
+    let linked = link(program, libraries)?;
+    let mut module = modules[start].clone();
+    module.images.retain(|image| image.spirv().is_some());
+    if let Some(image) = module.images.first_mut() {
+        image.bytes = Cow::Owned(linked);
+    }
+    module.metadata = metadata;
+    Ok(module)
+}
+
+/// Returns the properties of a module that is linked with others: `needed` are the modules, itself first, and `resolved`
+/// are the imports that they define.
+///
+/// # Errors
+///
+/// When only the loader can link the modules, or a module has malformed properties.
+pub fn linked_metadata(
+    modules: &[AbstractModule<'static>],
+    names: &[String],
+    needed: &[usize],
+    resolved: &BTreeSet<&str>,
+) -> Result<PropertySets<'static>, Obstacle> {
+    let name = |index: usize| names.get(index).cloned().unwrap_or_default();
+    let start = needed[0];
+    let mut linked = modules[start].metadata.clone();
+    let mut requirements =
+        DeviceRequirements::read(&linked).map_err(|_| Obstacle::Requirements(name(start)))?;
+    for &index in needed {
+        let metadata = &modules[index].metadata;
+        let has = |set| metadata.set(set).is_some_and(|set| !set.is_empty());
+        if has(set::VIRTUAL_FUNCTIONS) {
+            return Err(Obstacle::VirtualFunctions);
+        }
+        let globals = metadata
+            .set(set::DEVICE_GLOBALS)
+            .into_iter()
+            .flat_map(PropertySet::keys);
+        if index != start && globals.into_iter().any(|global| global != VARIABLE) {
+            return Err(Obstacle::DeviceGlobals(name(index)));
+        }
+        // The linked module has one record of failed asserts, as the linker keeps one of several equal variables.
+        let mapping = format!("{VARIABLE}@{}", key::GLOBAL_ID_MAPPING);
+        for (set, key) in [
+            (set::DEVICE_GLOBALS, VARIABLE),
+            (set::PROGRAM_METADATA, &*mapping),
+        ] {
+            if let Some(value) = metadata.get(set, key) {
+                linked.insert(set, key.to_owned(), value.clone());
+            }
+        }
+        let more =
+            DeviceRequirements::read(metadata).map_err(|_| Obstacle::Requirements(name(index)))?;
+        for aspect in more.aspects {
+            if !requirements.aspects.contains(&aspect) {
+                requirements.aspects.push(aspect);
+            }
+        }
+        for (all, more) in [
+            (&mut requirements.matrices.0, more.matrices.0),
+            (&mut requirements.matrix_products.0, more.matrix_products.0),
+        ] {
+            let new: Vec<_> = more
+                .into_iter()
+                .filter(|record| !all.contains(record))
+                .collect();
+            all.extend(new);
+        }
+    }
+    requirements.write(&mut linked);
+    let imported = set::IMPORTED_SYMBOLS;
+    linked.retain(imported, |symbol| !resolved.contains(symbol));
+    if linked.set(imported).is_some_and(PropertySet::is_empty) {
+        linked.remove_set(imported);
+    }
+    Ok(linked)
+}

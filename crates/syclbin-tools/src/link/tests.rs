@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+use syclbin::__private::spirv::words::{
+    DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_EXPORT, instructions, literal,
+};
+
+const LINK_ONCE: u32 = 2;
+const GLOBAL: u32 = 5;
+
+type Code = Vec<(u16, Vec<u32>)>;
+
+fn assemble(version: Version, model: u32, code: &Code) -> Vec<u8> {
+    let mut words = vec![0x0723_0203, version.header(), 7, 100, 0];
+    for capability in [4, 5, 6] {
+        put(&mut words, op::CAPABILITY, &[&[capability]]);
+    }
+    put(&mut words, op::MEMORY_MODEL, &[&[2, model]]);
+    for (opcode, operands) in code {
+        put(&mut words, *opcode, &[operands]);
+    }
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+fn module(code: &Code) -> Vec<u8> {
+    assemble(Version::new(1, 2), 2, code)
+}
+
+fn with_text(before: &[u32], text: &str, after: &[u32]) -> Vec<u32> {
+    [before, &literal(text), after].concat()
+}
+
+fn linkage(id: u32, symbol: &str, kind: u32) -> (u16, Vec<u32>) {
+    let before = [id, DECORATION_LINKAGE_ATTRIBUTES];
+    (op::DECORATE, with_text(&before, symbol, &[kind]))
+}
+
+/// Returns a kernel `k` that calls `f` with its parameter, a pointer to integers.
+fn program() -> Code {
+    vec![
+        (op::ENTRY_POINT, with_text(&[6, 10], "k", &[])),
+        linkage(11, "f", LINKAGE_IMPORT),
+        (op::TYPE_VOID, vec![1]),
+        (op::TYPE_INT, vec![2, 32, 0]),
+        (op::TYPE_POINTER, vec![3, GLOBAL, 2]),
+        (op::TYPE_FUNCTION, vec![4, 1, 3]),
+        (op::FUNCTION, vec![1, 11, 0, 4]),
+        (op::FUNCTION_PARAMETER, vec![3, 12]),
+        (op::FUNCTION_END, vec![]),
+        (op::FUNCTION, vec![1, 10, 0, 4]),
+        (op::FUNCTION_PARAMETER, vec![3, 13]),
+        (op::LABEL, vec![14]),
+        (op::FUNCTION_CALL, vec![1, 15, 11, 13]),
+        (op::RETURN, vec![]),
+        (op::FUNCTION_END, vec![]),
+    ]
+}
+
+/// Returns a module that defines `f`, whose parameter has the type 5 of `types`, and a function that nothing calls.
+fn library(kind: u32, types: Code) -> Code {
+    let function = |id: u32| {
+        vec![
+            (op::FUNCTION, vec![4, id, 0, 6]),
+            (op::FUNCTION_PARAMETER, vec![5, id + 1]),
+            (op::LABEL, vec![id + 2]),
+            (op::RETURN, vec![]),
+            (op::FUNCTION_END, vec![]),
+        ]
+    };
+    let first = vec![linkage(7, "f", kind), (op::TYPE_VOID, vec![4])];
+    let ty = vec![(op::TYPE_FUNCTION, vec![6, 4, 5])];
+    [first, types, ty, function(7), function(20)].concat()
+}
+
+fn integers() -> Code {
+    vec![
+        (op::TYPE_INT, vec![3, 32, 0]),
+        (op::TYPE_POINTER, vec![5, GLOBAL, 3]),
+    ]
+}
+
+fn linked(program: &[u8], libraries: &[&[u8]]) -> Result<Code, LinkError> {
+    let names = ["b.cpp", "c.cpp"];
+    let libraries = names.iter().zip(libraries);
+    let libraries: Vec<_> = libraries
+        .map(|(name, spirv)| Object { name, spirv })
+        .collect();
+    let program = Object {
+        name: "a.cpp",
+        spirv: program,
+    };
+    let bytes = link(program, &libraries)?;
+    let words = words::words(&bytes).unwrap();
+    let all = instructions(&words).map(|found| found.map(|i| (i.opcode, i.operands.to_vec())));
+    Ok(all.collect::<Result<_, _>>().unwrap())
+}
+
+fn refused(program: &[u8], libraries: &[&[u8]]) -> String {
+    linked(program, libraries).unwrap_err().to_string()
+}
+
+fn count(code: &Code, opcode: u16) -> usize {
+    code.iter().filter(|(found, _)| *found == opcode).count()
+}
+
+#[test]
+fn call_reaches_the_only_definition() {
+    let code = linked(
+        &module(&program()),
+        &[&module(&library(LINKAGE_EXPORT, integers()))],
+    )
+    .unwrap();
+    assert_eq!(
+        count(&code, op::FUNCTION),
+        2,
+        "the unused function is left out"
+    );
+    for opcode in [
+        op::TYPE_VOID,
+        op::TYPE_INT,
+        op::TYPE_POINTER,
+        op::TYPE_FUNCTION,
+    ] {
+        assert_eq!(count(&code, opcode), 1, "{opcode}");
+    }
+    assert_eq!(count(&code, op::BITCAST) + count(&code, op::DECORATE), 0);
+    let call = code.iter().find(|(opcode, _)| *opcode == op::FUNCTION_CALL);
+    let callee = call.unwrap().1[2];
+    let defines =
+        |(opcode, operands): &&(u16, Vec<u32>)| *opcode == op::FUNCTION && operands[1] == callee;
+    let place = code.iter().position(|i| defines(&i)).unwrap();
+    assert_eq!(code[place + 2].0, op::LABEL);
+    assert!(!code.contains(&(op::CAPABILITY, vec![CAPABILITY_LINKAGE])));
+}
+
+#[test]
+fn inline_functions_are_merged() {
+    let inline = module(&library(LINK_ONCE, integers()));
+    let strong = module(&library(LINKAGE_EXPORT, integers()));
+    for libraries in [[&inline[..], &inline], [&inline, &strong]] {
+        let code = linked(&module(&program()), &libraries).unwrap();
+        assert_eq!(count(&code, op::FUNCTION), 2);
+    }
+    let text = refused(&module(&program()), &[&strong, &strong]);
+    assert_eq!(
+        text,
+        "f is defined by b.cpp and by c.cpp; leave one of them out"
+    );
+}
+
+#[test]
+fn pointers_are_cast_where_their_types_differ() {
+    let floats = vec![
+        (op::TYPE_FLOAT, vec![3, 32]),
+        (op::TYPE_POINTER, vec![5, GLOBAL, 3]),
+    ];
+    let code = linked(
+        &module(&program()),
+        &[&module(&library(LINKAGE_EXPORT, floats))],
+    )
+    .unwrap();
+    let cast = code
+        .iter()
+        .find(|(opcode, _)| *opcode == op::BITCAST)
+        .unwrap();
+    let call = code
+        .iter()
+        .find(|(opcode, _)| *opcode == op::FUNCTION_CALL)
+        .unwrap();
+    assert_eq!(cast.1[1], call.1[3]);
+    let local = vec![
+        (op::TYPE_INT, vec![3, 32, 0]),
+        (op::TYPE_POINTER, vec![5, 4, 3]),
+    ];
+    let text = refused(
+        &module(&program()),
+        &[&module(&library(LINKAGE_EXPORT, local))],
+    );
+    assert_eq!(
+        text,
+        "f has one type where a.cpp uses it and another where b.cpp defines it; declare it alike in both"
+    );
+}
+
+#[test]
+fn structs_of_one_shape_are_merged() {
+    let structs = |name: &str, member: u32| {
+        let mut code = program();
+        code.insert(1, (op::NAME, with_text(&[5], name, &[])));
+        code.splice(
+            5..6,
+            [
+                (op::TYPE_STRUCT, vec![5, member]),
+                (op::TYPE_POINTER, vec![3, GLOBAL, 5]),
+            ],
+        );
+        code
+    };
+    let of_library = |name: &str| {
+        let types = vec![
+            (op::TYPE_INT, vec![3, 32, 0]),
+            (op::TYPE_STRUCT, vec![40, 3]),
+            (op::TYPE_POINTER, vec![5, GLOBAL, 40]),
+        ];
+        let mut code = library(LINKAGE_EXPORT, types);
+        code.insert(0, (op::NAME, with_text(&[40], name, &[])));
+        module(&code)
+    };
+    let program = module(&structs("struct.S", 2));
+    for (name, types) in [("struct.S", 1), ("struct.S.17", 1), ("struct.T", 2)] {
+        let code = linked(&program, &[&of_library(name)]).unwrap();
+        assert_eq!(count(&code, op::TYPE_STRUCT), types, "{name}");
+        assert_eq!(count(&code, op::BITCAST), types - 1, "{name}");
+    }
+}
+
+#[test]
+fn memory_models_must_agree() {
+    let library = assemble(Version::new(1, 2), 1, &library(LINKAGE_EXPORT, integers()));
+    let text = refused(&module(&program()), &[&library]);
+    assert!(
+        text.starts_with("a.cpp and b.cpp have different memory models"),
+        "{text}"
+    );
+}
+
+#[test]
+fn result_has_the_highest_version() {
+    let library = assemble(Version::new(1, 4), 2, &library(LINKAGE_EXPORT, integers()));
+    let [program, library] = [
+        Object {
+            name: "a",
+            spirv: &module(&program()),
+        },
+        Object {
+            name: "b",
+            spirv: &library,
+        },
+    ];
+    let linked = link(program, &[library]).unwrap();
+    assert_eq!(
+        Version::of_header(&words::words(&linked).unwrap()),
+        Version::new(1, 4)
+    );
+}
+
+#[test]
+fn only_a_program_has_specialization_constants() {
+    let constant = |id: u32| {
+        vec![
+            (op::DECORATE, vec![id, DECORATION_SPEC_ID, 0]),
+            (op::TYPE_INT, vec![3, 32, 0]),
+            (op::SPEC_CONSTANT, vec![3, id, 1]),
+            (op::TYPE_ARRAY, vec![40, 3, id]),
+            (op::TYPE_POINTER, vec![5, GLOBAL, 40]),
+        ]
+    };
+    let library = module(&library(LINKAGE_EXPORT, constant(41)));
+    let text = refused(&module(&program()), &[&library]);
+    assert!(
+        text.starts_with("b.cpp has specialization constants"),
+        "{text}"
+    );
+    let code = linked(&library, &[]).unwrap();
+    assert_eq!(count(&code, op::SPEC_CONSTANT), 1);
+    assert_eq!(count(&code, op::DECORATE), 2);
+}
+
+#[test]
+fn types_that_contain_themselves_are_refused() {
+    let types = vec![
+        (39, vec![5, GLOBAL]),
+        (op::TYPE_STRUCT, vec![3, 5]),
+        (op::TYPE_POINTER, vec![5, GLOBAL, 3]),
+    ];
+    let text = refused(
+        &module(&program()),
+        &[&module(&library(LINKAGE_EXPORT, types))],
+    );
+    assert!(
+        text.starts_with("b.cpp has a type that contains itself"),
+        "{text}"
+    );
+}
+
+#[test]
+fn types_that_refer_to_symbols_are_refused() {
+    const CONSTANT_FUNCTION_POINTER: u16 = 5600;
+    // Each imported function has an array as type, whose length is a pointer to the next function.
+    let mut code = program();
+    let functions = code.split_off(6);
+    let calls: Code = (0..20_000)
+        .flat_map(|number| {
+            let id = 100 + number * 4;
+            [
+                linkage(id, &number.to_string(), LINKAGE_IMPORT),
+                (CONSTANT_FUNCTION_POINTER, vec![3, id + 1, id + 4]),
+                (op::TYPE_ARRAY, vec![id + 2, 2, id + 1]),
+                (op::FUNCTION, vec![1, id, 0, id + 2]),
+                (op::FUNCTION_END, vec![]),
+            ]
+        })
+        .collect();
+    let in_functions = |i: &(u16, Vec<u32>)| matches!(i.0, op::FUNCTION | op::FUNCTION_END);
+    let declared = |wanted: bool| {
+        let all = calls.iter().cloned();
+        all.filter(move |i| in_functions(i) == wanted)
+    };
+    code.extend(declared(false));
+    code.extend(functions);
+    code.extend(declared(true));
+    let place = code
+        .iter()
+        .position(|(opcode, _)| *opcode == op::FUNCTION_CALL)
+        .unwrap();
+    code[place].1[2] = 100;
+    let mut library = code.clone();
+    for (_, operands) in library
+        .iter_mut()
+        .filter(|(opcode, _)| *opcode == op::DECORATE)
+    {
+        *operands.last_mut().unwrap() = LINKAGE_EXPORT;
+    }
+    let text = refused(&module(&code), &[&module(&library)]);
+    assert!(text.contains("a type refers to a symbol"), "{text}");
+}
+
+#[test]
+fn unknown_instructions_are_named() {
+    let mut code = program();
+    code.insert(13, (60_000, vec![1]));
+    let text = refused(&module(&code), &[]);
+    assert!(text.starts_with("a.cpp has instruction 60000,"), "{text}");
+}
+
+#[test]
+fn groups_of_decorations_are_taken_apart() {
+    let mut code = library(LINKAGE_EXPORT, integers());
+    let group = [
+        (op::DECORATE, vec![30, 44, 4]),
+        (73, vec![30]),
+        (74, vec![30, 8, 21]),
+    ];
+    code.splice(0..0, group);
+    let code = linked(&module(&program()), &[&module(&code)]).unwrap();
+    let decorations: Vec<_> = code
+        .iter()
+        .filter(|(found, _)| *found == op::DECORATE)
+        .collect();
+    let parameters: BTreeSet<u32> = code
+        .iter()
+        .filter(|(opcode, _)| *opcode == op::FUNCTION_PARAMETER)
+        .map(|(_, operands)| operands[1])
+        .collect();
+    assert_eq!(decorations.len(), 1);
+    assert_eq!(decorations[0].1[1..], [44, 4]);
+    assert!(parameters.contains(&decorations[0].1[0]));
+}
+
+#[test]
+fn shared_groups_cannot_fill_memory() {
+    let mut code = Code::new();
+    code.extend((0..2000).map(|number| (op::DECORATE, vec![30, 44, number])));
+    code.push((73, vec![30]));
+    code.push((74, [vec![30], (31..3000).collect()].concat()));
+    code.extend(program());
+    let text = refused(&module(&code), &[]);
+    assert!(
+        text.starts_with("a.cpp shares decorations or variables too often"),
+        "{text}"
+    );
+}
+
+#[test]
+fn interface_gets_variables_of_libraries() {
+    let mut of_library = library(LINKAGE_EXPORT, integers());
+    let place = of_library
+        .iter()
+        .position(|(opcode, _)| *opcode == op::FUNCTION)
+        .unwrap();
+    let variable = [
+        (op::TYPE_POINTER, vec![50, STORAGE_INPUT, 3]),
+        (op::VARIABLE, vec![50, 51, STORAGE_INPUT]),
+    ];
+    of_library.splice(place..place, variable);
+    let label = of_library
+        .iter()
+        .position(|(opcode, _)| *opcode == op::LABEL)
+        .unwrap();
+    of_library.insert(label + 1, (op::LOAD, vec![3, 52, 51]));
+    let code = linked(&module(&program()), &[&module(&of_library)]).unwrap();
+    let variable = code
+        .iter()
+        .find(|(opcode, _)| *opcode == op::VARIABLE)
+        .unwrap()
+        .1[1];
+    let entry = code
+        .iter()
+        .find(|(opcode, _)| *opcode == op::ENTRY_POINT)
+        .unwrap();
+    assert_eq!(entry.1.last(), Some(&variable));
+}

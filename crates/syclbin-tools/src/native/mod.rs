@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Native code: what compilers recorded about each kernel, such as registers and spills.
+//!
+//! Code for Intel GPUs is an ELF file, or an archive of them for several GPUs. Its section `.ze_info` describes the
+//! kernels in YAML. ELF files for CUDA say less: the registers and the shared memory of each kernel.
+//!
+//! ```
+//! assert!(syclbin_tools::native::kernels(b"\x7fELF\x02\x01").is_empty());
+//! ```
+
+mod ze_info;
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use syclbin::__private::content::ARCHIVE_MAGIC;
+use syclbin::{Content, cubin};
+
+/// The machine of ELF files for Intel GPUs.
+const INTEL_GPU: u16 = 205;
+/// The most kernels that are returned for an image.
+const MAX_KERNELS: usize = 1 << 16;
+
+/// What a compiler recorded about a kernel. A value is `None` if the code does not record it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kernel {
+    /// The GPU, for code in an archive: the name of its member, such as `64.12.60.7`.
+    pub device: Option<String>,
+    /// The symbol.
+    pub symbol: String,
+    /// The number of work-items that a hardware thread executes at once.
+    pub simd_width: Option<u32>,
+    /// The registers of a hardware thread, or of a work-item on NVIDIA GPUs.
+    pub registers: Option<u32>,
+    /// The bytes of a hardware thread for values that did not fit into registers.
+    pub spill_size: Option<u64>,
+    /// The bytes of private memory, which the compiler of Intel GPUs counts together with spills.
+    pub private_size: Option<u64>,
+    /// The bytes of work-group memory whose size is known at compile time.
+    pub local_size: Option<u64>,
+    /// The number of barriers that a work-group uses.
+    pub barriers: Option<u32>,
+    /// Whether it calls functions by a stack.
+    pub stack_calls: Option<bool>,
+}
+
+/// Returns the records of all kernels in native code. Other or damaged code has none.
+#[must_use]
+pub fn kernels(bytes: &[u8]) -> Vec<Kernel> {
+    let mut kernels = Vec::new();
+    match Content::of(bytes) {
+        Content::Archive => {
+            for (name, member) in members(bytes) {
+                let before = kernels.len();
+                add(member, &mut kernels);
+                for kernel in kernels.iter_mut().skip(before) {
+                    kernel.device = Some(String::from_utf8_lossy(name).into_owned());
+                }
+            }
+        }
+        _ => add(bytes, &mut kernels),
+    }
+    kernels
+}
+
+fn add(bytes: &[u8], kernels: &mut Vec<Kernel>) {
+    let Content::Elf { machine } = Content::of(bytes) else {
+        return;
+    };
+    match machine {
+        INTEL_GPU => {
+            let mut sections = sections(bytes);
+            if let Some(section) = sections.find(|section| section.name == b".ze_info") {
+                let room = MAX_KERNELS.saturating_sub(kernels.len());
+                kernels.extend(ze_info::kernels(section.bytes).take(room));
+            }
+        }
+        cubin::MACHINE => of_nvidia(bytes, kernels),
+        _ => {}
+    }
+}
+
+/// Adds the kernels of an ELF file for CUDA. Each has a section of code, and one of shared memory if it uses that.
+/// The section `.nv.info` has attributes of symbols: a kernel's symbol is in its code section's header.
+fn of_nvidia(bytes: &[u8], kernels: &mut Vec<Kernel>) {
+    // The attributes with the number of registers, and with the size of the stack frame.
+    const REGISTERS: u8 = 0x2f;
+    const FRAME: u8 = 0x11;
+    let mut shared = BTreeMap::new();
+    let mut attributes = BTreeMap::new();
+    for section in sections(bytes) {
+        if let Some(symbol) = section.name.strip_prefix(b".nv.shared.") {
+            shared.insert(symbol, section.size);
+        } else if section.name == b".nv.info" && attributes.is_empty() {
+            for (attribute, symbol, value) in symbol_attributes(section.bytes) {
+                attributes.insert((attribute, symbol), value);
+            }
+        }
+    }
+    for section in sections(bytes) {
+        let Some(name) = section.name.strip_prefix(b".text.") else {
+            continue;
+        };
+        if kernels.len() == MAX_KERNELS {
+            break;
+        }
+        let of = |attribute| {
+            attributes
+                .get(&(attribute, section.info & 0xff_ffff))
+                .copied()
+        };
+        kernels.push(Kernel {
+            symbol: String::from_utf8_lossy(name).into_owned(),
+            registers: of(REGISTERS),
+            private_size: of(FRAME).map(u64::from),
+            local_size: Some(shared.get(name).copied().unwrap_or(0)),
+            ..Kernel::default()
+        });
+    }
+}
+
+/// Returns the attributes that have a symbol's index and a number: attribute, symbol, number.
+fn symbol_attributes(section: &[u8]) -> impl Iterator<Item = (u8, u32, u32)> {
+    /// The form of an attribute whose value has a size in front.
+    const SIZED: u8 = 4;
+    let mut rest = section;
+    let entries = core::iter::from_fn(move || {
+        let [form, attribute, low, high, after @ ..] = rest else {
+            return None;
+        };
+        let size = match *form {
+            SIZED => usize::from(u16::from_le_bytes([*low, *high])),
+            _ => 0, // the two bytes are the value
+        };
+        let value = after.get(..size)?;
+        rest = &after[size..];
+        Some((*attribute, value))
+    });
+    entries.filter_map(|(attribute, value)| {
+        let (symbol, number) = value.split_at_checked(4)?;
+        let [symbol, number] = [symbol, number].map(|bytes| bytes.try_into().ok());
+        Some((
+            attribute,
+            u32::from_le_bytes(symbol?),
+            u32::from_le_bytes(number?),
+        ))
+    })
+}
+
+/// Returns the members of an archive, as ocloc writes it: names fit into the header.
+fn members(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    /// The size of a member's header, and the places of its name and size in it.
+    const HEADER: usize = 60;
+    const NAME: core::ops::Range<usize> = 0..16;
+    const SIZE: core::ops::Range<usize> = 48..58;
+    let mut rest = bytes.get(ARCHIVE_MAGIC.len()..).unwrap_or_default();
+    core::iter::from_fn(move || {
+        let header = rest.get(..HEADER)?;
+        let size = core::str::from_utf8(&header[SIZE]).ok()?.trim_end();
+        let size: usize = size.parse().ok()?;
+        let after = &rest[HEADER..];
+        let member = after.get(..size)?;
+        // Members start at even offsets.
+        rest = after.get(size + size % 2..).unwrap_or_default();
+        let name = header[NAME].trim_ascii_end();
+        Some((name.strip_suffix(b"/").unwrap_or(name), member))
+    })
+}
+
+#[cfg(test)]
+mod tests;
+
+const HEADER: usize = 64;
+
+/// A section with content.
+struct Section<'a> {
+    name: &'a [u8],
+    info: u32,
+    /// Its size in the memory of the device.
+    size: u64,
+    /// Its bytes in the file; empty if it has none there.
+    bytes: &'a [u8],
+}
+
+/// Returns the sections of `bytes`. Skips sections that exceed the file, and names that together exceed it: a hostile
+/// file could give every section the same long name.
+fn sections(bytes: &[u8]) -> impl Iterator<Item = Section<'_>> {
+    let is_elf = bytes.starts_with(b"\x7fELF\x02\x01");
+    let table = is_elf.then(|| at(u64_at(bytes, 40)?)).flatten();
+    let count = u16_at(bytes, 60).unwrap_or(0);
+    let names = u16_at(bytes, 62).unwrap_or(0);
+    let header = move |index: u16| {
+        let start = table?.checked_add(usize::from(index) * HEADER)?;
+        bytes.get(start..)?.get(..HEADER)
+    };
+    let names = header(names)
+        .and_then(|header| content(bytes, header))
+        .unwrap_or_default();
+    let mut budget = bytes.len();
+    (0..count).filter_map(move |index| {
+        let header = header(index)?;
+        let name = names.get(at(u32_at(header, 0)?.into())?..)?;
+        let Some(end) = name.iter().take(budget).position(|byte| *byte == 0) else {
+            budget = 0;
+            return None;
+        };
+        budget -= end;
+        Some(Section {
+            name: &name[..end],
+            info: u32_at(header, 44)?,
+            size: u64_at(header, 32)?,
+            bytes: content(bytes, header)?,
+        })
+    })
+}
+
+/// Returns the bytes of the section with this header.
+fn content<'a>(bytes: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
+    /// The type of a section that has no bytes in the file.
+    const NO_BITS: u32 = 8;
+    if u32_at(header, 4)? == NO_BITS {
+        return Some(&[]);
+    }
+    bytes
+        .get(at(u64_at(header, 24)?)?..)?
+        .get(..at(u64_at(header, 32)?)?)
+}
+
+fn at(offset: u64) -> Option<usize> {
+    usize::try_from(offset).ok()
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Renames kernels of a module: in its property sets, in SPIR-V and in PTX.
+//!
+//! Two sources of one file may have kernels of the same symbol, such as the lambdas of two functions `main`.
+//! Each gets its source as a suffix, so that a symbol means one kernel of the file.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use syclbin::__private::spirv::words::{
+    self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, instructions, literal, op, put,
+    string,
+};
+use syclbin::Error;
+use syclbin::property::{PropertySets, Value};
+use syclbin::{AbstractModule, ImageKind, IrType};
+
+/// What names of DPC++ in PTX have behind the name of their kernel.
+const SUFFIXES_IN_PTX: [&str; 3] = ["_param_", "_with_offset", "_shared_mem"];
+
+/// Why a module keeps the names of its kernels.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unrenamed {
+    /// It has native code, which this crate does not rewrite.
+    #[error("it has native code")]
+    Native,
+    /// Its SPIR-V cannot be read.
+    #[error(transparent)]
+    Malformed(#[from] Error),
+}
+
+/// Renames the kernels in `names`: from each key to its value.
+///
+/// # Errors
+///
+/// Fails if the module has native code or damaged SPIR-V. The module is then unchanged.
+pub fn rename_kernels(
+    module: &mut AbstractModule<'_>,
+    names: &BTreeMap<String, String>,
+) -> Result<(), Unrenamed> {
+    let mut renamed = Vec::new();
+    for image in &module.images {
+        renamed.push(if image.spirv().is_some() {
+            in_spirv(&image.bytes, names)?
+        } else if let ImageKind::Ir {
+            ty: IrType::Ptx, ..
+        } = image.kind()
+        {
+            in_ptx(&image.bytes, names)
+        } else {
+            return Err(Unrenamed::Native);
+        });
+    }
+    for (image, bytes) in module.images.iter_mut().zip(renamed) {
+        image.bytes = Cow::Owned(bytes);
+    }
+    module.metadata = in_sets(&module.metadata, names);
+    Ok(())
+}
+
+fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> PropertySets<'static> {
+    let mut renamed = PropertySets::default();
+    for set in sets.iter() {
+        renamed.insert_set(set.name().to_string());
+        for (key, value) in set.iter() {
+            // Sizes of a kernel have the key `SYMBOL@SIZE`.
+            let (symbol, size) = match key.rsplit_once('@') {
+                Some((symbol, _)) => (symbol, &key[symbol.len()..]),
+                None => (key, ""),
+            };
+            let key = match names.get(symbol) {
+                Some(name) => [name, size].concat(),
+                None => key.to_string(),
+            };
+            // A kernel that is registered by a name of the source has its symbol as value.
+            let value = match value.as_str().and_then(|text| names.get(text)) {
+                Some(name) => Value::from(name.as_str()),
+                None => value.clone(),
+            };
+            renamed.insert(set.name().to_string(), key, value);
+        }
+    }
+    renamed
+}
+
+fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, Error> {
+    let words = words::words(bytes)?;
+    let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
+    for instruction in instructions(&words) {
+        let Instruction {
+            at,
+            opcode,
+            operands,
+        } = instruction?;
+        let before = match (opcode, operands) {
+            (op::NAME, _) => 1,
+            (op::ENTRY_POINT, _) => 2,
+            (op::DECORATE, [_, DECORATION_LINKAGE_ATTRIBUTES, ..]) => 2,
+            _ => usize::MAX,
+        };
+        let text = operands.get(before..).map(string);
+        match text.and_then(|(text, after)| Some((names.get(&text)?, after))) {
+            Some((name, after)) => {
+                let parts = [&operands[..before], &literal(name), after];
+                // An instruction has at most 65,535 words.
+                if parts.iter().map(|part| part.len()).sum::<usize>() >= usize::from(u16::MAX) {
+                    return Err(words::error(at, "a kernel has too long a name"));
+                }
+                put(&mut out, opcode, &parts);
+            }
+            None => out.extend(words.get(at..=at + operands.len()).unwrap_or_default()),
+        }
+    }
+    Ok(out.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(first) = rest.first() {
+        let kind = is_word(first);
+        let end = rest.iter().position(|byte| is_word(byte) != kind);
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        match kind.then(|| in_word(word, names)).flatten() {
+            Some((name, suffix)) => {
+                out.extend(name.as_bytes());
+                out.extend(suffix);
+            }
+            None => out.extend(word),
+        }
+        rest = after;
+    }
+    out
+}
+
+/// Returns the new name of the kernel that a word of PTX names, and what the word has behind it.
+fn in_word<'a>(word: &'a [u8], names: &'a BTreeMap<String, String>) -> Option<(&'a str, &'a [u8])> {
+    names.iter().find_map(|(symbol, name)| {
+        let rest = word.strip_prefix(symbol.as_bytes())?;
+        let is_of_kernel = |suffix: &&str| rest.starts_with(suffix.as_bytes());
+        let is_its = rest.is_empty() || SUFFIXES_IN_PTX.iter().any(is_of_kernel);
+        is_its.then_some((name.as_str(), rest))
+    })
+}

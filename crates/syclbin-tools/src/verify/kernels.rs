@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernels and symbols: whether the code has what the metadata names, and nothing is missing.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::sets::{Located, Module, Sets};
+use super::{Findings, Severity, shown};
+use syclbin::__private::spirv;
+use syclbin::__private::spirv::{ASSERT_FAIL, Import};
+use syclbin::cubin::EntryKind;
+use syclbin::metadata::without_run_prefix;
+use syclbin::property::{PropertySet, Value, key, set};
+use syclbin::ptx::{Target, constant_variable};
+use syclbin::read::Owner;
+use syclbin::{Content, State, cubin, ptx};
+
+/// The kernels and symbols found in the code of a module.
+#[derive(Default)]
+struct Code {
+    /// Kernels of images whose kernels can be read; `None` without such an image.
+    kernels: Option<BTreeSet<String>>,
+    imports: BTreeSet<String>,
+    /// Kernels of the SPIR-V, if there is some.
+    spirv: Option<BTreeSet<String>>,
+    ptx: Vec<ptx::Module>,
+}
+
+pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
+    let code: Vec<Code> = sets.modules.iter().map(read_code).collect();
+    // The first module that has a kernel as SPIR-V.
+    let mut owners: BTreeMap<&str, Owner> = BTreeMap::new();
+    for (module, code) in sets.modules.iter().zip(&code) {
+        check_names(module, code, findings);
+        for ptx in &code.ptx {
+            check_ptx_names(module, code.spirv.as_ref(), ptx, findings);
+        }
+        for kernel in code.spirv.iter().flatten() {
+            if let Some(first) = owners.insert(kernel, module.owner) {
+                let reason = format!("kernel {} is in {first} as well", shown(kernel));
+                findings.add(
+                    Severity::Warning,
+                    module.module.offset,
+                    module.owner,
+                    reason,
+                );
+            }
+        }
+    }
+    check_imports(sets, &code, findings);
+}
+
+fn read_code(module: &Module<'_>) -> Code {
+    let mut code = Code::default();
+    let mut found: Option<BTreeSet<String>> = None;
+    for (image, _) in &module.images {
+        match Content::of(image.bytes()) {
+            Content::SpirV => {
+                // The check of the images has reported the damage.
+                let Ok(spirv) = spirv::Module::parse(image.bytes()) else {
+                    continue;
+                };
+                let names = || spirv.kernels().map(String::from);
+                found.get_or_insert_default().extend(names());
+                code.kernels.get_or_insert_default().extend(names());
+                code.imports.extend(spirv.imports().map(String::from));
+            }
+            Content::Ptx => {
+                let ptx = ptx::Module::read(image.bytes()).0;
+                let kernels = code.kernels.get_or_insert_default();
+                kernels.extend(ptx.kernels.iter().map(|kernel| kernel.name.clone()));
+                code.imports.extend(ptx.imports.iter().cloned());
+                code.ptx.push(ptx);
+            }
+            _ => {}
+        }
+    }
+    code.spirv = found;
+    code
+}
+
+fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
+    let Located { offset, says } = &module.module;
+    let mut add = |severity, reason| findings.add(severity, *offset, module.owner, reason);
+    let exported = says.metadata.set(set::EXPORTED_SYMBOLS);
+    let is_exported = |name: &str| exported.is_some_and(|set| set.get(name).is_some());
+    let named: BTreeSet<&str> = says.kernel_names().collect();
+    let Some(kernels) = &code.kernels else {
+        return;
+    };
+    for name in &named {
+        if kernels.contains(*name) {
+            continue;
+        }
+        // Compilers list exported functions among the kernels.
+        if is_exported(name) {
+            add(
+                Severity::Note,
+                format!(
+                    "{} is named as a kernel, and is an exported function",
+                    shown(name)
+                ),
+            );
+        } else {
+            add(
+                Severity::Error,
+                format!("kernel {} is in none of its images", shown(name)),
+            );
+        }
+    }
+    for kernel in kernels.iter().filter(|name| !named.contains(name.as_str())) {
+        add(
+            Severity::Warning,
+            format!(
+                "kernel {} is not named, so no runtime finds it",
+                shown(kernel)
+            ),
+        );
+    }
+    for of_kernels in [set::KERNEL_PARAM_OPT, set::KERNELS] {
+        let keys = says
+            .metadata
+            .set(of_kernels)
+            .into_iter()
+            .flat_map(PropertySet::keys);
+        for name in keys.filter(|name| !named.contains(name) && without_run_prefix(name) == *name) {
+            add(
+                Severity::Note,
+                format!(
+                    "set `{of_kernels}` names {}, which is not a kernel",
+                    shown(name)
+                ),
+            );
+        }
+    }
+}
+
+/// Imports must be exported by a module of the file, once it is executable.
+fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
+    let symbols = |module: &Module<'_>, name: &str| -> BTreeSet<String> {
+        let set = module.module.says.metadata.set(name).into_iter();
+        set.flat_map(PropertySet::keys).map(String::from).collect()
+    };
+    let exported: BTreeSet<String> = sets
+        .modules
+        .iter()
+        .flat_map(|module| symbols(module, set::EXPORTED_SYMBOLS))
+        .collect();
+    let (severity, remedy) = match sets.file.says.state() {
+        Some(State::Input | State::Object) => (Severity::Note, "to be linked"),
+        _ => (
+            Severity::Error,
+            "the state is executable, so it should have been linked",
+        ),
+    };
+    for (module, code) in sets.modules.iter().zip(code) {
+        let mut imports = symbols(module, set::IMPORTED_SYMBOLS);
+        imports.extend(code.imports.iter().cloned());
+        for import in imports.difference(&exported) {
+            let what = match Import::of(import) {
+                Import::SpecializationConstant => "reads a specialization constant through",
+                Import::DeviceLibrary => "needs the device library's",
+                Import::Symbol => "imports",
+            };
+            let (severity, remedy) = match Import::of(import) {
+                Import::SpecializationConstant => (
+                    Severity::Error,
+                    "the compiler left it unlowered, and drivers cannot run it; compile with a DPC++ clang++ (-fsyclbin), or pass the value as an argument",
+                ),
+                Import::DeviceLibrary if import == ASSERT_FAIL => (
+                    Severity::Note,
+                    "an `assert` that fails ends the process, on devices with cl_intel_devicelib_assert; others do not load it",
+                ),
+                _ => (severity, remedy),
+            };
+            let reason = format!("it {what} {}: {remedy}", shown(import));
+            let offset = module.module.offset;
+            findings.add(severity, offset, module.owner.to_string(), reason);
+        }
+    }
+}
+
+/// Takes an offset in the image, and what there is to say of it.
+type Add<'a> = dyn FnMut(u64, Severity, String) + 'a;
+
+/// Checks a PTX text that is filed as such.
+pub(super) fn check_ptx(bytes: &[u8], target: &str, add: &mut Add<'_>) {
+    if !target.is_empty() && !target.starts_with("nvptx") {
+        let reason = format!("it is PTX, and its target is {}", shown(target));
+        add(0, Severity::Error, reason);
+    }
+    check_text(bytes, None, add);
+}
+
+/// Checks whether native code is for `arch`, if it is for NVIDIA's GPUs.
+pub(super) fn check_native(bytes: &[u8], arch: &str, add: &mut Add<'_>) {
+    let content = Content::of(bytes);
+    let is_cuda = matches!(
+        content,
+        Content::Ptx
+            | Content::CudaFatbin
+            | Content::Elf {
+                machine: cubin::MACHINE
+            }
+    );
+    if !is_cuda || arch.is_empty() {
+        return;
+    }
+    let Some(named) = Target::parse(arch) else {
+        let reason = format!(
+            "its architecture {} is not an NVIDIA architecture, such as sm_80",
+            shown(arch)
+        );
+        return add(0, Severity::Warning, reason);
+    };
+    match content {
+        Content::Ptx => check_text(bytes, Some(named), add),
+        Content::CudaFatbin => check_entries(bytes, named, add),
+        _ => match cubin::target(bytes) {
+            // The file may not tell its suffix.
+            Ok(target) if target.number == named.number => {}
+            Ok(target) => {
+                let reason = format!("its architecture is {named}, and its code is for {target}");
+                add(0, Severity::Error, reason);
+            }
+            Err(error) => add(error.offset(), Severity::Error, format!("{}", error.kind())),
+        },
+    }
+}
+
+fn check_text(bytes: &[u8], named: Option<Target>, add: &mut Add<'_>) {
+    let module = match ptx::Module::parse(bytes) {
+        Ok(module) => module,
+        Err(error) => {
+            return add(error.offset(), Severity::Error, format!("{}", error.kind()));
+        }
+    };
+    let (target, version) = (module.target, module.version);
+    match target.first_version() {
+        Some(first) if version < first => {
+            let reason = format!(
+                "{target} came with PTX {first}, and it is PTX {version}: no driver takes it"
+            );
+            add(0, Severity::Error, reason);
+        }
+        Some(_) => {}
+        None => {
+            let reason = format!("its target {target} is unknown");
+            add(0, Severity::Note, reason);
+        }
+    }
+    if let Some(named) = named
+        && !target.ptx_runs_on(named.major(), named.minor())
+    {
+        let reason = format!("its architecture is {named}, and its PTX is for {target} and newer");
+        add(0, Severity::Error, reason);
+    }
+}
+
+/// Checks that a fat binary has code for the named target, or PTX that can become such code.
+fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
+    let entries = match cubin::entries(bytes) {
+        Ok(entries) => entries,
+        Err(error) => {
+            return add(error.offset(), Severity::Error, format!("{}", error.kind()));
+        }
+    };
+    let (mut fits, mut targets) = (false, String::new());
+    for entry in entries {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                return add(error.offset(), Severity::Error, format!("{}", error.kind()));
+            }
+        };
+        let (major, minor) = (named.major(), named.minor());
+        fits |= match entry.kind {
+            EntryKind::Elf => entry.target.native_runs_on(major, minor),
+            EntryKind::Ptx => entry.target.ptx_runs_on(major, minor),
+            // The content of such an entry is unknown.
+            _ => true,
+        };
+        if targets.len() < 100 {
+            targets += if targets.is_empty() { "" } else { ", " };
+            targets += &format!("{}", entry.target);
+        }
+    }
+    if !fits {
+        let code = if targets.is_empty() {
+            "it is empty".into()
+        } else {
+            format!("it has code for {targets}")
+        };
+        let reason = format!("its architecture is {named}, and {code}");
+        add(0, Severity::Error, reason);
+    }
+}
+
+/// Checks whether the PTX of a module has what its metadata and its SPIR-V name.
+pub(super) fn check_ptx_names(
+    module: &Module<'_>,
+    spirv: Option<&BTreeSet<String>>,
+    ptx: &ptx::Module,
+    findings: &mut Findings,
+) {
+    let offset = module.module.offset;
+    let sets = &module.module.says.metadata;
+    let mut add = |severity, reason| findings.add(severity, offset, module.owner, reason);
+    let kernels: BTreeSet<&str> = ptx
+        .kernels
+        .iter()
+        .map(|kernel| kernel.name.as_str())
+        .collect();
+    for kernel in spirv.into_iter().flatten() {
+        if !kernels.contains(kernel.as_str()) {
+            let reason = format!(
+                "kernel {} is in the SPIR-V, and not in the PTX",
+                shown(kernel)
+            );
+            add(Severity::Error, reason);
+        }
+    }
+    for kernel in kernels {
+        if spirv.is_some_and(|spirv| !spirv.contains(kernel)) {
+            let reason = format!(
+                "kernel {} is in the PTX, and not in the SPIR-V",
+                shown(kernel)
+            );
+            add(Severity::Error, reason);
+        }
+    }
+    let variables: BTreeSet<&str> = ptx
+        .variables
+        .iter()
+        .map(|found| found.name.as_str())
+        .collect();
+    let keys = |name| sets.set(name).into_iter().flat_map(PropertySet::keys);
+    for global in keys(set::DEVICE_GLOBALS).map(without_run_prefix) {
+        let mapping = format!("{global}@{}", key::GLOBAL_ID_MAPPING);
+        let symbol = sets
+            .get(set::PROGRAM_METADATA, &mapping)
+            .and_then(Value::as_str);
+        if symbol.is_none_or(|symbol| !variables.contains(symbol)) {
+            let reason = format!(
+                "device global {} is not in the PTX by the name that `{mapping}` says; no host reaches it there",
+                shown(global)
+            );
+            add(Severity::Warning, reason);
+        }
+    }
+    for constant in keys(set::SPECIALIZATION_CONSTANTS) {
+        if !variables.contains(constant_variable(constant).as_str()) {
+            let reason = format!(
+                "specialization constant {} has no variable in the PTX; it keeps its default value there",
+                shown(constant)
+            );
+            add(Severity::Warning, reason);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Property sets: whether they can be read, and the parts of the file by what they say.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::{Findings, Severity};
+use syclbin::Container;
+use syclbin::metadata::{FileMetadata, IrMetadata, Malformed, ModuleMetadata, NativeMetadata};
+use syclbin::property::PropertySets;
+use syclbin::read::{self, File, Metadata, Owner};
+use syclbin::{AbstractModule, Image, Syclbin};
+
+/// All that a file says.
+pub(super) struct Sets<'a> {
+    /// The file without its modules.
+    pub(super) file: Located<Syclbin<'a>>,
+    pub(super) modules: Vec<Module<'a>>,
+}
+
+/// A record and where its property sets lie. Property sets that cannot be read are empty, and a finding
+/// reports them already.
+pub(super) struct Located<T> {
+    pub(super) offset: u64,
+    pub(super) says: T,
+}
+
+pub(super) struct Module<'a> {
+    pub(super) owner: Owner,
+    /// The module without its images.
+    pub(super) module: Located<AbstractModule<'a>>,
+    pub(super) images: Vec<(read::Image<'a>, Located<Image<'a>>)>,
+}
+
+/// Reads all property sets of a file whose records lie where they should.
+pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
+    if file.container() == Container::Images {
+        let model = file.to_model().unwrap_or_else(|error| {
+            findings.error(error);
+            Syclbin::default()
+        });
+        return of_images(file, model);
+    }
+    let mut read = |owner: Owner, metadata: Metadata<'a>| read_sets(owner, metadata, findings);
+    // The check of the layout has reported what fails here.
+    let whole = match file.global() {
+        Ok(metadata) => Located {
+            offset: metadata.offset(),
+            says: Syclbin {
+                global: read(Owner::File, metadata),
+                ..Syclbin::default()
+            },
+        },
+        Err(_) => Located {
+            offset: 0,
+            says: Syclbin::default(),
+        },
+    };
+    let modules = file.modules().flatten().filter_map(|module| {
+        let owner = Owner::Module(module.index());
+        let metadata = module.metadata().ok()?;
+        let described = Located {
+            offset: metadata.offset(),
+            says: AbstractModule {
+                metadata: read(owner, metadata),
+                ..AbstractModule::default()
+            },
+        };
+        let images = module.images().flatten().map(|image| {
+            let metadata = image.metadata();
+            let described = Located {
+                offset: metadata.offset(),
+                says: Image {
+                    native: image.is_native(),
+                    metadata: read(image.owner(), metadata),
+                    bytes: Cow::Borrowed(image.bytes()),
+                    strings: Vec::new(),
+                },
+            };
+            (image, described)
+        });
+        Some(Module {
+            owner,
+            images: images.collect(),
+            module: described,
+        })
+    });
+    let sets = Sets {
+        modules: modules.collect(),
+        file: whole,
+    };
+    check_values(&sets, findings);
+    sets
+}
+
+/// Pairs the images of a file without SYCLBIN with what their code says.
+fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
+    let pairs = file.modules().flatten().zip(model.modules);
+    let modules = pairs.map(|(module, says)| Module {
+        owner: Owner::Module(module.index()),
+        images: (module.images().flatten())
+            .zip(says.images)
+            .map(|(image, says)| {
+                let offset = image.offset();
+                (image, Located { offset, says })
+            })
+            .collect(),
+        module: Located {
+            offset: 0,
+            says: AbstractModule {
+                images: Vec::new(),
+                ..says
+            },
+        },
+    });
+    Sets {
+        modules: modules.collect(),
+        file: Located {
+            offset: 0,
+            says: Syclbin {
+                modules: Vec::new(),
+                ..model
+            },
+        },
+    }
+}
+
+/// Values that mean nothing.
+fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
+    let mut check = |faults: Vec<Malformed>, owner: Owner, offset| {
+        for malformed in faults {
+            findings.add(Severity::Error, offset, owner, malformed.to_string());
+        }
+    };
+    let file = &sets.file;
+    let fault = FileMetadata::read(&file.says.global).err();
+    check(fault.into_iter().collect(), Owner::File, file.offset);
+    for Module {
+        owner,
+        module,
+        images,
+    } in &sets.modules
+    {
+        let faults = ModuleMetadata::faults(&module.says.metadata);
+        check(faults, *owner, module.offset);
+        for (image, Located { offset, says }) in images {
+            let fault = if image.is_native() {
+                NativeMetadata::read(&says.metadata).err()
+            } else {
+                IrMetadata::read(&says.metadata).err()
+            };
+            check(fault.into_iter().collect(), image.owner(), *offset);
+        }
+    }
+}
+
+fn read_sets<'a>(
+    owner: Owner,
+    metadata: Metadata<'a>,
+    findings: &mut Findings,
+) -> PropertySets<'a> {
+    let offset = metadata.offset();
+    let sets = metadata.parse().unwrap_or_else(|error| {
+        findings.error(error);
+        PropertySets::default()
+    });
+    let lines = metadata.text().split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !matches!(line, [] | [b'\r'])).count();
+    let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
+    if !sets.is_empty() && kept < lines {
+        let reason = "a set or a key comes twice; the last value counts";
+        findings.add(
+            Severity::Warning,
+            offset,
+            format!("{owner}: metadata"),
+            reason,
+        );
+    }
+    sets
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The meaning of the keys of one set, in file order.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::value::{Malformed, Property, read_value};
+use crate::property::{PropertySet, PropertySets};
+
+/// The properties of a set whose keys are names: of kernels, of variables, of constants. Each name occurs
+/// once, in file order.
+///
+/// ```
+/// use syclbin::metadata::{DeviceGlobal, Named};
+/// use syclbin::property::{PropertySets, set};
+///
+/// let mut globals = Named::default();
+/// let bias = DeviceGlobal { size: 4, image_scope: true };
+/// globals.insert("_Z4bias", bias);
+/// let mut sets = PropertySets::default();
+/// globals.write(&mut sets, set::DEVICE_GLOBALS);
+/// assert_eq!(Named::read(&sets, set::DEVICE_GLOBALS)?.get("_Z4bias"), Some(&bias));
+/// # Ok::<(), syclbin::metadata::Malformed>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Named<T> {
+    entries: Vec<(String, T)>,
+    // Where each name stands: a hostile file may have a hundred thousand of them.
+    places: BTreeMap<String, usize>,
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            places: BTreeMap::new(),
+        }
+    }
+}
+
+// The places follow from the entries.
+impl<T: PartialEq> PartialEq for Named<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
+}
+
+impl<T: Eq> Eq for Named<T> {}
+
+impl<T> Named<T> {
+    /// Returns the number of names.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns whether there are no names.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns the value of `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&T> {
+        let place = *self.places.get(name)?;
+        self.entries.get(place).map(|(_, value)| value)
+    }
+
+    /// Returns the value of `name`, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        let place = *self.places.get(name)?;
+        self.entries.get_mut(place).map(|(_, value)| value)
+    }
+
+    /// Returns the value of `name`, with or without the prefix of a run (see [`without_run_prefix`]). The
+    /// reference runtime writes device globals of a run-time compilation only with the prefix.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&T> {
+        let prefixed = || {
+            self.iter()
+                .find_map(|(other, value)| (without_run_prefix(other) == name).then_some(value))
+        };
+        self.get(name).or_else(prefixed)
+    }
+
+    /// Sets the value of `name` and returns its previous value. A name that exists already keeps its place.
+    pub fn insert(&mut self, name: impl Into<String>, value: T) -> Option<T> {
+        let name = name.into();
+        match self.get_mut(&name) {
+            Some(old) => Some(core::mem::replace(old, value)),
+            None => {
+                self.places.insert(name.clone(), self.entries.len());
+                self.entries.push((name, value));
+                None
+            }
+        }
+    }
+
+    /// Removes the names that `keep` rejects.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &T) -> bool) {
+        self.entries.retain(|(name, value)| keep(name, value));
+        self.places = (self.entries.iter().enumerate())
+            .map(|(place, (name, _))| (name.clone(), place))
+            .collect();
+    }
+
+    /// Returns the names and their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.entries
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Returns the names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|(name, _)| name)
+    }
+
+    /// Returns the value of `name`, which becomes the default if it has none.
+    pub(super) fn entry(&mut self, name: &str) -> &mut T
+    where
+        T: Default,
+    {
+        let place = match self.places.get(name) {
+            Some(place) => *place,
+            None => {
+                self.insert(name, T::default());
+                self.entries.len() - 1
+            }
+        };
+        &mut self.entries[place].1
+    }
+}
+
+impl<T: Property> Named<T> {
+    /// Reads the set called `set`; each type says which sets its values are in.
+    ///
+    /// # Errors
+    ///
+    /// When a value does not have a meaning of this type.
+    pub fn read(sets: &PropertySets<'_>, set: &str) -> Result<Self, Malformed> {
+        sets.set(set)
+            .into_iter()
+            .flat_map(PropertySet::iter)
+            .map(|(key, value)| Ok((key, read_value(set, key, value)?)))
+            .collect()
+    }
+
+    /// Makes these the properties of the set called `set`. A property that exists already keeps its place;
+    /// others are removed.
+    pub fn write(&self, sets: &mut PropertySets<'_>, set: &'static str) {
+        sets.retain(set, |key| self.places.contains_key(key));
+        for (name, value) in &self.entries {
+            sets.insert(set, name.clone(), value.to_value());
+        }
+    }
+}
+
+impl<T, N: Into<String>> FromIterator<(N, T)> for Named<T> {
+    fn from_iter<I: IntoIterator<Item = (N, T)>>(iter: I) -> Self {
+        let mut named = Self::default();
+        for (name, value) in iter {
+            named.insert(name, value);
+        }
+        named
+    }
+}
+
+impl<T> IntoIterator for Named<T> {
+    type Item = (String, T);
+    type IntoIter = alloc::vec::IntoIter<(String, T)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+/// Returns `name` without the prefix `rtc_N$`. The reference runtime puts it before names of what it compiled
+/// at run time; it means nothing outside that run.
+#[must_use]
+pub fn without_run_prefix(name: &str) -> &str {
+    name.strip_prefix("rtc_")
+        .and_then(|rest| rest.split_once('$'))
+        .filter(|(number, _)| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+        .map_or(name, |(_, rest)| rest)
+}
+
+/// Names of which a set says that something is true. The sets are:
+///
+/// - [`KERNEL_NAMES`](crate::property::set::KERNEL_NAMES),
+/// - [`EXPORTED_SYMBOLS`](crate::property::set::EXPORTED_SYMBOLS),
+/// - [`IMPORTED_SYMBOLS`](crate::property::set::IMPORTED_SYMBOLS),
+/// - [`ASSERT_USED`](crate::property::set::ASSERT_USED),
+/// - [`DYNAMIC_LOCAL_MEMORY`](crate::property::set::DYNAMIC_LOCAL_MEMORY).
+///
+/// The value of each is 1. A 0 means that it is not true: the name is kept but not counted. Another number is
+/// kept as well, and counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Symbols {
+    /// The names and their values.
+    pub values: Named<u32>,
+}
+
+impl Symbols {
+    /// Reads the set called `set`.
+    ///
+    /// # Errors
+    ///
+    /// When a value is not a number.
+    pub fn read(sets: &PropertySets<'_>, set: &str) -> Result<Self, Malformed> {
+        Named::read(sets, set).map(|values| Self { values })
+    }
+
+    /// Replaces the names of the set called `set` with these.
+    pub fn write(&self, sets: &mut PropertySets<'_>, set: &'static str) {
+        self.values.write(sets, set);
+    }
+
+    /// Adds a name.
+    pub fn add(&mut self, name: impl Into<String>) {
+        self.values.insert(name, 1);
+    }
+
+    /// Returns whether it is true of `name`.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|value| *value != 0)
+    }
+
+    /// Returns the names of which it is true. Names that only mean something to one run of the reference
+    /// runtime are left out (see [`without_run_prefix`]).
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values
+            .iter()
+            .filter(|(name, value)| **value != 0 && without_run_prefix(name) == *name)
+            .map(|(name, _)| name)
+    }
+}
+
+impl<N: Into<String>> FromIterator<N> for Symbols {
+    fn from_iter<I: IntoIterator<Item = N>>(names: I) -> Self {
+        let values = names.into_iter().map(|name| (name, 1)).collect();
+        Self { values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_order_and_their_place() {
+        let mut named: Named<u32> = [("b", 1), ("a", 2), ("b", 3)].into_iter().collect();
+        assert!(named.iter().eq([("b", &3), ("a", &2)]));
+        assert_eq!(named.insert("c", 4), None);
+        named.retain(|name, _| name != "b");
+        assert_eq!((named.get("b"), named.get("c")), (None, Some(&4)));
+        assert_eq!(named.insert("c", 5), Some(4));
+        *named.entry("d") += 6;
+        assert!(named.iter().eq([("a", &2), ("c", &5), ("d", &6)]));
+    }
+
+    #[test]
+    fn run_prefix_is_skipped_without_plain_name() {
+        let named: Named<u32> = [("rtc_0$x", 1), ("rtc_12$y", 2), ("y", 3), ("rtc_$z", 4)]
+            .into_iter()
+            .collect();
+        assert_eq!(named.find("x"), Some(&1));
+        assert_eq!(named.find("y"), Some(&3));
+        assert_eq!(named.find("z"), None);
+        assert_eq!(named.get("x"), None);
+    }
+
+    #[test]
+    fn writing_removes_stale_keys_of_the_set() {
+        let mut sets = PropertySets::default();
+        for (set, key) in [("s", "gone"), ("s", "kept"), ("other", "gone")] {
+            sets.insert(set, key, 1);
+        }
+        let named: Named<u32> = [("new", 2), ("kept", 3)].into_iter().collect();
+        named.write(&mut sets, "s");
+        let text = sets.to_text().unwrap();
+        assert_eq!(text, "[s]\nkept=1|3\nnew=1|2\n[other]\ngone=1|1\n");
+        Named::<u32>::default().write(&mut sets, "s");
+        Named::<u32>::default().write(&mut sets, "absent");
+        assert_eq!(sets.to_text().unwrap(), "[s]\n[other]\ngone=1|1\n");
+    }
+
+    #[test]
+    fn zero_symbol_is_kept_but_not_contained() {
+        let mut sets = PropertySets::default();
+        for (name, value) in [("a", 1), ("b", 0), ("c", 7), ("rtc_3$d", 1)] {
+            sets.insert("s", name, value);
+        }
+        let symbols = Symbols::read(&sets, "s").unwrap();
+        assert!(symbols.names().eq(["a", "c"]));
+        assert!(symbols.contains("c") && symbols.contains("rtc_3$d"));
+        assert!(!symbols.contains("b") && !symbols.contains("d"));
+        let mut written = PropertySets::default();
+        symbols.write(&mut written, "s");
+        assert_eq!(written, sets);
+    }
+
+    #[test]
+    fn text_for_a_value_is_malformed() {
+        let mut sets = PropertySets::default();
+        sets.insert("s", "k", "yes");
+        let error = Symbols::read(&sets, "s").unwrap_err();
+        assert_eq!((&*error.set, &*error.key), ("s", "k"));
+        assert_eq!(error.found, "3 bytes: 79 65 73");
+    }
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The small sets: those that SYCLBIN itself defines, how the module was compiled, its device libraries, what of it
+//! lives on between launches, and its virtual functions.
+
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::value::{Malformed, Property, records};
+use super::view::{Field, numbers, view};
+use crate::property::{PropertySets, Value, key, set};
+use crate::{IrType, State};
+
+/// What a file says of itself (set [`GLOBAL`](set::GLOBAL) of [`Syclbin::global`]).
+///
+/// [`Syclbin::global`]: crate::Syclbin::global
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileMetadata {
+    /// How far the code has been brought (`state`). The reference runtime requires it.
+    pub state: Option<State>,
+}
+
+/// What a file says of an IR image (set [`IR_MODULE`](set::IR_MODULE) of [`Image::metadata`]).
+///
+/// [`Image::metadata`]: crate::Image::metadata
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IrMetadata {
+    /// Its language (`type`). Compilers write SPIR-V for everything without an architecture, x86-64 code
+    /// included. So readers must check the target as well.
+    pub ty: Option<IrType>,
+    /// The target triple (`target`).
+    pub target: Option<String>,
+}
+
+/// What a file says of a native image (set [`NATIVE_IMAGE`](set::NATIVE_IMAGE) of
+/// [`Image::metadata`]).
+///
+/// [`Image::metadata`]: crate::Image::metadata
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NativeMetadata {
+    /// The architecture as text (`arch`): a name such as `sm_90`, or several with commas between,
+    /// or `*`.
+    pub arch: Option<String>,
+    /// The target triple (`target`). The reference runtime requires it; files from before July 2025 do not
+    /// have it.
+    pub target: Option<String>,
+}
+
+view! {
+    FileMetadata {
+        state: GLOBAL, STATE;
+    }
+}
+
+view! {
+    IrMetadata {
+        ty: IR_MODULE, TYPE;
+        target: IR_MODULE, TARGET;
+    }
+}
+
+view! {
+    NativeMetadata {
+        arch: NATIVE_IMAGE, ARCH;
+        target: NATIVE_IMAGE, TARGET;
+    }
+}
+
+impl IrMetadata {
+    /// Returns the target, if the file names one.
+    #[must_use]
+    pub fn target(&self) -> Option<Target<'_>> {
+        self.target.as_deref().map(Target::of_triple)
+    }
+}
+
+impl NativeMetadata {
+    /// Returns the target, if the file names one.
+    #[must_use]
+    pub fn target(&self) -> Option<Target<'_>> {
+        self.target.as_deref().map(Target::of_triple)
+    }
+}
+
+/// How a module was compiled (set [`MISC_PROPERTIES`](set::MISC_PROPERTIES)). A property that the file lacks
+/// is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MiscProperties {
+    /// Whether it is code of the explicit-SIMD extension, which drivers compile another way
+    /// (`isEsimdImage`).
+    pub esimd: Option<bool>,
+    /// How registers are allocated, as old compilers write it: 0 automatic, 2 large
+    /// (`sycl-register-alloc-mode`).
+    pub register_alloc_mode: Option<u32>,
+    /// How many registers a thread of an Intel GPU has: 128, 256 ..., or 0 for automatic
+    /// (`sycl-grf-size`).
+    pub grf_size: Option<u32>,
+    /// The level of optimization, 0 to 3 (`optLevel`).
+    pub opt_level: Option<u32>,
+    /// The sanitizer that the code reports to (`sanUsed`).
+    pub sanitizer: Option<Sanitizer>,
+    /// Whether specialization constants have been replaced by their default values, so that they
+    /// cannot be set (`specConstsReplacedWithDefault`).
+    pub specialized_with_defaults: Option<bool>,
+    /// The largest id of a work-item that the code counts with (`idQueriesRange`); compilers leave
+    /// [`IdRange::Int`] out.
+    pub id_range: Option<IdRange>,
+}
+
+/// A sanitizer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Sanitizer {
+    /// AddressSanitizer, `asan`.
+    Address,
+    /// MemorySanitizer, `msan`.
+    Memory,
+    /// ThreadSanitizer, `tsan`.
+    Thread,
+    /// A sanitizer this crate does not know.
+    Other(String),
+}
+
+impl fmt::Display for Sanitizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Address => "asan",
+            Self::Memory => "msan",
+            Self::Thread => "tsan",
+            Self::Other(name) => name,
+        })
+    }
+}
+
+impl Property for Sanitizer {
+    const EXPECTED: &'static str = String::EXPECTED;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        Some(match String::from_value(value)? {
+            name if name == "asan" => Self::Address,
+            name if name == "msan" => Self::Memory,
+            name if name == "tsan" => Self::Thread,
+            other => Self::Other(other),
+        })
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.to_string())
+    }
+}
+
+numbers! {
+    /// The largest id of a work-item that code counts with (option `-fsycl-id-queries-range`).
+    pub enum IdRange {
+        /// What fits an `int`.
+        Int = 0,
+        /// What fits an `unsigned int`.
+        UnsignedInt = 1,
+        /// What fits a `size_t`.
+        Size = 2,
+    }
+}
+
+/// Device libraries: which of them a module needs, or what it implements as a library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceLibraries {
+    /// A bit for each library that the module needs, as old compilers say it (set
+    /// [`DEVICELIB_REQ_MASK`](set::DEVICELIB_REQ_MASK)).
+    pub required: Option<u32>,
+    /// How the module, itself a library, converts `bfloat16` (set
+    /// [`DEVICELIB_METADATA`](set::DEVICELIB_METADATA)).
+    pub bfloat16: Option<Bfloat16>,
+}
+
+numbers! {
+    /// How a device library converts `bfloat16`.
+    pub enum Bfloat16 {
+        /// With arithmetic that every device has.
+        Fallback = 0,
+        /// With instructions that not every device has.
+        Native = 1,
+    }
+}
+
+view! {
+    MiscProperties {
+        esimd: MISC_PROPERTIES, IS_ESIMD_IMAGE;
+        register_alloc_mode: MISC_PROPERTIES, REGISTER_ALLOC_MODE;
+        grf_size: MISC_PROPERTIES, GRF_SIZE;
+        opt_level: MISC_PROPERTIES, OPT_LEVEL;
+        sanitizer: MISC_PROPERTIES, SAN_USED;
+        specialized_with_defaults: MISC_PROPERTIES, SPEC_CONSTS_REPLACED;
+        id_range: MISC_PROPERTIES, ID_QUERIES_RANGE;
+    }
+}
+
+view! {
+    DeviceLibraries {
+        required: DEVICELIB_REQ_MASK, DEVICELIB_REQ_MASK;
+        bfloat16: DEVICELIB_METADATA, BFLOAT16;
+    }
+}
+
+/// A variable of the module that lives on between launches (set
+/// [`DEVICE_GLOBALS`](crate::property::set::DEVICE_GLOBALS), by its unique identifier, the mangled
+/// name).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceGlobal {
+    /// How many bytes its value has.
+    pub size: u32,
+    /// Whether the value stands in the variable itself (property `device_image_scope`). Otherwise
+    /// the variable begins with a pointer to memory that the loader allocates.
+    pub image_scope: bool,
+}
+
+impl Property for DeviceGlobal {
+    const EXPECTED: &'static str = "two 32-bit numbers, a size and 0 or 1";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let [size, scope] = records(value)? else {
+            return None;
+        };
+        let image_scope = match u32::from_le_bytes(*scope) {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        Some(Self {
+            size: u32::from_le_bytes(*size),
+            image_scope,
+        })
+    }
+
+    fn to_value(&self) -> Value {
+        vec![self.size, u32::from(self.image_scope)].to_value()
+    }
+}
+
+/// A pipe between the host and the device (set
+/// [`HOST_PIPES`](crate::property::set::HOST_PIPES), by its unique identifier). Only old compilers
+/// write them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HostPipe {
+    /// How many bytes a value has that goes through.
+    pub size: u32,
+}
+
+impl Property for HostPipe {
+    const EXPECTED: &'static str = u32::EXPECTED;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        u32::from_value(value).map(|size| Self { size })
+    }
+
+    fn to_value(&self) -> Value {
+        vec![self.size].to_value()
+    }
+}
+
+/// Sets of virtual functions (set [`VIRTUAL_FUNCTIONS`](set::VIRTUAL_FUNCTIONS)). A loader links a
+/// module that calls a set with those that define it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VirtualFunctions {
+    /// The sets whose functions are defined here (`virtual-functions-set`).
+    pub defines: SetNames,
+    /// The sets whose functions are called here (`uses-virtual-functions-set`).
+    pub uses: SetNames,
+}
+
+/// Names of sets of virtual functions. In files they are one text with a comma between names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetNames(pub Vec<String>);
+
+impl Property for SetNames {
+    const EXPECTED: &'static str = "UTF-8 text, names with a comma between";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let text = String::from_value(value)?;
+        let names = text.split(',').map(String::from);
+        Some(Self(if text.is_empty() {
+            Vec::new()
+        } else {
+            names.collect()
+        }))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.0.join(","))
+    }
+}
+
+view! {
+    VirtualFunctions {
+        defines: VIRTUAL_FUNCTIONS, VIRTUAL_FUNCTIONS_SET;
+        uses: VIRTUAL_FUNCTIONS, USES_VIRTUAL_FUNCTIONS_SET;
+    }
+}
+
+/// What code was made for: the first component of a target triple, up to the first `-`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target<'t> {
+    /// `spir`: 32-bit SPIR-V.
+    Spir,
+    /// `spir64`: 64-bit SPIR-V, for OpenCL and Level Zero.
+    Spir64,
+    /// `spir64_gen`: code of Intel GPUs.
+    Spir64Gen,
+    /// `spir64_x86_64`: code of CPUs.
+    Spir64X86_64,
+    /// `spir64_fpga`: code of FPGAs, of DPC++ before 2025.
+    Spir64Fpga,
+    /// `nvptx64`: code of NVIDIA GPUs.
+    Nvptx64,
+    /// `amdgcn`: code of AMD GPUs.
+    AmdGcn,
+    /// `native_cpu`: code of the CPU that the host program runs on.
+    NativeCpu,
+    /// A target this crate does not know.
+    Other(&'t str),
+}
+
+impl<'t> Target<'t> {
+    /// Returns the target of a triple such as `spir64_gen-unknown-unknown`, or of its first component.
+    #[must_use]
+    pub fn of_triple(triple: &'t str) -> Self {
+        let first = triple.split('-').next().unwrap_or_default();
+        let mut known = NAMES.iter().filter(|(_, name)| *name == first);
+        known
+            .next()
+            .map_or(Self::Other(first), |(target, _)| *target)
+    }
+
+    /// Returns whether the code is for FPGAs. Object files of DPC++ name them `fpga_aocx`, `fpga_aocr` and `fpga_dep`.
+    #[must_use]
+    pub fn is_fpga(self) -> bool {
+        match self {
+            Self::Spir64Fpga => true,
+            Self::Other(name) => name.starts_with("fpga_"),
+            _ => false,
+        }
+    }
+
+    /// Returns the spelling that triples use.
+    #[must_use]
+    pub fn spelling(self) -> &'t str {
+        match self {
+            Self::Other(other) => other,
+            known => { NAMES.iter() }
+                .find(|(target, _)| *target == known)
+                .map_or("", |(_, name)| name),
+        }
+    }
+}
+
+const NAMES: [(Target<'static>, &str); 8] = [
+    (Target::Spir, "spir"),
+    (Target::Spir64, "spir64"),
+    (Target::Spir64Gen, "spir64_gen"),
+    (Target::Spir64X86_64, "spir64_x86_64"),
+    (Target::Spir64Fpga, "spir64_fpga"),
+    (Target::Nvptx64, "nvptx64"),
+    (Target::AmdGcn, "amdgcn"),
+    (Target::NativeCpu, "native_cpu"),
+];
+
+impl fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.spelling())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_one_meaning_and_unknown_survive() {
+        for (name, meaning) in [
+            ("asan", Sanitizer::Address),
+            ("msan", Sanitizer::Memory),
+            ("tsan", Sanitizer::Thread),
+            ("usan", Sanitizer::Other("usan".into())),
+        ] {
+            let value = Value::from(name);
+            assert_eq!(meaning.to_value(), value);
+            assert_eq!(Sanitizer::from_value(&value), Some(meaning));
+        }
+        for (number, range, conversion) in [
+            (0, IdRange::Int, Bfloat16::Fallback),
+            (1, IdRange::UnsignedInt, Bfloat16::Native),
+            (2, IdRange::Size, Bfloat16::Other(2)),
+            (9, IdRange::Other(9), Bfloat16::Other(9)),
+        ] {
+            let value = Value::U32(number);
+            assert_eq!(
+                (range.to_value(), conversion.to_value()),
+                (value.clone(), value.clone())
+            );
+            assert_eq!(IdRange::from_value(&value), Some(range));
+            assert_eq!(Bfloat16::from_value(&value), Some(conversion));
+        }
+    }
+
+    #[test]
+    fn the_first_component_counts_and_unknown_ones_survive() {
+        for (triple, target) in [
+            ("spir-unknown-unknown", Target::Spir),
+            ("spir64-unknown-unknown", Target::Spir64),
+            ("spir64_gen-unknown-unknown", Target::Spir64Gen),
+            ("spir64_x86_64-unknown-unknown", Target::Spir64X86_64),
+            ("spir64_fpga-unknown-unknown", Target::Spir64Fpga),
+            ("nvptx64-nvidia-cuda", Target::Nvptx64),
+            ("amdgcn-amd-amdhsa", Target::AmdGcn),
+            ("native_cpu", Target::NativeCpu),
+            ("spirv64-unknown-unknown", Target::Other("spirv64")),
+            ("", Target::Other("")),
+        ] {
+            assert_eq!(Target::of_triple(triple), target);
+            let first = triple.split('-').next().unwrap();
+            assert_eq!(target.spelling(), first);
+        }
+        for fpga in ["spir64_fpga", "fpga_aocx-intel-unknown", "fpga_dep"] {
+            assert!(Target::of_triple(fpga).is_fpga(), "{fpga}");
+        }
+        assert!(!Target::Spir64.is_fpga() && !Target::Other("").is_fpga());
+    }
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Property: what one value means, in both directions; the building block of every view. A known property with a
+//! meaningless value is malformed.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use crate::Aspect;
+use crate::property::{PropertySets, Value};
+
+/// A meaning that a value of a property can have.
+///
+/// Numbers are read from any form that occurs in files. Documents and writers disagree: some numbers are of
+/// type 1, others are byte arrays of four or eight bytes. Numbers are written in the form that the reference
+/// compiler writes.
+pub trait Property: Sized {
+    /// What a value must look like, for errors: "expected ...".
+    const EXPECTED: &'static str;
+
+    /// Returns the meaning of `value`, if it has such a meaning.
+    fn from_value(value: &Value) -> Option<Self>;
+
+    /// Returns the value with this meaning.
+    fn to_value(&self) -> Value;
+}
+
+impl PropertySets<'_> {
+    /// Returns the value of `key` in the set called `set`, or `None` where the file has none.
+    ///
+    /// # Errors
+    ///
+    /// When the value does not have a meaning of this type.
+    pub fn read<T: Property>(&self, set: &str, key: &str) -> Result<Option<T>, Malformed> {
+        self.get(set, key)
+            .map(|value| read_value(set, key, value))
+            .transpose()
+    }
+}
+
+pub(super) fn read_value<T: Property>(set: &str, key: &str, value: &Value) -> Result<T, Malformed> {
+    T::from_value(value).ok_or_else(|| Malformed::new(set, key, T::EXPECTED, describe(value)))
+}
+
+/// The bytes of a byte array without bits over.
+fn bytes(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::Bytes { bits, data } if whole(*bits, data) => Some(data),
+        _ => None,
+    }
+}
+
+/// The bytes as records of `N` bytes each.
+pub(super) fn records<const N: usize>(value: &Value) -> Option<&[[u8; N]]> {
+    match bytes(value)?.as_chunks() {
+        (records, []) => Some(records),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> Option<u64> {
+    if let Value::U32(number) = value {
+        return Some(u64::from(*number));
+    }
+    let bytes = bytes(value)?;
+    let short = || bytes.try_into().ok().map(u32::from_le_bytes);
+    let long = || bytes.try_into().ok().map(u64::from_le_bytes);
+    short().map(u64::from).or_else(long)
+}
+
+impl Property for u32 {
+    const EXPECTED: &'static str = "a 32-bit number";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        number(value)?.try_into().ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::U32(*self)
+    }
+}
+
+impl Property for bool {
+    const EXPECTED: &'static str = "0 or 1";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match number(value)? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::U32(u32::from(*self))
+    }
+}
+
+impl Property for String {
+    const EXPECTED: &'static str = "UTF-8 text";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        core::str::from_utf8(bytes(value)?).ok().map(Self::from)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.as_str())
+    }
+}
+
+impl Property for Vec<u8> {
+    const EXPECTED: &'static str = "bytes";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        bytes(value).map(<[u8]>::to_vec)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.clone())
+    }
+}
+
+impl Property for Vec<u32> {
+    const EXPECTED: &'static str = "32-bit numbers";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let numbers = records(value)?.iter();
+        Some(numbers.map(|bytes| u32::from_le_bytes(*bytes)).collect())
+    }
+
+    fn to_value(&self) -> Value {
+        let bytes: Vec<u8> = self.iter().flat_map(|n| n.to_le_bytes()).collect();
+        Value::from(bytes)
+    }
+}
+
+impl Property for Vec<Aspect> {
+    const EXPECTED: &'static str = "32-bit numbers of aspects";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let numbers = Vec::<u32>::from_value(value)?;
+        Some(numbers.into_iter().map(Aspect).collect())
+    }
+
+    fn to_value(&self) -> Value {
+        let numbers: Vec<u32> = self.iter().map(|aspect| aspect.number()).collect();
+        numbers.to_value()
+    }
+}
+
+/// Which arguments of a kernel the compiler removed because nothing uses them (set
+/// [`KERNEL_PARAM_OPT`](crate::property::set::KERNEL_PARAM_OPT), one key per kernel that has one).
+///
+/// Arguments are counted as the device sees them before the removal: a pointer is one, an accessor
+/// is four. Arguments past the end are kept, so an empty mask removes nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArgumentMask {
+    /// For each argument, whether it is removed.
+    pub removed: Vec<bool>,
+}
+
+impl ArgumentMask {
+    /// Returns whether the argument `index`, counted from 0, is removed and must not be passed.
+    #[must_use]
+    pub fn is_removed(&self, index: usize) -> bool {
+        self.removed.get(index).copied().unwrap_or(false)
+    }
+
+    /// Returns the position of the argument `index` among those that are passed, or `None` if it is removed.
+    #[must_use]
+    pub fn device_index(&self, index: usize) -> Option<usize> {
+        let before = self.removed.iter().take(index);
+        (!self.is_removed(index)).then(|| index - before.filter(|removed| **removed).count())
+    }
+}
+
+impl Property for ArgumentMask {
+    const EXPECTED: &'static str = "a bit for each argument";
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let Value::Bytes { bits, data } = value else {
+            return None;
+        };
+        // A count allocates nothing unless the file has the bytes.
+        if bits.div_ceil(8) != data.len() as u64 {
+            return None;
+        }
+        let bits = usize::try_from(*bits).ok()?;
+        let all = data
+            .iter()
+            .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
+        let removed = all.take(bits).collect();
+        Some(Self { removed })
+    }
+
+    fn to_value(&self) -> Value {
+        let byte = |bits: &[bool]| {
+            let bits = bits.iter().rev();
+            bits.fold(0, |byte, bit| byte << 1 | u8::from(*bit))
+        };
+        Value::Bytes {
+            bits: self.removed.len() as u64,
+            data: self.removed.chunks(8).map(byte).collect(),
+        }
+    }
+}
+
+/// A property this crate knows, with a value that fits no reading of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("set `{set}`, key `{key}`: expected {expected}, found {found}")]
+#[non_exhaustive]
+pub struct Malformed {
+    /// The set.
+    pub set: String,
+    /// The key.
+    pub key: String,
+    /// The values that a reader accepts.
+    pub expected: Cow<'static, str>,
+    /// The value in the file.
+    pub found: String,
+}
+
+impl Malformed {
+    pub(super) fn new(
+        set: &str,
+        key: &str,
+        expected: impl Into<Cow<'static, str>>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self {
+            set: set.into(),
+            key: key.into(),
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+}
+
+/// A value as errors say it.
+pub(super) fn describe(value: &Value) -> String {
+    match value {
+        Value::U32(number) => format!("the number {number}"),
+        Value::Bytes { bits, data } if whole(*bits, data) => {
+            let mut text = format!("{} bytes", data.len());
+            // A few are worth seeing; many would drown the message.
+            if (1..=12).contains(&data.len()) {
+                text.push(':');
+                for byte in data {
+                    let _ = write!(text, " {byte:02x}");
+                }
+            }
+            text
+        }
+        Value::Bytes { bits, .. } => format!("{bits} bits"),
+        Value::Other { ty, .. } => format!("a value of type {ty}"),
+    }
+}
+
+/// Returns whether a byte array consists of whole bytes.
+pub(super) fn whole(bits: u64, data: &[u8]) -> bool {
+    (data.len() as u64).checked_mul(8) == Some(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    #[test]
+    fn number_is_read_from_type_and_bytes() {
+        for value in [
+            Value::U32(7),
+            vec![7, 0, 0, 0].into(),
+            vec![7, 0, 0, 0, 0, 0, 0, 0].into(),
+        ] {
+            assert_eq!(u32::from_value(&value), Some(7));
+        }
+        assert_eq!(7u32.to_value(), Value::U32(7));
+        for value in [
+            vec![7].into(),
+            vec![7, 0, 0, 0, 1, 0, 0, 0].into(),
+            Value::Bytes {
+                bits: 31,
+                data: vec![7, 0, 0, 0],
+            },
+            Value::Other {
+                ty: 3,
+                text: "7".into(),
+            },
+        ] {
+            assert_eq!(u32::from_value(&value), None, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn error_names_set_key_and_value_found() {
+        let mut sets = PropertySets::default();
+        sets.insert("s", "flag", 2);
+        sets.insert("s", "text", vec![0xff, b'a']);
+        sets.insert("s", "words", vec![0; 13]);
+        let odd = Value::Bytes {
+            bits: 3,
+            data: vec![5],
+        };
+        sets.insert("s", "odd", odd);
+        let other = Value::Other {
+            ty: 9,
+            text: "x".into(),
+        };
+        sets.insert("s", "other", other);
+        let errors = [
+            sets.read::<bool>("s", "flag").unwrap_err(),
+            sets.read::<String>("s", "text").unwrap_err(),
+            sets.read::<Vec<u32>>("s", "words").unwrap_err(),
+            sets.read::<Vec<u8>>("s", "odd").unwrap_err(),
+            sets.read::<crate::State>("s", "other").unwrap_err(),
+        ];
+        assert_eq!(
+            errors.map(|error| error.to_string()),
+            [
+                "set `s`, key `flag`: expected 0 or 1, found the number 2",
+                "set `s`, key `text`: expected UTF-8 text, found 2 bytes: ff 61",
+                "set `s`, key `words`: expected 32-bit numbers, found 13 bytes",
+                "set `s`, key `odd`: expected bytes, found 3 bits",
+                "set `s`, key `other`: expected a 32-bit number, found a value of type 9",
+            ]
+        );
+        assert_eq!(sets.read::<u32>("s", "absent"), Ok(None));
+    }
+
+    #[test]
+    fn bit_count_survives_a_round_trip() {
+        for (bits, data, removed) in [
+            (0, vec![], vec![]),
+            (1, vec![1], vec![true]),
+            (5, vec![0x0e], vec![false, true, true, true, false]),
+            (
+                9,
+                vec![0x80, 1],
+                vec![false, false, false, false, false, false, false, true, true],
+            ),
+        ] {
+            let value = Value::Bytes { bits, data };
+            let mask = ArgumentMask { removed };
+            assert_eq!(ArgumentMask::from_value(&value), Some(mask.clone()));
+            assert_eq!(mask.to_value(), value);
+        }
+    }
+
+    #[test]
+    fn bit_count_that_contradicts_bytes_is_refused() {
+        for (bits, data) in [(9, vec![0]), (u64::MAX, vec![0]), (0, vec![0]), (1, vec![])] {
+            assert_eq!(ArgumentMask::from_value(&Value::Bytes { bits, data }), None);
+        }
+        assert_eq!(ArgumentMask::from_value(&Value::U32(1)), None);
+    }
+
+    #[test]
+    fn arguments_move_up_when_others_are_removed() {
+        let mask = ArgumentMask {
+            removed: vec![false, true, true, true, false],
+        };
+        let places: Vec<_> = (0..7).map(|index| mask.device_index(index)).collect();
+        assert_eq!(
+            places,
+            [Some(0), None, None, None, Some(1), Some(2), Some(3)]
+        );
+    }
+}

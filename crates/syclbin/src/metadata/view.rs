@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Views: structs whose fields are the values of keys, as tables.
+
+use alloc::vec::Vec;
+
+use super::value::{Malformed, Property};
+use crate::Aspect;
+use crate::property::PropertySets;
+
+/// A field of a view: how it is read from a key, and written there.
+pub(super) trait Field: Sized {
+    fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed>;
+    fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str);
+}
+
+/// A property that may be missing.
+impl<T: Property> Field for Option<T> {
+    fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed> {
+        sets.read(set, key)
+    }
+
+    fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str) {
+        match self {
+            Some(property) => sets.insert(set, key, property.to_value()),
+            None if sets.get(set, key).is_some() => sets.retain(set, |other| other != key),
+            None => {}
+        }
+    }
+}
+
+/// An empty list means the same as a missing list, so it is only written in place of another. Some writers write
+/// empty lists and some do not.
+macro_rules! lists {
+    ($($list:ty),*) => {$(
+        impl Field for $list {
+            fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed> {
+                Ok(sets.read(set, key)?.unwrap_or_default())
+            }
+
+            fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str) {
+                if *self != Self::default() || sets.get(set, key).is_some() {
+                    sets.insert(set, key, self.to_value());
+                }
+            }
+        }
+    )*};
+}
+lists!(Vec<u32>, Vec<Aspect>, super::Records, super::SetNames);
+
+/// Reads and writes a struct whose fields are the values of keys.
+macro_rules! view {
+    ($view:ident { $($field:ident: $set:ident, $key:ident;)* }) => {
+        impl $view {
+            /// Reads the view.
+            ///
+            /// # Errors
+            ///
+            /// When a value is malformed.
+            pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
+                Ok(Self {
+                    $($field: Field::read(sets, set::$set, key::$key)?,)*
+                })
+            }
+
+            /// Writes the view. Unknown keys are left alone.
+            pub fn write(&self, sets: &mut PropertySets<'_>) {
+                $(self.$field.write(sets, set::$set, key::$key);)*
+            }
+        }
+    };
+}
+pub(super) use view;
+
+/// An enumeration of the numbers that a property may have.
+macro_rules! numbers {
+    (
+        $(#[$about:meta])*
+        pub enum $name:ident {
+            $($(#[$of:meta])* $variant:ident = $number:literal,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$of])* $variant,)*
+            /// A number this crate does not know.
+            Other(u32),
+        }
+
+        impl $name {
+            /// Returns the number in the file.
+            #[must_use]
+            pub const fn number(self) -> u32 {
+                match self {
+                    $(Self::$variant => $number,)*
+                    Self::Other(number) => number,
+                }
+            }
+
+            /// Returns the meaning of a number in the file.
+            #[must_use]
+            #[doc(hidden)]
+            pub const fn from_number(number: u32) -> Self {
+                match number {
+                    $($number => Self::$variant,)*
+                    other => Self::Other(other),
+                }
+            }
+        }
+
+        impl crate::metadata::Property for $name {
+            const EXPECTED: &'static str = u32::EXPECTED;
+
+            fn from_value(value: &crate::property::Value) -> Option<Self> {
+                u32::from_value(value).map(Self::from_number)
+            }
+
+            fn to_value(&self) -> crate::property::Value {
+                crate::property::Value::U32(self.number())
+            }
+        }
+    };
+}
+pub(crate) use numbers;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::Value;
+    use alloc::vec;
+
+    #[test]
+    fn empty_list_replaces_but_does_not_add() {
+        let mut sets = PropertySets::default();
+        Vec::<u32>::new().write(&mut sets, "s", "k");
+        assert!(sets.is_empty());
+        vec![1u32].write(&mut sets, "s", "k");
+        Vec::<u32>::new().write(&mut sets, "s", "k");
+        assert_eq!(sets.get("s", "k"), Some(&Value::from(Vec::new())));
+    }
+}

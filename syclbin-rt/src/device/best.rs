@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The best device: a choice among devices, with its reason.
+//!
+//! Everything here is pure: devices come in as [`Facts`].
+
+#[cfg(test)]
+#[path = "best_tests.rs"]
+pub(crate) mod tests;
+
+use crate::device::facts::{DeviceKind, Facts};
+use crate::load::coverage::Coverage;
+
+/// Chooses a device, as an index: among those that fit the file best, a GPU, else an accelerator, else a CPU.
+///
+/// Devices that cannot run kernels of SYCLBIN files and those of other kinds are never chosen.
+pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {
+    let ranked = devices.iter().enumerate();
+    let fitting = ranked.filter(|(_, (facts, fit))| is_ordinary(facts) && fit.rank() < 2);
+    let chosen = fitting.min_by_key(|(_, (facts, fit))| (fit.rank(), rank(facts)));
+    chosen.map(|(index, _)| index)
+}
+
+/// Explains why [`best`] chose number `chosen`.
+pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
+    let Some((chosen, _)) = devices.get(chosen) else {
+        return String::new();
+    };
+    let better: &[DeviceKind] = match chosen.kind {
+        DeviceKind::Gpu => &[],
+        DeviceKind::Accelerator => &[DeviceKind::Gpu],
+        DeviceKind::Cpu | DeviceKind::Other => &[DeviceKind::Gpu, DeviceKind::Accelerator],
+    };
+    let reason = |kind: &DeviceKind| {
+        let mut of_kind = devices.iter().filter(|(facts, _)| facts.kind == *kind);
+        let ordinary = of_kind.clone().any(|(facts, _)| is_ordinary(facts));
+        match (of_kind.next(), ordinary) {
+            (None, _) => format!("there is no {kind}"),
+            (Some(_), false) => format!("no {kind} runs SYCLBIN kernels"),
+            (Some(_), true) => format!("the file has no code for the {kind}"),
+        }
+    };
+    let mut reasons: Vec<String> = better.iter().map(reason).collect();
+    reasons.push(format!(
+        "it is the first {} that runs SYCLBIN kernels",
+        chosen.kind
+    ));
+    reasons.join(", ")
+}
+
+/// Returns the devices that would come before number `chosen` if the file had all its code for them.
+pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usize> {
+    let order = |index: usize, facts: &Facts| (rank(facts), index);
+    let Some((own, fit)) = devices.get(chosen) else {
+        return Vec::new();
+    };
+    let skipped = devices
+        .iter()
+        .enumerate()
+        .filter(|(index, (facts, other))| {
+            is_ordinary(facts)
+                && other.rank() > fit.rank()
+                && order(*index, facts) < order(chosen, own)
+        });
+    skipped.map(|(index, _)| index).collect()
+}
+
+/// Returns the first of the devices whose kind is preferred.
+pub(crate) fn first_of_best_rank<'a>(
+    devices: impl Iterator<Item = (usize, &'a &'a Facts)>,
+) -> Option<usize> {
+    // `min_by_key` returns the first of equals: the order of `Device::all()` decides last.
+    devices
+        .min_by_key(|(_, facts)| (!is_ordinary(facts), rank(facts)))
+        .map(|(index, _)| index)
+}
+
+/// Returns the rank of the device's kind; 0 is the preferred kind.
+fn rank(facts: &Facts) -> usize {
+    match facts.kind {
+        DeviceKind::Gpu => 0,
+        DeviceKind::Accelerator => 1,
+        DeviceKind::Cpu => 2,
+        DeviceKind::Other => 3,
+    }
+}
+
+/// Returns whether the device runs kernels that were not made for it alone, unlike OpenCL's "custom" devices.
+fn is_ordinary(facts: &Facts) -> bool {
+    facts.is_usable() && facts.kind != DeviceKind::Other
+}

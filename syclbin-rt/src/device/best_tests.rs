@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The best device of several.
+
+use syclbin::{Image, IrType, Syclbin};
+
+use super::*;
+use crate::device::facts::PtxFacts;
+
+/// The best of `devices` for a file.
+fn best_for(devices: &[&Facts], file: &Syclbin<'_>) -> Option<usize> {
+    let fits: Vec<_> = (devices.iter())
+        .map(|facts| (*facts, Coverage::of(file, facts)))
+        .collect();
+    best(&fits)
+}
+
+/// The same for all files.
+fn best_of(devices: &[&Facts]) -> Option<usize> {
+    best_for(devices, &Syclbin::default())
+}
+
+/// A device of the maker "Maker".
+pub(crate) fn device(name: &str, kind: DeviceKind, takes_spirv: bool) -> Facts {
+    Facts {
+        name: name.to_owned(),
+        vendor: "Maker".to_owned(),
+        kind,
+        takes_spirv,
+        ..Facts::default()
+    }
+}
+
+/// A machine with a bit of everything.
+pub(crate) fn machine() -> Vec<Facts> {
+    vec![
+        device("Portable CPU", DeviceKind::Cpu, false),
+        device("Xeon CPU", DeviceKind::Cpu, true),
+        device("Old GPU", DeviceKind::Gpu, false),
+        device("Arc A750", DeviceKind::Gpu, true),
+        device("Arc B580", DeviceKind::Gpu, true),
+        device("Custom Chip", DeviceKind::Other, true),
+    ]
+}
+
+#[test]
+fn gpus_come_before_accelerators_and_cpus() {
+    let mut machine = machine();
+    machine.push(device("Accelerator", DeviceKind::Accelerator, true));
+    let mut best_name = || {
+        let devices: Vec<&Facts> = machine.iter().collect();
+        let index = best_of(&devices)?;
+        Some(machine.remove(index).name)
+    };
+    assert_eq!(best_name().unwrap(), "Arc A750");
+    assert_eq!(best_name().unwrap(), "Arc B580");
+    assert_eq!(best_name().unwrap(), "Accelerator");
+    assert_eq!(best_name().unwrap(), "Xeon CPU");
+    assert_eq!(best_name(), None);
+}
+
+/// A CUDA GPU and a CPU.
+fn gpu_and_cpu() -> [Facts; 2] {
+    let cuda = PtxFacts {
+        sm: 90,
+        ptx: (8, 4),
+        driver: 12040,
+    };
+    let gpu = Facts {
+        ptx: Some(cuda),
+        ..device("H200", DeviceKind::Gpu, false)
+    };
+    [gpu, device("Xeon CPU", DeviceKind::Cpu, true)]
+}
+
+/// A file with a module for each list of kinds of code.
+fn file(modules: &[&[IrType]]) -> Syclbin<'static> {
+    // Only the header distinguishes SPIR-V from other bytes.
+    let spirv: Vec<u8> = [0x0723_0203u32, 0x0001_0000, 0, 1, 0]
+        .into_iter()
+        .flat_map(u32::to_le_bytes)
+        .collect();
+    let ptx = b".version 6.3\n.target sm_75\n.address_size 64\n".to_vec();
+    let image = |ty: &IrType| match ty {
+        IrType::SpirV => Image::ir(*ty, "spir64-unknown-unknown", spirv.clone()),
+        _ => Image::ir(*ty, "nvptx64-nvidia-cuda", ptx.clone()),
+    };
+    let mut file = Syclbin::default();
+    for images in modules {
+        let mut module = syclbin::AbstractModule::default();
+        module.add_kernel_name("kernel");
+        module.images = images.iter().map(image).collect();
+        file.modules.push(module);
+    }
+    file
+}
+
+#[test]
+fn best_device_has_all_code_of_the_file() {
+    let machine = gpu_and_cpu();
+    let [gpu, cpu] = machine.each_ref();
+    let (spirv, ptx) = (IrType::SpirV, IrType::Ptx);
+    assert_eq!(best_of(&[cpu, gpu]), Some(1));
+    for (modules, chosen) in [
+        (vec![&[spirv][..]], Some(1)),
+        (vec![&[spirv, ptx]], Some(0)),
+        (vec![&[ptx]], Some(0)),
+        (vec![&[spirv, ptx], &[spirv]], Some(1)),
+        (vec![&[spirv, ptx], &[ptx]], Some(0)),
+        (vec![&[IrType::AmdGcn]], None),
+        (vec![], Some(0)),
+    ] {
+        let file = file(&modules);
+        assert_eq!(best_for(&[gpu, cpu], &file), chosen, "{modules:?}");
+    }
+    // A device that runs part of the file is better than nothing, but only where no device runs all of it.
+    let mixed = file(&[&[spirv, ptx], &[spirv]]);
+    assert_eq!(best_for(&[gpu], &mixed), Some(0));
+    assert_eq!(best_for(&[cpu], &file(&[&[ptx]])), None);
+}
+
+#[test]
+fn skipped_devices_come_before_the_chosen_one() {
+    let machine = gpu_and_cpu();
+    let file = file(&[&[IrType::SpirV]]);
+    let fits: Vec<_> = (machine.iter())
+        .map(|facts| (facts, Coverage::of(&file, facts)))
+        .collect();
+    assert_eq!(skipped(&fits, 1), [0]);
+    assert_eq!(
+        super::reason(&fits, 1),
+        "the file has no code for the gpu, there is no accelerator, it is the first cpu that runs SYCLBIN kernels"
+    );
+    let reason = fits[0].1.reason().unwrap();
+    let begin = "module 0, image 0 (SPIR-V, spir64-unknown-unknown): CUDA devices take no SPIR-V";
+    assert!(reason.starts_with(begin), "{reason}");
+    assert_eq!(fits[1].1.reason(), None);
+}
+
+#[test]
+fn missing_aspects_do_not_count_as_missing_code() {
+    let cpu = device("Xeon CPU", DeviceKind::Cpu, true);
+    let mut file = file(&[&[IrType::SpirV], &[IrType::SpirV]]);
+    let needs = |file: &mut Syclbin<'_>, module: usize| {
+        let aspect = syclbin::Aspect::FP64.number().to_le_bytes().to_vec();
+        let metadata = &mut file.modules[module].metadata;
+        metadata.insert("SYCL/device requirements", "aspects", aspect);
+    };
+    needs(&mut file, 0);
+    assert_eq!(Coverage::of(&file, &cpu), Coverage::Whole);
+    needs(&mut file, 1);
+    let Coverage::Nothing(reasons) = Coverage::of(&file, &cpu) else {
+        panic!("no module runs");
+    };
+    assert!(reasons[0].contains("aspect fp64"), "{reasons:?}");
+}
+
+#[test]
+fn the_reason_says_what_would_have_come_first() {
+    let machine = machine();
+    let reason = |chosen: usize, of: &[Facts]| {
+        let devices: Vec<_> = of.iter().map(|facts| (facts, Coverage::Whole)).collect();
+        super::reason(&devices, chosen)
+    };
+    assert_eq!(
+        reason(3, &machine),
+        "it is the first gpu that runs SYCLBIN kernels"
+    );
+    assert_eq!(
+        reason(1, &machine[..3]),
+        "no gpu runs SYCLBIN kernels, there is no accelerator, it is the first cpu that runs \
+         SYCLBIN kernels"
+    );
+}

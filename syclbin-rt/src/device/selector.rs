@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Device selection: the grammar of `SYCLBIN_DEVICE`.
+//!
+//! ```text
+//! selector = term { "," term }            the first term that matches a device wins
+//! term     = [ backend ":" ] device       without a device, or "*": any
+//! backend  = "opencl" | "cuda" | "*"
+//! device   = index [ "." part ]           of `Device::all()`, from 0
+//!          | kind [ ":" ( index [ "." part ] | text ) ]    the index counts devices of that kind
+//!          | text                         a part of the name, vendor or platform
+//! kind     = "gpu" | "cpu" | "accelerator" | "*"
+//! ```
+//!
+//! So `opencl:gpu`, `cuda:gpu:0` and `*:gpu` mean the same as in SYCL. After a backend and `*`, an index counts
+//! the devices of that backend.
+//!
+//! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
+
+#[cfg(test)]
+#[path = "selector_tests.rs"]
+mod tests;
+
+use crate::device::best::first_of_best_rank;
+use crate::device::facts::{DeviceKind, Facts};
+
+/// A parsed selector: never empty.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Selector(Vec<Term>);
+
+/// One alternative of a selector.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Term {
+    backend: Option<&'static str>,
+    kind: Option<DeviceKind>,
+    pick: Pick,
+    /// The number of the part, where the term asks for a part of the device.
+    part: Option<usize>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Pick {
+    /// The best device.
+    Any,
+    /// The device at this index.
+    Index(usize),
+    /// The best device with this text, in lower case, in its name, vendor or platform.
+    Text(String),
+}
+
+/// The backends.
+const BACKENDS: [&str; 2] = ["opencl", "cuda"];
+
+/// The backend names that SYCL has beside those.
+const OTHER_BACKENDS: [&str; 3] = ["level_zero", "hip", "native_cpu"];
+
+impl Selector {
+    /// Parses a selector.
+    ///
+    /// # Errors
+    ///
+    /// When a term does not follow the grammar.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        text.split(',')
+            .map(Term::parse)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// Returns the alternatives, the preferred one first.
+    pub(crate) fn terms(&self) -> &[Term] {
+        &self.0
+    }
+}
+
+impl Term {
+    fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim().to_lowercase();
+        let mut parts: Vec<&str> = text.split(':').map(str::trim).collect();
+        let mut backend = None;
+        if let [first, ..] = parts[..]
+            && let Some(known) = BACKENDS.iter().find(|known| **known == first)
+        {
+            backend = Some(*known);
+            parts.remove(0);
+        } else if matches!(parts[..], ["*", _, ..]) {
+            parts.remove(0);
+        } else if let [backend, _, ..] = parts[..]
+            && OTHER_BACKENDS.contains(&backend)
+        {
+            let device = parts[1..].join(":");
+            return Err(format!(
+                "devices of {backend} are not reached in this version; use opencl:{device}"
+            ));
+        }
+        let (kind, pick) = match parts[..] {
+            [] | ["*"] => (None, "*"),
+            [name] => match kind(name) {
+                Some(kind) => (Some(kind), "*"),
+                None => (None, name),
+            },
+            ["*", pick] => (None, pick),
+            [name, pick] => match kind(name) {
+                Some(kind) => (Some(kind), pick),
+                None => {
+                    return Err(format!(
+                        "{name:?} is not a kind of device; use gpu, cpu or accelerator before the colon"
+                    ));
+                }
+            },
+            _ => {
+                return Err(format!(
+                    "{text:?} has too many colons; the longest form is opencl:gpu:0"
+                ));
+            }
+        };
+        if pick.is_empty() {
+            return Err(
+                "a term is empty; use a kind (gpu, cpu, accelerator), an index or a part of the name"
+                    .to_owned(),
+            );
+        }
+        // A name may contain such numbers, but a number alone is not a name.
+        let numbers: Option<Vec<usize>> = pick.split('.').map(|part| part.parse().ok()).collect();
+        let (pick, part) = match numbers.as_deref() {
+            Some([index]) => (Pick::Index(*index), None),
+            Some([index, part]) => (Pick::Index(*index), Some(*part)),
+            Some(_) => {
+                return Err(format!(
+                    "{pick} asks for a part of a part; the longest form is 0.1, for part 1 of device 0"
+                ));
+            }
+            None if pick == "*" => (Pick::Any, None),
+            None => (Pick::Text(pick.to_owned()), None),
+        };
+        Ok(Self {
+            backend,
+            kind,
+            pick,
+            part,
+        })
+    }
+
+    /// Returns the number of the part, where the term asks for a part of the device.
+    pub(crate) fn part(&self) -> Option<usize> {
+        self.part
+    }
+
+    /// Returns whether the term asks for a CUDA device.
+    pub(crate) fn is_cuda(&self) -> bool {
+        self.backend == Some("cuda")
+    }
+
+    /// Returns whether a CPU device can match. The installed CPU driver is not loaded for other terms.
+    pub(crate) fn may_be_cpu(&self) -> bool {
+        self.kind.is_none_or(|kind| kind == DeviceKind::Cpu)
+            && self.backend.is_none_or(|backend| backend == "opencl")
+    }
+
+    /// Returns the device that the term selects, as an index into `devices`.
+    ///
+    /// An index selects that device, even if it cannot run kernels. Otherwise the best match that runs kernels
+    /// is chosen. If no match does, the first match is chosen, for the error to name.
+    pub(crate) fn choose(&self, devices: &[&Facts]) -> Option<usize> {
+        let mut matches = devices
+            .iter()
+            .enumerate()
+            .filter(|(_, facts)| self.kind.is_none_or(|kind| kind == facts.kind))
+            .filter(|(_, facts)| (self.backend).is_none_or(|backend| backend == facts.backend()));
+        match &self.pick {
+            Pick::Index(index) => matches.nth(*index).map(|(index, _)| index),
+            Pick::Any => first_of_best_rank(matches),
+            Pick::Text(text) => first_of_best_rank(matches.filter(|(_, facts)| {
+                [&facts.name, &facts.vendor, &facts.platform]
+                    .iter()
+                    .any(|field| field.to_lowercase().contains(text))
+            })),
+        }
+    }
+}
+
+fn kind(name: &str) -> Option<DeviceKind> {
+    match name {
+        "gpu" => Some(DeviceKind::Gpu),
+        "cpu" => Some(DeviceKind::Cpu),
+        "accelerator" => Some(DeviceKind::Accelerator),
+        _ => None,
+    }
+}

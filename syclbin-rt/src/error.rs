@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Errors: each names the kernel, the argument and the device at fault, and the way out.
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+pub use syclbin::__private::failed_assert::FailedAssert;
+
+use crate::backend::failure::{Code, Failure};
+
+/// The result of every fallible function of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of this crate. Its text says what failed, why, and what to do.
+///
+/// It is one pointer wide and cheap to clone. Generated code stores an error for each kernel that does not run
+/// on a device, and returns a copy at each launch.
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    details: Details,
+}
+
+/// What an error knows beside its message.
+enum Details {
+    None,
+    Reasons(Vec<String>),
+    Code(i32),
+    Assert(FailedAssert),
+    Source(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The kind of an [`Error`], for programs that react to it. People read the text of the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No device was found, none matches the selector, or none runs the file.
+    NoDevice,
+    /// The bytes are not a SYCLBIN file, or the file is damaged.
+    InvalidFile,
+    /// A file cannot be read or written.
+    Io,
+    /// A file that is loaded for generated code differs from what the code was generated from.
+    /// [`Error::reasons`] lists the differences.
+    StubMismatch,
+    /// The file has no kernel, device global or specialization constant of this name.
+    NotFound,
+    /// The device does not run the code. [`Error::reasons`] has a reason for each image or kernel.
+    Unavailable,
+    /// An invalid launch: its arguments, its range, or the contract of the kernel. The driver was not called.
+    Launch,
+    /// An argument of another function does not fit: a size, a device, or a state.
+    InvalidArgument,
+    /// The host cannot view memory that a prepared launch or a recording can change at any time.
+    MemoryInUse,
+    /// The host does not have enough memory, or no address space is that large.
+    OutOfMemory,
+    /// The device or its driver lacks a feature.
+    Unsupported,
+    /// An `assert` in a kernel failed. [`Error::failed_assert`] describes it.
+    Assert,
+    /// A driver call failed, or would fail.
+    Driver,
+}
+
+impl Error {
+    /// Returns the kind of the error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Returns a reason for each device, image or kernel that was refused, or for each difference of a file.
+    /// Empty for other errors.
+    #[must_use]
+    pub fn reasons(&self) -> &[String] {
+        match &self.0.details {
+            Details::Reasons(reasons) => reasons,
+            _ => &[],
+        }
+    }
+
+    /// Returns the code of OpenCL or CUDA, if a driver call returned one.
+    #[must_use]
+    pub fn driver_code(&self) -> Option<i32> {
+        match self.0.details {
+            Details::Code(code) => Some(code),
+            _ => None,
+        }
+    }
+
+    /// Returns the assert that failed in a kernel, if that is the error.
+    #[must_use]
+    pub fn failed_assert(&self) -> Option<&FailedAssert> {
+        match &self.0.details {
+            Details::Assert(failed) => Some(failed),
+            _ => None,
+        }
+    }
+
+    fn with_details(kind: ErrorKind, message: &impl Display, details: Details) -> Self {
+        Self(Arc::new(Inner {
+            kind,
+            message: message.to_string(),
+            details,
+        }))
+    }
+
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind, message: impl Display) -> Self {
+        Self::with_details(kind, &message, Details::None)
+    }
+
+    /// Creates an error whose text lists `reasons`, one a line.
+    pub(crate) fn listing(kind: ErrorKind, message: impl Display, reasons: Vec<String>) -> Self {
+        let message = format!("{message}{}", list(&reasons));
+        Self::with_reasons(kind, message, reasons)
+    }
+
+    /// Creates an error whose text has the `reasons` already.
+    pub(crate) fn with_reasons(
+        kind: ErrorKind,
+        message: impl Display,
+        reasons: Vec<String>,
+    ) -> Self {
+        Self::with_details(kind, &message, Details::Reasons(reasons))
+    }
+
+    /// Creates an error with a source, which ends the text.
+    pub(crate) fn caused_by(
+        kind: ErrorKind,
+        message: impl Display,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        let message = format!("{message}: {source}");
+        Self::with_details(kind, &message, Details::Source(Box::new(source)))
+    }
+
+    /// Creates the error of bytes that are not a SYCLBIN file.
+    pub(crate) fn file(source: syclbin::Error) -> Self {
+        let message = "cannot read the SYCLBIN file";
+        Self::caused_by(ErrorKind::InvalidFile, message, source)
+    }
+
+    /// Creates the error of an invalid launch.
+    #[cold]
+    pub(crate) fn launch(kernel: &str, problem: impl Display) -> Self {
+        Self::new(
+            ErrorKind::Launch,
+            format_args!("kernel {kernel}: {problem}"),
+        )
+    }
+
+    /// Creates the error of a device that lacks a feature.
+    pub(crate) fn unsupported(what: &str, needs: &str, device: &impl Display) -> Self {
+        let message = format_args!("{what} need {needs}, which {device} does not have");
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
+    /// Creates the error of memory that the host cannot view now.
+    pub(crate) fn in_use() -> Self {
+        let message = "a prepared launch or a recording has this memory; drop it first, or download the memory instead";
+        Self::new(ErrorKind::MemoryInUse, message)
+    }
+
+    pub(crate) fn assert(failed: FailedAssert, device: &impl Display) -> Self {
+        let message = format!(
+            "{}:{}: assert `{}` failed in `{}`, work-item {:?} (the dimension that counts fastest first), on {device}",
+            failed.file, failed.line, failed.condition, failed.function, failed.work_item
+        );
+        Self::with_details(ErrorKind::Assert, &message, Details::Assert(failed))
+    }
+
+    /// Creates the error of a driver's failure in `action` on `device`.
+    pub(crate) fn driver(failure: Failure, action: impl Display, device: &impl Display) -> Self {
+        let (message, details) = match failure {
+            Failure::Driver { call, code } => {
+                let (name, number) = (code.name(), code.number());
+                let remedy = remedy(code);
+                (
+                    format!(
+                        "{call} failed with {name} ({number}) while {action} on {device}{remedy}"
+                    ),
+                    Details::Code(number),
+                )
+            }
+            Failure::Rejected(reason) => (
+                format!("{action} failed on {device}: {reason}"),
+                Details::None,
+            ),
+            Failure::Missing { function, needs } => (
+                format!(
+                    "{action} failed on {device}: the driver has no {function}, which needs {needs}"
+                ),
+                Details::None,
+            ),
+        };
+        Self::with_details(ErrorKind::Driver, &message, details)
+    }
+}
+
+/// Returns the remedy for an error that ends a CUDA context.
+fn remedy(code: Code) -> &'static str {
+    if code.ends_context() {
+        "; the CUDA context of this process is lost with everything in it: start the program again"
+    } else {
+        ""
+    }
+}
+
+/// One indented line for each item, after a colon.
+pub(crate) fn list(items: &[impl Display]) -> String {
+    if items.is_empty() {
+        return " none".to_owned();
+    }
+    let lines = items.iter().map(|item| format!("\n  {item}"));
+    format!(":{}", lines.collect::<String>())
+}
+
+/// The items with commas between, or "none".
+pub(crate) fn join(items: impl IntoIterator<Item = impl Display>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() {
+        return "none".to_owned();
+    }
+    items.join(", ")
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    /// Writes the message: `unwrap` and a `main` that returns the error print nothing else.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.details {
+            Details::Source(source) => Some(&**source),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_pointer_and_crosses_threads() {
+        fn is_shareable<T: Clone + Send + Sync + std::error::Error + 'static>() {}
+        is_shareable::<Error>();
+        assert_eq!(size_of::<Result<(), Error>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn reasons_are_listed_in_the_text() {
+        let reasons = vec!["libOpenCL.so.1: not found".to_owned()];
+        let error = Error::listing(ErrorKind::NoDevice, "no device found", reasons.clone());
+        assert_eq!(error.reasons(), reasons);
+        assert_eq!(
+            error.to_string(),
+            "no device found:\n  libOpenCL.so.1: not found"
+        );
+    }
+
+    #[test]
+    fn unsupported_feature_is_named_with_the_device() {
+        let needs = "images (CL_DEVICE_IMAGE_SUPPORT)";
+        assert_eq!(
+            Error::unsupported("samplers", needs, &"A (OpenCL, GPU)").to_string(),
+            "samplers need images (CL_DEVICE_IMAGE_SUPPORT), which A (OpenCL, GPU) does not have"
+        );
+    }
+
+    #[test]
+    fn a_damaged_file_is_the_source() {
+        let damaged = syclbin::read::parse(b"no file").unwrap_err();
+        let error = Error::file(damaged.clone());
+        let source = std::error::Error::source(&error).unwrap();
+        assert_eq!(source.to_string(), damaged.to_string());
+    }
+}

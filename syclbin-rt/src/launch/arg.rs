@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments: the value of a kernel's parameter, which may be several arguments of the device.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::{NoUninit, Pod};
+
+use crate::backend::kernel::Argument;
+use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::{self, DevicePointer};
+use crate::launch::accessor::AccessorRange;
+use crate::launch::sampler::Sampler;
+use crate::memory::image::Image;
+use crate::memory::image::format::Format;
+
+/// One argument of a launch.
+///
+/// | C++ parameter | argument |
+/// |---|---|
+/// | `int`, `float`, an `enum` | [`Arg::scalar`] |
+/// | `bool` | [`Arg::bool`] |
+/// | `sycl::half`, `bfloat16`, `sycl::vec`, a struct | [`Arg::value`], [`Arg::value_ref`] |
+/// | a pointer | [`Arg::read`], [`Arg::write`], [`Arg::pointer`], [`Arg::null`] |
+/// | a pointer inside of a struct | [`DevicePointer`] in a value |
+/// | `work_group_memory` | [`Arg::local`], [`LocalMemory`] |
+/// | `accessor` | [`Arg::read_accessor`], [`Arg::write_accessor`] |
+/// | `local_accessor` | [`Arg::local_accessor`] |
+/// | `accessor` of an image | [`Arg::read_image`], [`Arg::write_image`] |
+/// | `sampler` | [`Arg::sampler`] |
+/// | `kernel_handler` | [`Arg::kernel_handler`] |
+pub struct Arg<'a>(Value<'a>);
+
+/// The largest value that is stored inside an [`Arg`], in bytes.
+const INLINE: usize = 64;
+
+/// The largest number, in bytes.
+const WORD: usize = 8;
+
+enum Value<'a> {
+    /// The first `size` bytes, as below. Nearly all values are that small, and then nothing more of the
+    /// argument is written or read.
+    Word {
+        bytes: [u8; WORD],
+        size: usize,
+    },
+    /// The first `size` bytes, in the memory order of the host, which OpenCL devices share.
+    Inline {
+        bytes: [u8; INLINE],
+        size: usize,
+    },
+    Boxed(Box<[u8]>),
+    Borrowed(&'a [u8]),
+    Slice {
+        region: &'a Region<[()]>,
+        written: bool,
+    },
+    Accessor {
+        region: &'a Region<[()]>,
+        written: bool,
+        range: AccessorRange,
+    },
+    /// Bytes of work-group memory.
+    Local(usize),
+    LocalAccessor {
+        bytes: usize,
+        range: AccessorRange,
+    },
+    Sampler(&'a Sampler),
+    Image {
+        image: &'a Arc<backend::Image>,
+        written: bool,
+    },
+    Pointer(u64),
+    /// A kernel handler.
+    Null,
+}
+
+/// A number that a kernel takes by value.
+///
+/// Implemented for the integers of 8 to 64 bits, `f32` and `f64`. Other types that a kernel takes
+/// by value, such as `half::f16`, go through [`Arg::value`].
+pub trait Scalar: Pod + sealed::Sealed {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! scalars {
+    ($($ty:ty)*) => {
+        $(
+            impl sealed::Sealed for $ty {}
+            impl Scalar for $ty {}
+        )*
+    };
+}
+
+scalars! { i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 }
+
+impl<'a> Arg<'a> {
+    /// Creates a number, passed by value. Its type must be the parameter's type: `1u32` does not match `float`.
+    #[must_use]
+    pub fn scalar<T: Scalar>(value: T) -> Self {
+        Self::value(value)
+    }
+
+    /// Creates a `bool`, which kernels take as one byte, 0 or 1.
+    #[must_use]
+    pub fn bool(value: bool) -> Self {
+        Self::value(value)
+    }
+
+    /// Passes any value without padding, such as `half::f16` or `half::bf16`. A `#[repr(C)]` struct must have
+    /// the layout of the C++ struct. An array replaces a `sycl::vec`; a vector of 3 elements has the size of 4.
+    ///
+    /// The argument itself holds up to 64 bytes. A larger value moves to the heap; [`Arg::value_ref`] avoids
+    /// that.
+    #[must_use]
+    pub fn value<T: NoUninit>(value: T) -> Self {
+        let value = bytemuck::bytes_of(&value);
+        let size = value.len();
+        let mut bytes = [0; WORD];
+        if let Some(start) = bytes.get_mut(..size) {
+            start.copy_from_slice(value);
+            return Self(Value::Word { bytes, size });
+        }
+        let mut bytes = [0; INLINE];
+        match bytes.get_mut(..size) {
+            Some(start) => {
+                start.copy_from_slice(value);
+                Self(Value::Inline { bytes, size })
+            }
+            None => Self(Value::Boxed(value.into())),
+        }
+    }
+
+    /// Passes a value as [`Arg::value`] does, without moving it: the value stays in place until the launch.
+    #[must_use]
+    pub fn value_ref<T: NoUninit>(value: &'a T) -> Self {
+        Self(Value::Borrowed(bytemuck::bytes_of(value)))
+    }
+
+    /// Passes a pointer to elements that the kernel only reads. The elements are those of a
+    /// [`Buffer`](crate::Buffer), an array such as a [`DeviceArray`](crate::DeviceArray), or a part of either.
+    #[must_use]
+    pub fn read<T: Pod>(slice: &'a DeviceSlice<T>) -> Self {
+        let (region, written) = (slice.region(), false);
+        Self(Value::Slice { region, written })
+    }
+
+    /// Passes a pointer to elements that the kernel writes, as [`Arg::read`] does.
+    #[must_use]
+    pub fn write<T: Pod>(slice: &'a mut DeviceSlice<T>) -> Self {
+        let (region, written) = (slice.region(), true);
+        Self(Value::Slice { region, written })
+    }
+
+    /// Passes a pointer to device memory that has an address, such as a [`DeviceArray`](crate::DeviceArray).
+    #[must_use]
+    pub fn pointer<T>(pointer: DevicePointer<T>) -> Self {
+        Self(Value::Pointer(pointer.address()))
+    }
+
+    /// Passes a null pointer, to a kernel that checks for it. [`Arg::read_or_null`] and [`Arg::write_or_null`] pass
+    /// one for `None`.
+    #[must_use]
+    pub fn null() -> Self {
+        Self(Value::Pointer(0))
+    }
+
+    /// Passes a pointer as [`Arg::read`] does, or a null pointer.
+    #[must_use]
+    pub fn read_or_null<T: Pod>(slice: Option<&'a DeviceSlice<T>>) -> Self {
+        slice.map_or_else(Self::null, Self::read)
+    }
+
+    /// Passes a pointer as [`Arg::write`] does, or a null pointer.
+    #[must_use]
+    pub fn write_or_null<T: Pod>(slice: Option<&'a mut DeviceSlice<T>>) -> Self {
+        slice.map_or_else(Self::null, Self::write)
+    }
+
+    /// Creates an `accessor` of elements that the kernel only reads. `T` is the accessor's element, and `range`
+    /// gives the layout of the elements in one to three dimensions.
+    ///
+    /// The device takes it as four arguments, which count as a single argument here.
+    #[must_use]
+    pub fn read_accessor<T: Pod>(
+        slice: &'a DeviceSlice<T>,
+        range: impl Into<AccessorRange>,
+    ) -> Self {
+        Self(Value::Accessor {
+            region: slice.region(),
+            written: false,
+            range: range.into(),
+        })
+    }
+
+    /// Creates an `accessor` of elements that the kernel writes, as [`Arg::read_accessor`] does.
+    #[must_use]
+    pub fn write_accessor<T: Pod>(
+        slice: &'a mut DeviceSlice<T>,
+        range: impl Into<AccessorRange>,
+    ) -> Self {
+        Self(Value::Accessor {
+            region: slice.region(),
+            written: true,
+            range: range.into(),
+        })
+    }
+
+    /// Requests `bytes` of memory for each work-group: a `work_group_memory` or a `dynamic_work_group_memory`.
+    /// If the C++ type fixes the size, `bytes` is that size.
+    ///
+    /// A kernel that uses work-group scratch memory takes such an argument after its parameters.
+    #[must_use]
+    pub fn local(bytes: usize) -> Self {
+        Self(Value::Local(bytes))
+    }
+
+    /// Creates a `local_accessor` with elements of `T` over `range`: memory for each work-group in one to three
+    /// dimensions. The device takes it as four arguments.
+    ///
+    /// ```
+    /// use syclbin_rt::Arg;
+    ///
+    /// let tile = Arg::local_accessor::<f32>([16, 32]);
+    /// ```
+    #[must_use]
+    pub fn local_accessor<T>(range: impl Into<crate::Extent>) -> Self {
+        let range = range.into();
+        Self(Value::LocalAccessor {
+            bytes: LocalMemory::<T>::of(range.items()).bytes(),
+            range: AccessorRange::new(range),
+        })
+    }
+
+    /// Passes an image that the kernel only reads, for an `accessor` with `sycl::target::image`. The kernel's
+    /// pixels must have the components of the format: [`Format::Element`].
+    #[must_use]
+    pub fn read_image<const D: usize, F: Format>(image: &'a Image<D, F>) -> Self {
+        let (image, written) = (image.raw(), false);
+        Self(Value::Image { image, written })
+    }
+
+    /// Passes an image that the kernel writes, as [`Arg::read_image`] does.
+    #[must_use]
+    pub fn write_image<const D: usize, F: Format>(image: &'a mut Image<D, F>) -> Self {
+        let (image, written) = (image.raw(), true);
+        Self(Value::Image { image, written })
+    }
+
+    /// Passes a `sampler`.
+    #[must_use]
+    pub fn sampler(sampler: &'a Sampler) -> Self {
+        Self(Value::Sampler(sampler))
+    }
+
+    /// Creates the argument for a `kernel_handler`, through which C++ reads specialization constants. It is a null
+    /// pointer where the constants are part of the program, else a pointer to their values.
+    #[must_use]
+    pub fn kernel_handler() -> Self {
+        Self(Value::Null)
+    }
+
+    /// Returns the number of device arguments, including those that the compiler removed.
+    #[inline]
+    pub(crate) fn lowered(&self) -> usize {
+        match self.0 {
+            Value::Accessor { .. } | Value::LocalAccessor { .. } => 1 + AccessorRange::IDS,
+            _ => 1,
+        }
+    }
+
+    /// Returns number `part` of those arguments.
+    pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
+        if let Some(bytes) = self.value_bytes() {
+            return Argument::Bytes(bytes);
+        }
+        match &self.0 {
+            // The order of the lowering: the pointer, then the three sizes.
+            Value::Accessor {
+                region,
+                written,
+                range,
+            } => match part.checked_sub(1) {
+                None => Argument::Memory(region, *written),
+                Some(id) => Argument::Bytes(range.bytes(id)),
+            },
+            Value::LocalAccessor { bytes, range } => match part.checked_sub(1) {
+                None => Argument::Local(*bytes),
+                Some(id) => Argument::Bytes(range.bytes(id)),
+            },
+            Value::Slice { region, written } => Argument::Memory(region, *written),
+            Value::Local(bytes) => Argument::Local(*bytes),
+            Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
+            Value::Image { image, written } => Argument::Image(image, *written),
+            Value::Pointer(address) => Argument::Pointer(*address),
+            Value::Null => Argument::Null,
+            Value::Word { .. } | Value::Inline { .. } | Value::Boxed(_) | Value::Borrowed(_) => {
+                Argument::Bytes(&[])
+            }
+        }
+    }
+
+    /// Returns the only device argument, if this is a small value or a slice. Nearly all arguments are, so a
+    /// launch has a separate path for them. It takes two branches, which processors predict better than the
+    /// jump of a `match`, and nothing goes through memory.
+    #[inline(always)]
+    pub(crate) fn plain(&self) -> Option<Argument<'_>> {
+        if let Value::Word { bytes, size } = &self.0 {
+            Some(Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)))
+        } else if let Value::Slice { region, written } = &self.0 {
+            Some(Argument::Memory(region, *written))
+        } else {
+            None
+        }
+    }
+
+    /// Returns how many elements of `element_bytes` the kernel can reach: in a buffer, in an accessor's part of
+    /// a buffer, or in work-group memory. Otherwise 0.
+    pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
+        let bytes = match &self.0 {
+            Value::Slice { region, .. } => region.bytes(),
+            Value::Local(bytes) | Value::LocalAccessor { bytes, .. } => *bytes,
+            Value::Accessor { range, .. } => return range.items(),
+            _ => 0,
+        };
+        bytes.checked_div(element_bytes).unwrap_or(0) as i128
+    }
+
+    /// Returns the size of a dimension of an accessor; 0 beyond its dimensions, and for other arguments.
+    pub(crate) fn extent(&self, dimension: usize) -> i128 {
+        match &self.0 {
+            Value::Accessor { range, .. } | Value::LocalAccessor { range, .. } => {
+                range.size(dimension)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Returns the device memory of the argument.
+    fn memory(&self) -> Option<&Region<[()]>> {
+        match &self.0 {
+            Value::Slice { region, .. } | Value::Accessor { region, .. } => Some(region),
+            _ => None,
+        }
+    }
+
+    /// Returns the largest known power of two that divides the argument's address, if it has an address.
+    pub(crate) fn alignment(&self) -> Option<u64> {
+        let region = self.memory()?;
+        Some(match region.bytes() {
+            0 => 1 << 63, // nothing there is read or written
+            _ => region.memory.alignment(region.offset),
+        })
+    }
+
+    /// Returns the same for the whole memory that the argument is a part of, up to the alignment of all memory.
+    pub(crate) fn whole_alignment(&self) -> Option<u64> {
+        let memory = &self.memory()?.memory;
+        Some(memory.alignment(0).min(memory.least_alignment()))
+    }
+
+    /// Returns whether it is a null pointer.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.0, Value::Pointer(0))
+    }
+
+    /// Returns the bytes of a value.
+    pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Value::Word { bytes, size } => bytes.get(..*size),
+            Value::Inline { bytes, size } => bytes.get(..*size),
+            Value::Boxed(bytes) => Some(bytes),
+            Value::Borrowed(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Returns the range and the number of elements of the buffer, if the argument is an accessor.
+    pub(crate) fn accessor_range(&self) -> Option<(&AccessorRange, usize)> {
+        match &self.0 {
+            Value::Accessor { region, range, .. } => Some((range, region.len)),
+            _ => None,
+        }
+    }
+}
+
+impl<T> From<LocalMemory<T>> for Arg<'_> {
+    fn from(memory: LocalMemory<T>) -> Self {
+        Self::local(memory.bytes())
+    }
+}
+
+impl std::fmt::Debug for Arg<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Value::Word { .. } | Value::Inline { .. } | Value::Boxed(_) | Value::Borrowed(_) => {
+                write!(f, "Arg({:02x?})", self.value_bytes().unwrap_or_default())
+            }
+            Value::Slice { .. } => f.write_str("Arg(buffer)"),
+            Value::Accessor { range, .. } => write!(f, "Arg(accessor of {range:?})"),
+            Value::Local(bytes) => write!(f, "Arg({bytes} bytes of work-group memory)"),
+            Value::LocalAccessor { bytes, .. } => {
+                write!(f, "Arg(accessor of {bytes} bytes of work-group memory)")
+            }
+            Value::Sampler(_) => f.write_str("Arg(sampler)"),
+            Value::Image { .. } => f.write_str("Arg(image)"),
+            Value::Pointer(address) => write!(f, "Arg({address:#x})"),
+            Value::Null => f.write_str("Arg(kernel handler)"),
+        }
+    }
+}
+
+/// Memory for elements of `T` that the work-items of a work-group share. Its size is given at launch. It
+/// becomes an [`Arg`](crate::Arg) with `into`.
+///
+/// ```
+/// use syclbin_rt::{Arg, LocalMemory};
+///
+/// let scratch = LocalMemory::<i32>::of(64);
+/// assert_eq!(scratch.bytes(), 256);
+/// let arg: Arg<'_> = scratch.into();
+/// ```
+#[derive(Debug)]
+pub struct LocalMemory<T> {
+    count: usize,
+    /// It gives the layout of `T`, and holds no `T`.
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T> LocalMemory<T> {
+    /// Creates memory for `count` elements.
+    #[must_use]
+    pub const fn of(count: usize) -> Self {
+        Self {
+            count,
+            element: PhantomData,
+        }
+    }
+
+    /// Returns the number of elements.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the size in bytes. If the size overflows, this is `usize::MAX`, which no device has.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.count.saturating_mul(size_of::<T>())
+    }
+}
+
+// Derived implementations would require the same of `T`.
+impl<T> Clone for LocalMemory<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for LocalMemory<T> {}
+
+#[cfg(test)]
+#[path = "arg_tests.rs"]
+mod arg_tests;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overflowing_local_memory_size_saturates() {
+        assert_eq!(LocalMemory::<u64>::of(usize::MAX / 2).bytes(), usize::MAX);
+        assert_eq!(LocalMemory::<[u16; 3]>::of(7).bytes(), 42);
+    }
+}

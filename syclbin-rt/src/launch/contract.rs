@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Contracts: a launch that keeps its contract is safe, and checking that does not allocate.
+//!
+//! Generated code uses this module. It is not meant for hand-written code.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::{Deref, Index};
+
+use bytemuck::Pod;
+
+use crate::launch::arg::Arg;
+use crate::launch::invocation::argument;
+use crate::launch::number::Fault;
+pub use crate::launch::number::{Integer, Number};
+use crate::launch::range::{AnyRange, Extent};
+
+/// A contract's view of a launch: its arguments, read back, and its range.
+#[derive(Debug)]
+pub struct LaunchView<'g> {
+    args: &'g [Arg<'g>],
+    range: Extent,
+    /// What was wrong since the last condition.
+    fault: Cell<Option<Fault>>,
+}
+
+/// A condition of a contract that does not hold.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Broken {
+    argument: Option<usize>,
+    problem: String,
+}
+
+/// The memory behind a pointer or an accessor, or work-group memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory<'g> {
+    view: &'g LaunchView<'g>,
+    index: usize,
+    element_bytes: usize,
+}
+
+/// The memory of an accessor, whose elements have sizes in dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Accessor<'g>(Memory<'g>);
+
+/// The range of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchRange<'g> {
+    view: &'g LaunchView<'g>,
+    sizes: [Number<'g>; 3],
+}
+
+impl<'g> LaunchView<'g> {
+    pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange) -> Self {
+        Self {
+            args,
+            range: range.global_extent(),
+            fault: Cell::new(None),
+        }
+    }
+
+    /// Returns the memory of argument `index`, which has elements of this size.
+    #[must_use]
+    pub fn memory(&'g self, index: usize, element_bytes: usize) -> Memory<'g> {
+        Memory {
+            view: self,
+            index,
+            element_bytes,
+        }
+    }
+
+    /// Returns the memory of accessor `index`.
+    #[must_use]
+    pub fn accessor(&'g self, index: usize, element_bytes: usize) -> Accessor<'g> {
+        Accessor(self.memory(index, element_bytes))
+    }
+
+    /// Returns the integer at byte `offset` of the value of argument `index`.
+    #[must_use]
+    pub fn number<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
+        match self.read::<T>(index, offset) {
+            Some(number) => self.natural(number.parts().0),
+            None => {
+                self.fault.set(Some(Fault::Overflow));
+                self.natural(0)
+            }
+        }
+    }
+
+    /// Returns the same of an integer that may be signed or unsigned, which it must not matter for.
+    #[must_use]
+    pub fn unsure<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
+        let number = self.number::<T>(index, offset);
+        if number < 0 {
+            self.fault.set(Some(Fault::UnknownSign));
+        }
+        number
+    }
+
+    /// Returns the value at byte `offset` of the value of argument `index`: no integer.
+    #[must_use]
+    pub fn value<T: Pod>(&self, index: usize, offset: usize) -> T {
+        self.read(index, offset).unwrap_or_else(|| {
+            self.fault.set(Some(Fault::Overflow));
+            T::zeroed()
+        })
+    }
+
+    /// Returns the `bool` at byte `offset` of the value of argument `index`.
+    #[must_use]
+    pub fn bool(&self, index: usize, offset: usize) -> bool {
+        self.value::<u8>(index, offset) != 0
+    }
+
+    /// Returns the range.
+    #[must_use]
+    pub fn range(&'g self) -> LaunchRange<'g> {
+        let size = |dimension| self.natural(self.range.size(dimension) as i128);
+        LaunchRange {
+            view: self,
+            sizes: [0, 1, 2].map(size),
+        }
+    }
+
+    /// Returns whether a condition holds with this value: not if a number in it overflowed.
+    #[must_use]
+    pub fn holds(&self, condition: bool) -> bool {
+        condition && self.fault.get().is_none()
+    }
+
+    /// Creates the report of a condition that does not hold.
+    #[cold]
+    #[must_use]
+    pub fn broken(
+        &self,
+        condition: &'static str,
+        argument: Option<usize>,
+        values: &[(&'static str, &dyn fmt::Display)],
+    ) -> Broken {
+        let values: Vec<String> = (values.iter())
+            .map(|(text, value)| format!("{text} is {value}"))
+            .collect();
+        let colon = if values.is_empty() { "" } else { ": " };
+        let fault = match self.fault.take() {
+            None => "",
+            Some(Fault::Overflow) => "; it overflows or divides by zero",
+            Some(Fault::UnknownSign) => "; a number of unknown sign is negative",
+            Some(Fault::NegativeLength) => "; it compares a length with a negative number",
+        };
+        let values = values.join(", ");
+        Broken {
+            argument,
+            problem: format!("breaks the contract `{condition}`{colon}{values}{fault}"),
+        }
+    }
+
+    /// Checks that the memory of argument `index` is aligned to `bytes`, or as the device aligns all memory.
+    ///
+    /// # Errors
+    ///
+    /// When it is not, as far as is known.
+    pub fn aligned(&self, index: usize, bytes: Option<u64>) -> Result<(), Broken> {
+        let arg = self.args.get(index);
+        let Some(known) = arg.and_then(Arg::alignment) else {
+            return Ok(()); // a null pointer
+        };
+        let required = bytes.or_else(|| arg.and_then(Arg::whole_alignment));
+        match required.filter(|required| known < *required) {
+            Some(required) => Err(unaligned(index, required, known)),
+            None => Ok(()),
+        }
+    }
+
+    fn read<T: Pod>(&self, index: usize, offset: usize) -> Option<T> {
+        let bytes = self.args.get(index)?.value_bytes()?;
+        let bytes = bytes.get(offset..)?.get(..size_of::<T>())?;
+        bytemuck::try_pod_read_unaligned(bytes).ok()
+    }
+
+    fn natural(&'g self, value: i128) -> Number<'g> {
+        Number::new(value, false, &self.fault)
+    }
+}
+
+impl Broken {
+    /// Describes the problem of a launch whose arguments are called `names`.
+    pub(crate) fn describe(&self, names: &[&'static str]) -> String {
+        let culprit = match self.argument {
+            Some(index) => argument(names, index),
+            None => "the launch".to_owned(),
+        };
+        format!("{culprit} {}", self.problem)
+    }
+}
+
+/// Reports an argument whose memory is aligned to `known` bytes only.
+#[cold]
+fn unaligned(index: usize, required: u64, known: u64) -> Broken {
+    // All drivers align memory to more than that, so this is a part that begins in between.
+    let remedy = if known < 64 {
+        "pass memory from its beginning, or a part that begins at a multiple of that; if the kernel is right with less, \
+         say so in its contract by `x.align() >= N`"
+    } else {
+        "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the one that \
+         include_syclbin! writes, or of more elements and pass an aligned part"
+    };
+    Broken {
+        argument: Some(index),
+        problem: format!("is aligned to {known} bytes, and the kernel needs {required}: {remedy}"),
+    }
+}
+
+impl<'g> Memory<'g> {
+    /// Returns how many elements the kernel can reach: in a buffer, in the range of an accessor, or in work-group
+    /// memory. A null pointer has none.
+    #[must_use]
+    pub fn len(self) -> Number<'g> {
+        let arg = self.view.args.get(self.index);
+        self.length(arg.map_or(0, |arg| arg.elements(self.element_bytes)))
+    }
+
+    /// Returns the largest known power of two that divides the address. Where there are no elements, it is a very
+    /// large number.
+    #[must_use]
+    pub fn align(self) -> Number<'g> {
+        let arg = self.view.args.get(self.index);
+        self.length(arg.and_then(Arg::alignment).map_or(0, i128::from))
+    }
+
+    /// Returns whether it is a null pointer.
+    #[must_use]
+    pub fn is_none(self) -> bool {
+        self.view.args.get(self.index).is_some_and(Arg::is_null)
+    }
+
+    /// Returns whether it is not a null pointer.
+    #[must_use]
+    pub fn is_some(self) -> bool {
+        !self.is_none()
+    }
+
+    fn length(self, value: i128) -> Number<'g> {
+        Number::new(value, true, &self.view.fault)
+    }
+}
+
+impl<'g> Accessor<'g> {
+    /// Returns the size of a dimension, in SYCL's order; 0 beyond the accessor's dimensions.
+    #[must_use]
+    pub fn size(self, dimension: impl Integer) -> Number<'g> {
+        let arg = self.0.view.args.get(self.0.index);
+        let dimension = usize::try_from(dimension.parts().0);
+        let size = arg.zip(dimension.ok());
+        self.0
+            .length(size.map_or(0, |(arg, dimension)| arg.extent(dimension)))
+    }
+}
+
+impl<'g> Deref for Accessor<'g> {
+    type Target = Memory<'g>;
+
+    fn deref(&self) -> &Memory<'g> {
+        &self.0
+    }
+}
+
+impl<'g> LaunchRange<'g> {
+    /// Returns the number of work-items.
+    #[must_use]
+    pub fn items(self) -> Number<'g> {
+        let [a, b, c] = self.sizes;
+        a * b * c
+    }
+
+    /// Returns the number of dimensions.
+    #[must_use]
+    pub fn dimensions(self) -> Number<'g> {
+        self.view.natural(self.view.range.dimensions() as i128)
+    }
+}
+
+impl<'g, I: Integer> Index<I> for LaunchRange<'g> {
+    type Output = Number<'g>;
+
+    /// Returns the size of a dimension, 1 beyond the last.
+    fn index(&self, dimension: I) -> &Number<'g> {
+        let dimension = usize::try_from(dimension.parts().0);
+        let dimension = dimension.unwrap_or(usize::MAX).min(self.sizes.len() - 1);
+        &self.sizes[dimension]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common;
+    use crate::launch::accessor::AccessorRange;
+    use crate::launch::range::NdRange;
+
+    fn given<'g>(args: &'g [Arg<'g>], range: impl Into<AnyRange>) -> LaunchView<'g> {
+        LaunchView::new(args, &range.into())
+    }
+
+    #[test]
+    fn a_value_is_read_back_wherever_it_lies() {
+        let large = [7u32; 20];
+        let args = [
+            Arg::scalar(-2i8),
+            Arg::scalar(u64::MAX),
+            Arg::bool(true),
+            Arg::value(large),
+            Arg::value_ref(&large[1]),
+            Arg::scalar(0.5f32),
+        ];
+        let given = given(&args, 1);
+        assert!(given.number::<i8>(0, 0) == -2);
+        assert!(given.number::<u64>(1, 0) == u64::MAX);
+        assert!(given.number::<u8>(2, 0) == 1 && given.bool(2, 0));
+        assert!(given.number::<u32>(3, 76) == 7);
+        assert!(given.number::<u16>(3, 5) == 0, "between two elements");
+        assert!(given.number::<u32>(4, 0) == 7);
+        assert_eq!(given.value::<f32>(5, 0), 0.5);
+        assert!(given.holds(true) && !given.holds(false));
+    }
+
+    #[test]
+    fn condition_with_unreadable_number_is_false() {
+        let args = [Arg::scalar(-1i32), Arg::local(4), Arg::kernel_handler()];
+        for read in [
+            (|given| given.number::<u64>(0, 0) == 0) as fn(&LaunchView<'_>) -> bool,
+            |given| given.number::<u8>(0, 4) == 0,
+            |given| given.number::<u8>(0, usize::MAX) == 0,
+            |given| given.number::<i32>(1, 0) == 0,
+            |given| given.value::<f32>(2, 0) == 0.0,
+            |given| !given.bool(3, 0),
+            |given| given.unsure::<i32>(0, 0) < 0,
+        ] {
+            let given = given(&args, 1);
+            let condition = read(&given);
+            assert!(condition && !given.holds(condition));
+        }
+        let given = given(&args, 1);
+        assert!(
+            [0, 2, 3]
+                .iter()
+                .all(|index| given.memory(*index, 4).len() == 0)
+        );
+        assert!(
+            [0, 1, 3]
+                .iter()
+                .all(|index| given.accessor(*index, 4).size(0) == 0)
+        );
+    }
+
+    #[test]
+    fn local_memory_length_counts_whole_elements() {
+        let args = [
+            Arg::local(10),
+            Arg::local_accessor::<f32>([3, 5]),
+            crate::LocalMemory::<u64>::of(usize::MAX).into(),
+        ];
+        let given = given(&args, 1);
+        assert!(given.memory(0, 1).len() == 10);
+        assert!(given.memory(0, 4).len() == 2);
+        let accessor = given.accessor(1, 4);
+        assert!(accessor.len() == 15);
+        let sizes = [3, 5, 0, 0];
+        assert!((0..4).all(|dimension| accessor.size(dimension) == sizes[dimension]));
+        assert!(accessor.size(-1) == 0);
+        assert!(given.memory(0, 0).len() == 0, "elements without bytes");
+        assert!(given.memory(2, 1).len() == usize::MAX);
+    }
+
+    #[test]
+    fn null_pointer_has_no_elements_and_any_alignment() {
+        let args = [Arg::read_or_null::<f32>(None), Arg::local(4)];
+        let given = given(&args, 1);
+        let (mask, local) = (given.memory(0, 4), given.memory(1, 1));
+        assert!(mask.is_none() && !mask.is_some() && mask.len() == 0);
+        assert!(local.is_some() && !local.is_none());
+        assert_eq!(given.aligned(0, Some(128)), Ok(()));
+    }
+
+    #[test]
+    fn buffer_and_accessor_lengths_come_from_rust() -> crate::Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let buffer = queue.upload(&[0.5f32; 100])?;
+        let mut empty = queue.zeroed::<u64>(0)?;
+        let part = AccessorRange::new([10, 10]).part([5, 0], [5, 10]);
+        let args = [
+            Arg::read(&buffer),
+            Arg::write(&mut empty),
+            Arg::read_accessor(&buffer, [4, 8]),
+            Arg::read_accessor(&buffer, part),
+        ];
+        let given = given(&args, 1);
+        assert!(given.memory(0, 4).len() == 100);
+        assert!(given.memory(0, 1).len() == 400, "a pointer to void");
+        assert!(given.memory(1, 8).len() == 0 && given.memory(1, 8).is_some());
+        assert!(given.memory(2, 4).len() == 32);
+        let part = given.accessor(3, 4);
+        assert!(part.len() == 50 && part.size(0) == 5 && part.size(1) == 10 && part.size(2) == 0);
+        Ok(())
+    }
+
+    #[test]
+    fn slice_alignment_follows_its_offset() -> crate::Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let buffer = queue.zeroed::<u8>(4096)?;
+        let (whole, part, none) = (&buffer, buffer.slice(4..)?, buffer.slice(7..7)?);
+        let args = [Arg::read(whole), Arg::read(&part), Arg::read(&none)];
+        let given = given(&args, 1);
+        assert!(given.memory(0, 1).align() >= 64);
+        assert_eq!(given.aligned(0, None), Ok(()));
+        assert!(given.memory(1, 1).align() == 4);
+        assert_eq!(given.aligned(1, Some(4)), Ok(()));
+        let broken = given.aligned(1, Some(8)).unwrap_err();
+        let problem = broken.describe(&["a", "b"]);
+        assert!(
+            problem.starts_with("argument 1 (b) is aligned to 4 bytes, and the kernel needs 8: "),
+            "{problem}"
+        );
+        assert!(given.aligned(1, None).is_err());
+        assert_eq!(
+            given.aligned(2, Some(4096)),
+            Ok(()),
+            "nothing of it is read"
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn range_is_in_sycl_order() {
+        let args = [];
+        let view = given(&args, NdRange::new([4, 8, 16]).local([1, 8, 2]));
+        let range = view.range();
+        assert!(range.items() == 512 && range.dimensions() == 3);
+        assert!(range[0] == 4 && range[1] == 8 && range[2] == 16 && range[view.range()[0]] == 16);
+        let view = given(&args, 7);
+        let range = view.range();
+        assert!(range.items() == 7 && range.dimensions() == 1 && range[0] == 7 && range[1] == 1);
+    }
+
+    #[test]
+    fn broken_condition_shows_its_values() {
+        let args = [Arg::scalar(10u32), Arg::scalar(-16i32)];
+        let view = given(&args, 1);
+        let (n, m) = (view.number::<u32>(0, 0), view.number::<i32>(1, 0));
+        let broken = view.broken("n < m", Some(0), &[("n", &n), ("m", &m)]);
+        assert_eq!(
+            broken.describe(&["n"]),
+            "argument 0 (n) breaks the contract `n < m`: n is 10, m is -16"
+        );
+        let condition = n * m / 0 < 3 || n == 10;
+        assert!(condition && !view.holds(condition));
+        assert_eq!(
+            view.broken("n * m / 0 < 3 || n == 10", None, &[("n", &n)])
+                .describe(&[]),
+            "the launch breaks the contract `n * m / 0 < 3 || n == 10`: n is 10; it overflows or divides by zero"
+        );
+        let condition = view.memory(0, 1).len() >= m;
+        assert!(!view.holds(condition));
+        assert_eq!(
+            view.broken("x.len() >= m", None, &[("m", &m)])
+                .describe(&[]),
+            "the launch breaks the contract `x.len() >= m`: m is -16; it compares a length with a negative number"
+        );
+        assert!(view.holds(true), "the fault was reported");
+        assert!(view.unsure::<i32>(1, 0) != 3);
+        assert_eq!(
+            view.broken("m != 3", None, &[("m", &m)]).describe(&[]),
+            "the launch breaks the contract `m != 3`: m is -16; a number of unknown sign is negative"
+        );
+    }
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Invocations: a kernel with any number of arguments, on its way from a launch to the driver.
+//!
+//! The types of launches contain the number of arguments. All launches use the functions here, so that these
+//! functions are compiled once in this crate, and not in each program for each number.
+
+use std::fmt;
+
+use crate::backend::kernel::{Argument, Arguments, Values};
+use crate::backend::WaitList;
+use crate::backend::failure::Failure;
+use crate::backend::slice::Region;
+use crate::device::Device;
+use crate::error::{Error, Result, join};
+use crate::launch::arg::Arg;
+use crate::launch::contract::{Broken, LaunchView};
+use crate::launch::kernel::Kernel;
+use crate::launch::range::{AnyRange, Grid};
+use crate::launch::{parameter_kinds, work_group};
+use crate::load::code::Takes;
+use crate::queue::event::Event;
+
+/// A kernel with its arguments.
+#[derive(Clone, Copy)]
+pub(crate) struct Invocation<'l> {
+    pub(crate) kernel: &'l Kernel,
+    pub(crate) names: &'static [&'static str],
+    pub(crate) args: &'l [Arg<'l>],
+    pub(crate) after: &'l [&'l Event],
+}
+
+/// The conditions on arguments and range beyond the standard checks. They are checked last, after all other
+/// checks.
+pub(crate) type Contract = fn(&LaunchView<'_>) -> Result<(), Broken>;
+
+impl<'l> Invocation<'l> {
+    /// Enqueues the kernel in the queue of its module.
+    ///
+    /// # Safety
+    ///
+    /// The duties of [`Launch::launch`](crate::Launch::launch), where `contract` holds.
+    pub(crate) unsafe fn launch(
+        &self,
+        range: &AnyRange,
+        contract: Option<Contract>,
+    ) -> Result<Event> {
+        let kernel = self.kernel;
+        let grid = self.checked(range, contract)?;
+        let list;
+        let after = if self.after.is_empty() {
+            WaitList::NOTHING
+        } else {
+            list = kernel.queue().wait_list(self.after, Some(kernel.name()))?;
+            &list
+        };
+        // SAFETY: the list has only events of the context; the rest is what the caller vouches for.
+        let launched = unsafe {
+            kernel
+                .raw()
+                .launch(&kernel.checked().raw_queue, self, &grid, after)
+        };
+        match launched {
+            Ok(event) => Ok(Event::of_kernel(kernel.command(), event)),
+            Err((Some(position), failure)) => Err(self.refused(position, failure)),
+            Err((None, failure)) => {
+                let action = format!("launching kernel {}", kernel.name());
+                Err(Error::driver(failure, action, kernel.queue().device()))
+            }
+        }
+    }
+
+    /// Returns the grid of `range` for the driver, if all checks pass and `contract` holds.
+    #[inline]
+    pub(crate) fn checked(&self, range: &AnyRange, contract: Option<Contract>) -> Result<Grid> {
+        let kernel = self.kernel;
+        let refused = |problem: String| Error::launch(kernel.name(), problem);
+        check(self).map_err(refused)?;
+        let device = kernel.queue().device();
+        let local = work_group::choose(range, &kernel.checked().limits, device).map_err(refused)?;
+        if contract.is_some() && range.offset_extent().is_some() {
+            return Err(refused(
+                "its contract assumes ids that begin at 0, and the range has an offset; declare the kernel \
+                 without `safe` to launch it so"
+                    .to_owned(),
+            ));
+        }
+        match contract.map(|holds| holds(&LaunchView::new(self.args, range))) {
+            None | Some(Ok(())) => Ok(range.grid(local)),
+            Some(Err(broken)) => Err(refused(broken.describe(self.names))),
+        }
+    }
+
+    /// Returns whether the code contains the types of all arguments, so that the checks suffice for a driver.
+    /// Otherwise a driver could take the bytes of a number for a handle.
+    pub(crate) fn types_are_known(&self) -> bool {
+        (0..self.passed().len()).all(|position| {
+            let takes = self.kernel.parameter(position);
+            takes.is_some_and(Takes::is_known)
+        })
+    }
+
+    /// Creates the error of a driver that refuses the value at `position`.
+    pub(crate) fn refused(&self, position: usize, failure: Failure) -> Error {
+        let passed = self.passed();
+        let index = passed.get(position).map_or(position, |(index, _)| *index);
+        let argument = if index < self.args.len() {
+            argument(self.names, index)
+        } else {
+            format!("argument {index} (specialization constants)")
+        };
+        let action = format!("setting {argument} of kernel {}", self.kernel.name());
+        Error::driver(failure, action, self.kernel.queue().device())
+    }
+
+    /// Returns the values for the device, in its order, each with the index of its argument. The compiler removes
+    /// parts of arguments as well as whole arguments.
+    pub(crate) fn passed(&self) -> Vec<(usize, Argument<'l>)> {
+        let mut passed = Vec::new();
+        let mut number = 0;
+        for (index, arg) in self.args.iter().enumerate() {
+            for part in 0..arg.lowered() {
+                if !self.kernel.is_eliminated(number) {
+                    passed.push((index, self.raw(arg, part, passed.len())));
+                }
+                number += 1;
+            }
+        }
+        passed.extend(self.hidden().map(|value| (self.args.len(), value)));
+        passed
+    }
+
+    /// Returns device argument `part` of `arg`, which the kernel takes at `position`.
+    fn raw(&self, arg: &'l Arg<'l>, part: usize, position: usize) -> Argument<'l> {
+        match (arg.raw(part), self.kernel.checked().constants.as_ref()) {
+            (Argument::Null, Some(constants)) => {
+                constants.argument(self.kernel.parameter(position))
+            }
+            (value, _) => value,
+        }
+    }
+
+    /// Returns the address of specialization constants, if the kernel takes it after the arguments of the launch.
+    fn hidden(&self) -> Option<Argument<'l>> {
+        let kernel = self.kernel;
+        let constants = kernel
+            .checked()
+            .constants
+            .as_ref()
+            .filter(|_| kernel.may_hide_constants())?;
+        let number = self.args.iter().map(Arg::lowered).sum();
+        let passed = (0..number).filter(|number| !kernel.is_eliminated(*number));
+        let position = passed.count();
+        if kernel.is_eliminated(number) || position + 1 != kernel.checked().arguments {
+            return None;
+        }
+        let value = constants.argument(kernel.parameter(position));
+        let kinds = kernel.checked().kinds.get(position);
+        kinds.is_none_or(|kinds| kinds.take(value)).then_some(value)
+    }
+}
+
+impl Values for Invocation<'_> {
+    #[inline(always)]
+    unsafe fn give(&self, object: &mut impl Arguments) -> Result<(), (usize, Failure)> {
+        let (mut number, mut position) = (0, 0);
+        for arg in self.args {
+            // This does not use `passed`, which has to track the part of an argument.
+            if let Some(value) = arg.plain() {
+                if !self.kernel.is_eliminated(number) {
+                    // SAFETY: the duties are the same.
+                    let set = unsafe { object.set(position, value) };
+                    set.map_err(|failure| (position, failure))?;
+                    position += 1;
+                }
+                number += 1;
+                continue;
+            }
+            for part in 0..arg.lowered() {
+                if !self.kernel.is_eliminated(number) {
+                    // SAFETY: the duties are the same.
+                    let set = unsafe { object.set_any(position, self.raw(arg, part, position)) };
+                    set.map_err(|failure| (position, failure))?;
+                    position += 1;
+                }
+                number += 1;
+            }
+        }
+        if self.kernel.checked().constants.is_some()
+            && let Some(value) = self.hidden()
+        {
+            // SAFETY: the duties are the same.
+            let set = unsafe { object.set_any(position, value) };
+            set.map_err(|failure| (position, failure))?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks the number, kinds, sizes and devices of the arguments.
+#[inline]
+pub(crate) fn check(call: &Invocation<'_>) -> Result<(), String> {
+    let takes = call.kernel.checked().arguments;
+    match check_each(call) {
+        Ok(passed) if passed == takes => Ok(()),
+        Ok(passed) if passed + usize::from(call.hidden().is_some()) == takes => Ok(()),
+        // If the number of arguments is wrong, an argument seems wrong only because another argument belongs
+        // there. The number may include specialization constants, which are no argument of the launch.
+        checked if call.passed().len() == takes => checked.map(drop),
+        _ => Err(wrong_count(call)),
+    }
+}
+
+/// The progress of a check.
+struct Seen {
+    /// The device arguments so far, including removed arguments.
+    number: usize,
+    /// The device arguments so far, without removed arguments.
+    passed: usize,
+    /// The work-group memory so far, in bytes.
+    local: u64,
+}
+
+/// Checks the kinds, sizes and devices of the arguments, and returns the number of arguments that the device
+/// gets. The mask of removed arguments may be longer than the list; only the arguments in the list count.
+#[inline]
+fn check_each(call: &Invocation<'_>) -> Result<usize, String> {
+    let mut seen = Seen {
+        number: 0,
+        passed: 0,
+        local: call.kernel.checked().local_memory,
+    };
+    for (index, arg) in call.args.iter().enumerate() {
+        if let Some(value) = arg.plain() {
+            check_value(call, index, value, &mut seen)?;
+            continue;
+        }
+        if let Some((range, elements)) = arg.accessor_range() {
+            range
+                .check(elements)
+                .map_err(|problem| of_argument(call, index, format_args!("{problem}")))?;
+        }
+        for part in 0..arg.lowered() {
+            check_value(call, index, arg.raw(part), &mut seen)?;
+        }
+    }
+    Ok(seen.passed)
+}
+
+/// Checks the device value of argument `index`, or of a part of it.
+// Not inlined, as compilers choose by default, this function costs 10 ns for ten arguments.
+#[inline(always)]
+fn check_value(
+    call: &Invocation<'_>,
+    index: usize,
+    value: Argument<'_>,
+    seen: &mut Seen,
+) -> Result<(), String> {
+    let kernel = call.kernel;
+    let number = seen.number;
+    seen.number += 1;
+    if kernel.is_eliminated(number) {
+        return Ok(());
+    }
+    let position = seen.passed;
+    seen.passed += 1;
+    let kinds = kernel.checked().kinds.get(position);
+    if kinds.is_some_and(|kinds| !kinds.take(value)) {
+        let takes = kernel.parameter(position);
+        let problem = parameter_kinds::problem(value, takes);
+        return Err(of_argument(call, index, format_args!("{problem}")));
+    }
+    let lies_on = match value {
+        Argument::Bytes(_) | Argument::Pointer(_) | Argument::Null => return Ok(()),
+        Argument::Memory(region, written) => {
+            if region.offset != 0 {
+                check_part(call, index, region)?;
+            }
+            if region.memory.is_mapped(written) {
+                return Err(of_argument(
+                    call,
+                    index,
+                    format_args!(
+                        "is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, that was \
+                         not dropped; a view of a part counts for all of a buffer"
+                    ),
+                ));
+            }
+            if region.memory.is_for(&kernel.checked().raw_queue) {
+                return Ok(());
+            }
+            region.memory.device()
+        }
+        Argument::Sampler(sampler) => {
+            if sampler.is_for(&kernel.checked().raw_queue) {
+                return Ok(());
+            }
+            sampler.device()
+        }
+        Argument::Image(image, _) => {
+            if image.is_for(&kernel.checked().raw_queue) {
+                return Ok(());
+            }
+            image.device()
+        }
+        Argument::Local(bytes) => {
+            seen.local = check_local(call, index, bytes, seen.local)?;
+            return Ok(());
+        }
+    };
+    let (place, queue) = (Device::new(lies_on), kernel.queue().device());
+    Err(of_argument(
+        call,
+        index,
+        format_args!("is on {place}, queue is on {queue}"),
+    ))
+}
+
+/// Checks that a part of a buffer begins where the device allows.
+fn check_part(call: &Invocation<'_>, index: usize, region: &Region<[()]>) -> Result<(), String> {
+    // A part without elements is not used.
+    if region.bytes() == 0 {
+        return Ok(());
+    }
+    let alignment = region.memory.part_alignment();
+    match alignment.filter(|alignment| !region.offset.is_multiple_of(*alignment)) {
+        None => Ok(()),
+        Some(alignment) => Err(of_argument(
+            call,
+            index,
+            format_args!(
+                "begins at byte {} of its buffer; on {} a part begins at a multiple of {alignment} bytes, or is one of an \
+                 array with addresses, such as a DeviceArray",
+                region.offset,
+                call.kernel.queue().device()
+            ),
+        )),
+    }
+}
+
+/// Returns the amount of work-group memory in use, including `bytes`.
+fn check_local(
+    call: &Invocation<'_>,
+    index: usize,
+    bytes: usize,
+    used: u64,
+) -> Result<u64, String> {
+    let device = call.kernel.queue().device();
+    let max = device.local_memory_bytes();
+    let requested = bytes as u64;
+    let total = used.saturating_add(requested);
+    if total <= max {
+        return Ok(total);
+    }
+    Err(of_argument(
+        call,
+        index,
+        format_args!(
+            "asks for {requested} bytes of work-group memory, and the kernel uses {used} bytes besides; {device} has {max}"
+        ),
+    ))
+}
+
+/// Describes a problem of argument `index`.
+#[cold]
+fn of_argument(call: &Invocation<'_>, index: usize, problem: fmt::Arguments<'_>) -> String {
+    format!("{} {problem}", argument(call.names, index))
+}
+
+#[cold]
+fn wrong_count(call: &Invocation<'_>) -> String {
+    let given: usize = call.args.iter().map(Arg::lowered).sum();
+    let note = if given == call.args.len() {
+        ""
+    } else {
+        "; each accessor counts as 4"
+    };
+    let names = match call.names {
+        [] => String::new(),
+        names => format!(" ({})", join(names)),
+    };
+    let takes = call.kernel.takes();
+    format!("it takes {takes} arguments, {given} were given{names}{note}")
+}
+
+/// Names an argument, as far as its name is known.
+pub(crate) fn argument(names: &[&str], index: usize) -> String {
+    match names.get(index) {
+        Some(name) => format!("argument {index} ({name})"),
+        None => format!("argument {index}"),
+    }
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernels: functions of a loaded module, and the driver's answers about them.
+
+use std::ffi::CString;
+use std::fmt;
+use std::sync::Arc;
+
+use syclbin::__private::mangled::{self, KERNEL_PREFIX};
+use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
+
+use crate::backend;
+use crate::backend::kernel::Argument;
+use crate::backend::Memory;
+use crate::backend::Program;
+use crate::backend::failure::Failure;
+use crate::backend::UsmKind;
+use crate::backend::kernel::Slot;
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result, join};
+use crate::launch::Launch;
+use crate::launch::arg::Arg;
+use crate::launch::parameter_kinds::Kinds;
+use crate::launch::range::Extent;
+use crate::launch::work_group::Limits;
+use crate::load::code::Takes;
+use crate::load::requirements;
+use crate::module::kernel_attributes::KernelAttributes;
+use crate::queue::Queue;
+use crate::queue::asserts::Asserting;
+use crate::queue::event::Command;
+
+/// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
+///
+/// Several threads may launch a kernel at the same time. OpenCL does not let two threads set arguments of the
+/// same kernel object at once, so each launch waits while another launch of the kernel is enqueued.
+#[derive(Clone)]
+pub struct Kernel(Arc<Inner>);
+
+struct Inner {
+    symbol: Symbol,
+    /// The kernel's name in messages.
+    name: String,
+    checked: Checked,
+    /// In SYCL's order.
+    required_local: Option<Vec<usize>>,
+    queue: Queue,
+    raw: backend::Kernel,
+    /// Set if kernels of its program have asserts.
+    asserting: Option<Arc<Asserting>>,
+}
+
+/// The data that each launch reads. It is contiguous because the driver evicts much of the processor's cache
+/// between two launches.
+pub(crate) struct Checked {
+    /// The allowed kinds of each device argument, as far as the code contains them, without the removed arguments.
+    pub(crate) kinds: Vec<Kinds>,
+    /// `true` for each argument that the compiler removed; empty if it removed none.
+    eliminated: Vec<bool>,
+    /// The number of device arguments, without the removed arguments.
+    pub(crate) arguments: usize,
+    /// The argument for its `kernel_handler`, where the code reads specialization constants from memory.
+    pub(crate) constants: Option<ConstantsBuffer>,
+    /// The work-group memory that the kernel uses beside its arguments, in bytes.
+    pub(crate) local_memory: u64,
+    /// The driver's queue of `queue`.
+    pub(crate) raw_queue: backend::Queue,
+    pub(crate) limits: Limits,
+}
+
+/// A kernel, as the file describes it.
+#[derive(Clone, Default)]
+pub(crate) struct Symbol {
+    pub(crate) name: String,
+    /// `true` for each argument that the compiler removed.
+    pub(crate) eliminated: Vec<bool>,
+    /// The types of the parameters, without the removed parameters; empty where the code does not contain them.
+    pub(crate) parameters: Vec<Takes>,
+    /// Whether the last argument is scratch memory that is not a parameter of the code, as in PTX.
+    pub(crate) scratch: bool,
+    /// Whether the last argument is scratch memory, which may be a parameter of the code.
+    pub(crate) last_is_local: bool,
+    /// The positions of its parameters, where the code contains them.
+    pub(crate) slots: Option<Vec<Slot>>,
+    pub(crate) sizes: KernelSizes,
+    /// The size of the work-item ids that the code counts with.
+    pub(crate) id_range: Option<IdRange>,
+    /// Why it does not run, although the driver builds it.
+    pub(crate) unfit: Option<String>,
+}
+
+impl Kernel {
+    pub(crate) fn new(
+        queue: &Queue,
+        program: &Program,
+        symbol: &Symbol,
+        constants: Option<&ConstantsBuffer>,
+    ) -> Result<Self> {
+        if let Some(reason) = &symbol.unfit {
+            return Err(unavailable(
+                &symbol.name,
+                queue.device(),
+                vec![reason.clone()],
+            ));
+        }
+        // A name with a NUL inside cannot be a symbol of a program.
+        let name = CString::new(symbol.name.as_str())
+            .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
+        let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
+        let mut raw = raw.map_err(|failure| {
+            let action = format!("making kernel {}", symbol.name);
+            Error::driver(failure, action, queue.device())
+        })?;
+        let bounds = raw.bounds();
+        let sizes = &symbol.sizes;
+        let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
+        let declared = sizes.required.map(|size| driver_order(size.xyz()));
+        let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
+        if let Some(size) = sizes.required_sub_group {
+            check_sub_group(symbol, size as usize, queue.device())?;
+        }
+        let limits = Limits {
+            max_range: max_range(symbol.id_range),
+            dimensions: sizes.dimensions.map(Dimensions::get),
+            required: bounds.required_local.or(declared),
+            max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
+            max_items: bounds.max_local.min(max_linear),
+            max_sizes: queue.device().facts().max_work_item_sizes,
+        };
+        raw.restrict(limits.max_items, limits.max_declared);
+        let required_local = limits.required.map(|required| {
+            // The driver fills up to three dimensions; the file knows how many there were.
+            let dimensions = match (sizes.dimensions, sizes.required) {
+                (Some(dimensions), _) => dimensions.get(),
+                (None, Some(_)) => required.len(),
+                (None, None) => Extent::used(required),
+            };
+            Extent::from_driver(required, dimensions).sycl_order()
+        });
+        Ok(Self(Arc::new(Inner {
+            symbol: symbol.clone(),
+            name: mangled::parse(&symbol.name)
+                .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
+            checked: Checked {
+                kinds: symbol.parameters.iter().copied().map(Kinds::of).collect(),
+                eliminated: if symbol.eliminated.contains(&true) {
+                    symbol.eliminated.clone()
+                } else {
+                    Vec::new()
+                },
+                arguments: bounds.arguments + usize::from(symbol.scratch),
+                constants: constants.cloned(),
+                local_memory: bounds.local_memory,
+                raw_queue: queue.raw().clone(),
+                limits,
+            },
+            required_local,
+            queue: queue.clone(),
+            raw,
+            asserting: queue.asserts_of(program),
+        })))
+    }
+
+    /// Returns a launch of the kernel with `args`, for kernels whose names are known only at run time.
+    ///
+    /// ```no_run
+    /// use syclbin_rt::{Arg, Device, Module};
+    ///
+    /// let file = std::fs::read("fill.syclbin").unwrap();
+    /// let queue = Device::best_for(&file)?.queue()?;
+    /// // SAFETY: a compiler made the file.
+    /// let module = unsafe { Module::load(&queue, &file)? };
+    /// let iota = module.kernel("iota")?;
+    /// let mut out = queue.zeroed::<f32>(16)?;
+    /// let args = [Arg::scalar(3.0f32), Arg::write(&mut out), Arg::scalar(16i32)];
+    /// // SAFETY: `iota` writes 16 elements.
+    /// unsafe { iota.launch(args).launch(1)? };
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    pub fn launch<'a, const N: usize>(&'a self, args: [Arg<'a>; N]) -> Launch<'a, N> {
+        Launch::of(Ok(self), &[], args)
+    }
+
+    /// Returns the kernel's symbol, such as `__sycl_kernel_saxpy`.
+    #[must_use]
+    pub fn symbol(&self) -> &str {
+        &self.0.symbol.name
+    }
+
+    /// Returns the queue on which the kernel is launched.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        &self.0.queue
+    }
+
+    /// Returns the only work-group size that the kernel was compiled for, in SYCL's order. In C++ it is
+    /// `work_group_size<2, 4, 8>` or `reqd_work_group_size(2, 4, 8)`.
+    ///
+    /// A launch without a size uses it, and a launch with another size is refused.
+    #[must_use]
+    pub fn required_local_size(&self) -> Option<&[usize]> {
+        self.0.required_local.as_deref()
+    }
+
+    /// Asks the driver about the compiled kernel: its registers, memory and sub-groups.
+    ///
+    /// ```no_run
+    /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
+    /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
+    /// # // SAFETY: a compiler made the file.
+    /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
+    /// let info = module.kernel("saxpy")?.attributes()?;
+    /// if info.spill_memory_bytes.is_some_and(|bytes| bytes > 0) {
+    ///     eprintln!("saxpy needs more registers than the device has");
+    /// }
+    /// # Ok::<(), syclbin_rt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not answer a query that every driver must answer.
+    pub fn attributes(&self) -> Result<KernelAttributes> {
+        let info = self.raw().attributes().map_err(|failure| {
+            let action = format!("asking about kernel {}", self.name());
+            Error::driver(failure, action, self.queue().device())
+        })?;
+        Ok(KernelAttributes {
+            max_work_group_size: self.0.checked.limits.max_items,
+            ..info
+        })
+    }
+
+    /// Returns the data that each launch reads.
+    #[inline]
+    pub(crate) fn checked(&self) -> &Checked {
+        &self.0.checked
+    }
+
+    /// Returns the name for messages: the C++ name, or the symbol if it cannot be demangled.
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Returns whether the compiler removed device argument `index`, which then must not be passed.
+    #[inline]
+    pub(crate) fn is_eliminated(&self, index: usize) -> bool {
+        let eliminated = self.0.checked.eliminated.get(index);
+        eliminated.copied().unwrap_or(false)
+    }
+
+    /// Returns whether the last argument may be specialization constants without being a parameter in C++. Lambdas and
+    /// functors have such an argument, and free functions declare a `kernel_handler`.
+    pub(crate) fn may_hide_constants(&self) -> bool {
+        let symbol = &self.0.symbol;
+        !symbol.name.contains(KERNEL_PREFIX) && !symbol.last_is_local
+    }
+
+    /// Returns the kernel as its events see it.
+    #[inline]
+    pub(crate) fn command(&self) -> Arc<dyn Command> {
+        Arc::clone(&self.0) as Arc<dyn Command>
+    }
+
+    /// Returns how many device arguments the kernel has, including the removed arguments.
+    pub(crate) fn takes(&self) -> usize {
+        let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
+        self.0.checked.arguments + removed.count()
+    }
+
+    /// Returns the type of parameter `position`, if the code contains it. Removed arguments do not count.
+    pub(crate) fn parameter(&self, position: usize) -> Option<Takes> {
+        self.0.symbol.parameters.get(position).copied()
+    }
+
+    /// Returns whether both are the same kernel of the same module.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(crate) fn raw(&self) -> &backend::Kernel {
+        &self.0.raw
+    }
+}
+
+impl Command for Inner {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    fn note_launch(&self) {
+        if let Some(asserting) = &self.asserting {
+            asserting.note_launch();
+        }
+    }
+}
+
+/// Checks that the device has sub-groups of the size that a kernel was compiled for.
+fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
+    let checked = requirements::check_sub_group(size, device.sub_group_sizes());
+    checked.map_err(|problem| {
+        let reason = format!("it needs sub-groups of {size} (reqd_sub_group_size), {problem}");
+        unavailable(&symbol.name, device, vec![reason])
+    })
+}
+
+/// Returns the error of a file without the kernel `name`.
+pub(crate) fn no_kernel(
+    name: &str,
+    available: impl IntoIterator<Item = impl fmt::Display>,
+) -> Error {
+    let message = format_args!(
+        "no kernel {name} in this SYCLBIN file; it has {}",
+        join(available)
+    );
+    Error::new(ErrorKind::NotFound, message)
+}
+
+/// Returns the error of a kernel that does not run on `device`.
+pub(crate) fn unavailable(kernel: &str, device: &Device, reasons: Vec<String>) -> Error {
+    let message = format_args!("kernel {kernel} does not run on {device}");
+    Error::listing(ErrorKind::Unavailable, message, reasons)
+}
+
+/// Returns the largest number of work-items that code can count. DPC++ lets code assume that every id and size,
+/// and their total over all dimensions, is at most that number (`-fsycl-id-queries-range`).
+pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
+    const INT: usize = i32::MAX as usize;
+    match ids {
+        Some(IdRange::Size) => usize::MAX,
+        Some(IdRange::UnsignedInt) => u32::MAX as usize,
+        // Compilers leave `Int` out. For values of later compilers, this is the safe reading.
+        None | Some(IdRange::Int | IdRange::Other(_)) => INT,
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({} on {})", self.symbol(), self.queue().device())
+    }
+}
+
+/// The values of a module's specialization constants in device memory. A clone is the same memory.
+#[derive(Clone)]
+pub(crate) struct ConstantsBuffer {
+    address: [u8; 8],
+    /// Keeps the values.
+    _memory: Arc<Memory>,
+}
+
+impl ConstantsBuffer {
+    /// Uploads `values`, which have the layout that the file describes.
+    pub(crate) fn new(queue: &Queue, values: &[u8]) -> Result<Self, Failure> {
+        let queue = queue.raw();
+        let memory = queue.zeroed(Some(UsmKind::Device), values.len())?;
+        queue.write(&memory, 0, values)?;
+        let address = memory.address().unwrap_or_default();
+        Ok(Self {
+            address: address.to_ne_bytes(),
+            _memory: memory,
+        })
+    }
+
+    /// Returns the argument for a `kernel_handler`: the address, or a struct that consists of the address.
+    pub(crate) fn argument(&self, takes: Option<Takes>) -> Argument<'_> {
+        match takes {
+            Some(Takes::Struct(_)) => Argument::Bytes(&self.address),
+            _ => Argument::Pointer(u64::from_ne_bytes(self.address)),
+        }
+    }
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Recordings: launches and copies that are enqueued together, repeatedly.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use bytemuck::Pod;
+
+use crate::backend;
+use crate::backend::WaitList;
+use crate::backend::MemoryUse;
+use crate::backend::Graph;
+use crate::backend::failure::Failure;
+use crate::backend::slice::pattern;
+use crate::backend::gate::CallGuard;
+use crate::backend::slice::{DeviceSlice, OwnedRegion};
+use crate::error::{Error, ErrorKind, Result};
+use crate::launch::invocation::{Contract, Invocation};
+use crate::launch::prepared::BoundKernel;
+use crate::launch::range::AnyRange;
+use crate::launch::{Launch, SafeLaunch};
+use crate::memory::copy::same_elements;
+use crate::queue::Queue;
+use crate::queue::event::Event;
+use crate::trace::Class;
+
+/// Collects launches and copies for a [`Recording`]. Made by [`Queue::record`].
+///
+/// Recording a command does not run it. The recorder keeps the memory of its commands alive, so buffers may be
+/// dropped.
+#[must_use = "nothing runs before the recording is replayed"]
+pub struct Recorder {
+    queue: Queue,
+    steps: Vec<Step>,
+}
+
+impl Queue {
+    /// Starts to record launches and copies for this queue.
+    pub fn record(&self) -> Recorder {
+        Recorder {
+            queue: self.clone(),
+            steps: Vec::new(),
+        }
+    }
+}
+
+impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
+    /// Records the launch over `range` instead of launching it.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Launch::prepare`], and when the recorder is for a queue other than the kernel's.
+    ///
+    /// # Safety
+    ///
+    /// The duties of [`Launch::launch`], each time that the recording is replayed.
+    pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
+        recorder.add(&self.call()?, &range.into().into(), None)
+    }
+}
+
+impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
+    /// Records the launch over `range` instead of launching it, if the contract holds.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Launch::record`] and [`SafeLaunch::launch`].
+    pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
+        let (launch, contract) = self.parts();
+        recorder.add(&launch.call()?, &range.into().into(), Some(contract))
+    }
+}
+
+impl Recorder {
+    fn add(
+        &mut self,
+        call: &Invocation<'_>,
+        range: &AnyRange,
+        contract: Option<Contract>,
+    ) -> Result<()> {
+        let fixed = BoundKernel::new(call, range, contract)?;
+        if !fixed.kernel.queue().is(&self.queue) {
+            return Err(Error::launch(
+                fixed.kernel.name(),
+                "its module was loaded on a different queue from the recorder's",
+            ));
+        }
+        self.steps.push(Step::Launch(Box::new(fixed)));
+        Ok(())
+    }
+
+    /// Records a copy of `from` to `to`, as [`Queue::copy`] does.
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, and when one of the slices is on another device. Also when one slice is of a
+    /// [`Buffer`](crate::Buffer) and the other of an array, because such a copy takes two commands.
+    pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
+        self.queue.same_device(from)?;
+        self.queue.same_device(to)?;
+        same_elements(from.len(), to.len())?;
+        let (from, to) = (from.region(), to.region());
+        if from.memory.address().is_some() != to.memory.address().is_some() {
+            return Err(unrecordable(
+                "a copy between a buffer and an array with an address",
+            ));
+        }
+        // A driver refuses to copy nothing.
+        if from.bytes() > 0 {
+            self.steps.push(Step::Copy {
+                from: from.part(0, from.len),
+                to: to.part(0, to.len),
+                _uses: [
+                    MemoryUse::new(&from.memory, false),
+                    MemoryUse::new(&to.memory, true),
+                ],
+            });
+        }
+        Ok(())
+    }
+
+    /// Records a fill of all elements of `slice` with `value`, as [`Queue::fill`] does.
+    ///
+    /// # Errors
+    ///
+    /// When the slice is on another device, and for elements that devices cannot fill memory with: elements
+    /// whose size is over 128 bytes or not a power of two.
+    pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
+        self.queue.same_device(slice)?;
+        let region = slice.region();
+        if region.bytes() == 0 {
+            return Ok(());
+        }
+        let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
+            return Err(unrecordable(
+                "a fill with elements of more than 128 bytes, or whose size is not a power of two",
+            ));
+        };
+        self.steps.push(Step::Fill {
+            region: region.part(0, region.len),
+            pattern: pattern.to_vec(),
+            _use: MemoryUse::new(&region.memory, true),
+        });
+        Ok(())
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses.
+    pub fn finish(self) -> Result<Recording> {
+        let Self { queue, steps } = self;
+        let graph = graph(&queue, &steps).map_err(|failure| {
+            Error::driver(failure, "recording launches and copies", queue.device())
+        })?;
+        Ok(Recording {
+            graph,
+            steps,
+            queue,
+            replaying: Mutex::new(()),
+        })
+    }
+}
+
+/// Returns the error of an action that takes more than one command.
+fn unrecordable(what: &str) -> Error {
+    let message = format_args!(
+        "{what} takes more than one command and cannot be recorded; put it into the queue between two recordings"
+    );
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// Returns the steps as a graph; `None` if the driver does not support graphs.
+fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
+    if steps.is_empty() {
+        return Ok(None);
+    }
+    let Some(mut graph) = queue.raw().graph()? else {
+        return Ok(None);
+    };
+    for step in steps {
+        match step {
+            // SAFETY: the arguments are set, checked and kept. The code that recorded the launch guarantees the rest.
+            Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.grid)? },
+            Step::Copy { from, to, .. } => graph.add_copy(from, to)?,
+            Step::Fill {
+                region, pattern, ..
+            } => graph.add_fill(region, pattern)?,
+        }
+    }
+    graph.finish()?;
+    Ok(Some(graph))
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Recorder({} steps for {:?})",
+            self.steps.len(),
+            self.queue
+        )
+    }
+}
+
+/// The action of a replay, for messages.
+const REPLAY: &str = "replaying a recording";
+
+/// Launches and copies, checked once, that run one after the other in each replay.
+///
+/// ```no_run
+/// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Queue, Result};
+/// # fn run(queue: &Queue, kernel: &Kernel) -> Result<()> {
+/// # fn step<'a>(kernel: &'a Kernel, x: &'a mut Buffer<f32>) -> Launch<'a, 1> {
+/// #     kernel.launch([Arg::write(x)])
+/// # }
+/// let mut x = queue.zeroed::<f32>(1024)?;
+/// let mut last = queue.zeroed::<f32>(1024)?;
+/// let mut recorder = queue.record();
+/// // SAFETY: the buffer has 1024 elements, whenever it is replayed.
+/// unsafe { step(kernel, &mut x).record(&mut recorder, 1024)? };
+/// recorder.copy(&x, &mut last)?;
+/// let recording = recorder.finish()?;
+/// for _ in 0..1000 {
+///     recording.replay()?;
+/// }
+/// let last = queue.download(&last)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// With CUDA 12 and later, a recording is a CUDA graph, and a replay is one driver call
+/// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. OpenCL drivers
+/// enqueue the commands one after the other.
+#[must_use = "nothing runs before `replay`"]
+pub struct Recording {
+    // Dropped first: it waits until nothing runs that uses the steps.
+    graph: Option<Box<dyn Graph>>,
+    steps: Vec<Step>,
+    queue: Queue,
+    /// Locked while the steps are enqueued, so that the steps of two replays do not mix.
+    replaying: Mutex<()>,
+}
+
+/// One command.
+enum Step {
+    Launch(Box<BoundKernel>),
+    Copy {
+        from: OwnedRegion,
+        to: OwnedRegion,
+        _uses: [MemoryUse; 2],
+    },
+    Fill {
+        region: OwnedRegion,
+        pattern: Vec<u8>,
+        _use: MemoryUse,
+    },
+}
+
+impl Recording {
+    /// Enqueues all commands, and returns without waiting for them.
+    ///
+    /// The replay starts after every command that was put into the queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). In either case its commands run one after the other,
+    /// and the commands of two replays do not mix. Commands that another thread enqueues at the same time may
+    /// run in between.
+    ///
+    /// Unless a replay is [one call](Recording::is_one_call), the event and its profile belong to the last
+    /// command.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses. If a replay is not one call, some of its commands may still run.
+    pub fn replay(&self) -> Result<Event> {
+        self.replay_after(&[])
+    }
+
+    /// Replays as [`Recording::replay`] does, but only after all of `events` have finished.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Recording::replay`], and when an event belongs to another device.
+    pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
+        let after = self.queue.wait_list(events, None)?;
+        let _guard = CallGuard::new();
+        // Drivers mix commands that threads enqueue at once, also the commands of a graph.
+        let _alone = self
+            .replaying
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let replayed = match &self.graph {
+            // SAFETY: the recording has ended; its memory and kernels are kept here, and those who
+            // recorded them vouch for what they do.
+            Some(graph) => unsafe { graph.enqueue(&after) },
+            None => self.one_by_one(&after),
+        };
+        for step in &self.steps {
+            if let Step::Launch(fixed) = step {
+                fixed.kernel.command().note_launch();
+            }
+        }
+        let raw =
+            replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
+        Ok(Event::of_any(&self.queue, Class::Kernel, REPLAY, 0, raw))
+    }
+
+    fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
+        let raw = self.queue.raw();
+        let Some((last, others)) = self.steps.split_last() else {
+            return raw.barrier(after);
+        };
+        // Each step waits for `after`: if the step before it failed because of `after`, that would not stop the
+        // next step.
+        for step in others {
+            if let Step::Launch(fixed) = step {
+                // SAFETY: as in `recorder::graph`.
+                unsafe {
+                    fixed
+                        .object
+                        .enqueue_without_event(raw, &fixed.grid, after)?;
+                };
+            } else {
+                drop(self.start(step, after)?);
+            }
+            raw.in_order()?;
+        }
+        let last = self.start(last, after)?;
+        // As for a launch, a failed flush is not a failure of the replay, which is enqueued.
+        let _ = raw.flush_after(self.steps.len());
+        Ok(last)
+    }
+
+    fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
+        let raw = self.queue.raw();
+        match step {
+            Step::Launch(fixed) => {
+                // SAFETY: as in `recorder::graph`.
+                unsafe { fixed.object.enqueue(raw, &fixed.grid, after) }
+            }
+            Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
+            Step::Fill {
+                region, pattern, ..
+            } => raw.start_fill(region, pattern, after),
+        }
+    }
+
+    /// Returns whether a replay is one driver call: a CUDA graph.
+    #[must_use]
+    pub fn is_one_call(&self) -> bool {
+        self.graph.is_some()
+    }
+
+    /// Returns the number of launches and copies.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Returns whether the recording has no commands.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recording({} steps for {:?})", self.len(), self.queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common;
+
+    #[test]
+    fn replay_stops_after_a_failed_event() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let mut buffer = queue.upload(&[7u32, 7])?;
+        let mut recorder = queue.record();
+        recorder.fill(&mut buffer.slice_mut(..1)?, 1)?;
+        recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
+        let recording = recorder.finish()?;
+        let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
+            common::say_skipped("no user events, and a failed kernel takes its context with it");
+            return Ok(());
+        };
+        let event = Event::of_action(&queue, "being a test", raw);
+        let replayed = recording.replay_after(&[&event])?;
+        assert!(!replayed.is_complete()?);
+        user.end(-9999);
+        // If a dependency failed, the CPU driver (2026.2) reports the failure only to callbacks.
+        let _ = replayed.wait();
+        assert_eq!(queue.device().queue()?.download(&buffer)?, [7, 7]);
+        if recording.replay()?.wait().is_err() {
+            common::say_skipped("the rest: queues that take commands after one that failed");
+            return Ok(());
+        }
+        assert_eq!(queue.download(&buffer)?, [1, 2]);
+        Ok(())
+    }
+}

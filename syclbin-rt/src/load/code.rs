@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Code: whether a device takes the SPIR-V or PTX of an image, and the symbols and parameters in it.
+//!
+//! All decisions here use only the file and the driver's answers about the device. No driver sees an image
+//! before it has passed, because some drivers end the process on code that they do not accept.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use syclbin::__private::spirv::portable::{self, Reader};
+use syclbin::__private::spirv::{self, KernelUses, ParameterType};
+use syclbin::metadata::Target;
+use syclbin::ptx::{self, Kind, Passed, Space};
+use syclbin::{Content, Image, ImageKind, IrType};
+
+use crate::backend::kernel::Slot;
+use crate::device::facts::{Facts, PtxFacts};
+
+/// The symbols and parameters of an image's code.
+pub(crate) enum Code {
+    SpirV(Box<spirv::Module>),
+    Ptx(ptx::Module),
+}
+
+impl Code {
+    /// Returns the symbols of its kernels.
+    pub(crate) fn kernels(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.kernels().collect(),
+            Self::Ptx(module) => {
+                let kernels = module.kernels.iter();
+                kernels.map(|kernel| kernel.name.as_str()).collect()
+            }
+        }
+    }
+
+    /// Returns the symbols that it uses but does not define.
+    pub(crate) fn imports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.imports().collect(),
+            Self::Ptx(module) => module.imports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns the symbols that it defines for others.
+    pub(crate) fn exports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.exports().collect(),
+            Self::Ptx(module) => module.exports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns the exported symbols that other modules may also define.
+    pub(crate) fn weak_exports(&self) -> Vec<&str> {
+        match self {
+            Self::SpirV(module) => module.weak_exports().collect(),
+            Self::Ptx(module) => module.weak_exports.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns the parameter types of a kernel, without the parameters that the compiler removed.
+    pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<Takes>> {
+        match self {
+            Self::SpirV(module) => {
+                let parameters = module.parameters(kernel)?;
+                Some(
+                    parameters
+                        .iter()
+                        .map(|parameter| Takes::of_spirv(module, parameter.ty))
+                        .collect(),
+                )
+            }
+            Self::Ptx(module) => {
+                let kernel = module.kernel(kernel)?;
+                let shared = kernel.uses_dynamic_shared_memory;
+                let parameters = kernel.parameters.iter();
+                Some(
+                    parameters
+                        .map(|parameter| Takes::of_ptx(parameter.ty, shared))
+                        .collect(),
+                )
+            }
+        }
+    }
+
+    /// Returns the positions of a kernel's parameters, where the language contains them.
+    pub(crate) fn slots(&self, kernel: &str) -> Option<Vec<Slot>> {
+        match self {
+            Self::SpirV(_) => None,
+            Self::Ptx(module) => {
+                let parameters = module.kernel(kernel)?.parameters.iter();
+                let slots = parameters.map(|parameter| {
+                    let place = parameter.layout?;
+                    Some(Slot {
+                        offset: usize::try_from(place.offset).ok()?,
+                        size: usize::try_from(place.size).ok()?,
+                    })
+                });
+                slots.collect()
+            }
+        }
+    }
+}
+
+/// The type of a kernel's parameter, as far as the code contains it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// A number of this many bytes, where the code contains that.
+    Number(Option<u32>),
+    /// A struct of this many bytes, where the code contains that.
+    Struct(Option<u32>),
+    Buffer,
+    LocalMemory,
+    Sampler,
+    Image {
+        /// One to three.
+        dimensions: u8,
+        /// Whether the kernel writes it.
+        written: bool,
+    },
+    /// A type that the code does not contain; drivers still know its size.
+    Unknown,
+    /// As `Unknown`, and also work-group memory: for CUDA both are numbers.
+    Anything,
+}
+
+impl Takes {
+    /// Returns the type of a SPIR-V parameter of `module`.
+    pub(crate) fn of_spirv(module: &spirv::Module, parameter: ParameterType) -> Self {
+        let bytes = || u32::try_from(module.value_size(parameter)?).ok();
+        match parameter {
+            ParameterType::Int { .. } | ParameterType::Float { .. } => Self::Number(bytes()),
+            ParameterType::ByValue { .. } => Self::Struct(bytes()),
+            ParameterType::GlobalPointer { .. } => Self::Buffer,
+            ParameterType::LocalPointer { .. } => Self::LocalMemory,
+            ParameterType::Sampler => Self::Sampler,
+            ParameterType::Image {
+                dimensions,
+                written,
+            } => Self::Image {
+                dimensions,
+                written,
+            },
+            ParameterType::Other => Self::Unknown,
+        }
+    }
+
+    /// Returns whether the code contains the type.
+    pub(crate) fn is_known(self) -> bool {
+        !matches!(self, Self::Unknown | Self::Anything)
+    }
+
+    /// Returns the type of a PTX parameter. With `shared`, numbers may be addresses of work-group memory.
+    pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
+        match parameter {
+            Passed::Number {
+                kind: Kind::Float,
+                bits,
+            } => Self::Number(Some(bits / 8)),
+            Passed::Number { bits: 64, .. } => Self::Anything,
+            Passed::Number { bits: 32, .. } if shared => Self::Anything,
+            Passed::Number { bits, .. } => Self::Number(Some(bits / 8)),
+            Passed::Pointer {
+                space: None | Some(Space::Global),
+                ..
+            } => Self::Buffer,
+            Passed::Pointer {
+                space: Some(Space::Shared),
+                ..
+            } => Self::LocalMemory,
+            Passed::Bytes { size, .. } => Self::Struct(u32::try_from(size).ok()),
+            Passed::Pointer { .. } | Passed::Other => Self::Anything,
+        }
+    }
+}
+
+/// Returns the code of `image`, if it is in a language that the device compiles. Its imports are not resolved
+/// yet.
+///
+/// # Errors
+///
+/// Returns the reason why the device does not take it.
+pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
+    if let Some(takes) = facts.ptx {
+        return read_ptx(image, takes).map(Code::Ptx);
+    }
+    read_spirv(image, facts).map(Box::new).map(Code::SpirV)
+}
+
+/// Returns the SPIR-V of `image`, if it is SPIR-V, whatever a device takes.
+pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
+    let is_spirv = !image.native && image.bytes.starts_with(&spirv::MAGIC_BYTES);
+    let module = is_spirv.then(|| spirv::Module::parse(&image.bytes).ok());
+    module.flatten().map(Box::new).map(Code::SpirV)
+}
+
+/// Returns whether `image` is PTX, even if it is filed as another kind.
+pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
+    Content::of(&image.bytes) == Content::Ptx
+}
+
+/// Reads the PTX of `image`.
+fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
+    match image.kind() {
+        // Compilers file PTX as native code if no SPIR-V precedes it in a module.
+        ImageKind::Native { .. } if is_ptx(image) => {}
+        ImageKind::Native { .. } => {
+            return Err("it is native code, which is not linked to other code".to_owned());
+        }
+        ImageKind::Ir {
+            ty: IrType::Ptx, ..
+        } => {}
+        ImageKind::Ir { ty, .. } => {
+            return Err(format!(
+                "CUDA devices take no {}; `cargo syclbin toolchain install --component nvidia` has builds \
+                 make PTX as well",
+                language(ty)
+            ));
+        }
+    }
+    let module = ptx::Module::parse(&image.bytes).map_err(|error| error.to_string())?;
+    let (major, minor) = (takes.sm / 10, takes.sm % 10);
+    if !module.target.ptx_runs_on(major, minor) {
+        return Err(format!(
+            "it is PTX for {}, and the device is sm_{}; compile it for that or an older one \
+             (--offload-arch)",
+            module.target, takes.sm
+        ));
+    }
+    let version = module.version;
+    if (version.major, version.minor) > takes.ptx {
+        let needs = match version.first_driver() {
+            Some(first) => format!("one of CUDA {}.{}", first / 1000, first % 1000 / 10),
+            None => "a newer one".to_owned(),
+        };
+        return Err(format!(
+            "it is PTX {version}, and the driver, of CUDA {}.{}, takes PTX up to {}.{}; update the \
+             driver to {needs}, or compile for an older GPU, which needs no such version",
+            takes.driver / 1000,
+            takes.driver % 1000 / 10,
+            takes.ptx.0,
+            takes.ptx.1
+        ));
+    }
+    Ok(module)
+}
+
+/// Reads the SPIR-V of `image`. Its imports are not resolved yet.
+///
+/// # Errors
+///
+/// Returns the reason why the device does not take it.
+pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Module, String> {
+    let target = match image.kind() {
+        ImageKind::Native { .. } => {
+            return Err("it is native code, which OpenCL does not link to other code".to_owned());
+        }
+        ImageKind::Ir {
+            ty: IrType::SpirV,
+            target,
+        } => target,
+        ImageKind::Ir { ty, .. } => return Err(format!("OpenCL devices take no {}", language(ty))),
+    };
+    check_fpga(target)?;
+    // An image without architecture is always filed as SPIR-V, so both are checked.
+    if !spirv::is_target(target) {
+        return Err(format!("the target {target} is not 64-bit SPIR-V"));
+    }
+    let bytes: &[u8] = &image.bytes;
+    if !bytes.starts_with(&spirv::MAGIC_BYTES) {
+        return Err("it is stored as SPIR-V, but contains something else".to_owned());
+    }
+    if !facts.takes_spirv {
+        return Err("the device takes no SPIR-V".to_owned());
+    }
+    let module = spirv::Module::parse(bytes).map_err(|error| error.to_string())?;
+    portable::check(bytes, &reader(facts)).map_err(|unfit| unfit.to_string())?;
+    Ok(module)
+}
+
+/// Refuses code for FPGAs, which no driver of this crate takes.
+pub(crate) fn check_fpga(target: &str) -> Result<(), String> {
+    if Target::of_triple(target).is_fpga() {
+        return Err(format!(
+            "it is an FPGA image ({target}), which syclbin-rt does not run; compile for spir64"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns SPIR-V of one program, which [`read_spirv`] has accepted, in a form that the driver takes.
+pub(crate) fn portable<'c>(
+    codes: Vec<Cow<'c, [u8]>>,
+    facts: &Facts,
+) -> Result<Vec<Cow<'c, [u8]>>, String> {
+    portable::rewrite_all(codes, &reader(facts)).map_err(|unfit| unfit.to_string())
+}
+
+/// Returns the kernels of a program that its driver compiles wrongly, each with the reason.
+pub(crate) fn unfit_kernels(codes: &[Cow<'_, [u8]>], facts: &Facts) -> BTreeMap<String, String> {
+    if facts.work_group_functions && !facts.misreads_packed {
+        return BTreeMap::new();
+    }
+    let words = codes.iter().map(|code| bytemuck::pod_collect_to_vec(code));
+    let uses = KernelUses::of(&words.collect::<Vec<_>>()).into_iter();
+    let unfit = uses.filter_map(|(kernel, uses)| {
+        let reason = if uses.work_group_functions && !facts.work_group_functions {
+            "it has functions of a whole work-group, such as reduce_over_group, and the device lacks them"
+        } else if uses.unaligned_argument && facts.misreads_packed {
+            "it takes a packed struct by value, which the driver reads wrongly; pass it in a buffer"
+        } else {
+            return None;
+        };
+        Some((kernel, reason.to_owned()))
+    });
+    unfit.collect()
+}
+
+fn reader(facts: &Facts) -> Reader<'_> {
+    Reader {
+        versions: &facts.spirv_versions,
+        extensions: &facts.extensions,
+        one_version: facts.links_one_version,
+        debug_info: facts.debug_info,
+    }
+}
+
+/// Describes `image` for messages.
+pub(crate) fn describe(image: &Image<'_>) -> String {
+    let (form, target) = match image.kind() {
+        ImageKind::Ir { ty, target } => (language(ty), target),
+        ImageKind::Native { arch: "", target } => ("native".to_owned(), target),
+        ImageKind::Native { arch, target } => (format!("native {arch}"), target),
+    };
+    if target.is_empty() {
+        form
+    } else {
+        format!("{form}, {target}")
+    }
+}
+
+fn language(ty: IrType) -> String {
+    match ty {
+        IrType::SpirV => "SPIR-V".to_owned(),
+        IrType::Ptx => "PTX".to_owned(),
+        IrType::AmdGcn => "AMD GCN".to_owned(),
+        IrType::Other(number) => format!("IR of type {number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::native;
+    use syclbin::metadata::ModuleMetadata;
+    use syclbin::property::PropertySets;
+
+    fn able() -> Facts {
+        Facts {
+            takes_spirv: true,
+            ..Facts::default()
+        }
+    }
+
+    fn refusal(image: &Image<'_>) -> String {
+        read_spirv(image, &able()).map(|_| ()).unwrap_err()
+    }
+
+    #[test]
+    fn native_images_are_no_spirv() {
+        let mut image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
+        image.native = true;
+        assert!(refusal(&image).starts_with("it is native code"));
+    }
+
+    #[test]
+    fn an_elf_filed_as_spirv_is_refused() {
+        let elf = b"\x7fELF rest".to_vec();
+        let image = Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf.clone());
+        assert!(refusal(&image).contains("is not 64-bit SPIR-V"));
+        let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", elf);
+        assert_eq!(
+            refusal(&image),
+            "it is stored as SPIR-V, but contains something else"
+        );
+    }
+
+    #[test]
+    fn ptx_fits_by_generation_and_version() {
+        let text = |target: &str, version: &str| {
+            format!(".version {version}\n.target {target}\n.address_size 64\n").into_bytes()
+        };
+        let on = |sm, image: &Image<'_>| {
+            let facts = Facts {
+                ptx: Some(PtxFacts {
+                    sm,
+                    ptx: (8, 4),
+                    driver: 12040,
+                }),
+                ..Facts::default()
+            };
+            code(image, &facts).map(|_| ())
+        };
+        let ir =
+            |target, version| Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text(target, version));
+        assert_eq!(on(90, &ir("sm_75", "6.3")), Ok(()));
+        let native = Image::native("sm_75", "nvptx64-nvidia-cuda", text("sm_75", "6.3"));
+        assert_eq!(on(90, &native), Ok(()));
+        assert_eq!(
+            on(75, &ir("sm_80", "7.0")).unwrap_err(),
+            "it is PTX for sm_80, and the device is sm_75; compile it for that or an older one \
+             (--offload-arch)"
+        );
+        assert_eq!(
+            on(90, &ir("sm_90", "8.7")).unwrap_err(),
+            "it is PTX 8.7, and the driver, of CUDA 12.4, takes PTX up to 8.4; update the driver to \
+             one of CUDA 12.8, or compile for an older GPU, which needs no such version"
+        );
+        let spirv = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
+        let message = on(90, &spirv).unwrap_err();
+        assert!(
+            message.starts_with("CUDA devices take no SPIR-V; `cargo syclbin toolchain install"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn fpga_images_are_refused_by_name() {
+        let target = "spir64_fpga-unknown-unknown";
+        let aocx = b"\x7fELF aocx".to_vec();
+        let expected = "it is an FPGA image (spir64_fpga-unknown-unknown), which syclbin-rt does not run; compile for \
+                        spir64";
+        assert_eq!(
+            refusal(&Image::ir(IrType::SpirV, target, aocx.clone())),
+            expected
+        );
+        let native = Image::native("intel_a10gx_pac:pac_a10", target, aocx);
+        let metadata = ModuleMetadata::default();
+        let sets = PropertySets::default();
+        let result = native::check(&native, &metadata, &sets, &[], &able());
+        assert_eq!(result.unwrap_err(), expected);
+    }
+
+    #[test]
+    fn other_languages_and_targets_are_named() {
+        let ptx = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", Vec::new());
+        assert_eq!(refusal(&ptx), "OpenCL devices take no PTX");
+        assert_eq!(describe(&ptx), "PTX, nvptx64-nvidia-cuda");
+        let short = Image::ir(IrType::SpirV, "spir-unknown-unknown", Vec::new());
+        assert!(refusal(&short).contains("spir-unknown-unknown"));
+    }
+
+    #[test]
+    fn ptx_for_newer_gpus_is_refused() {
+        let takes = PtxFacts {
+            sm: 86,
+            ptx: (8, 4),
+            driver: 12040,
+        };
+        let taken = |target: &str, version: &str| {
+            let text =
+                format!(".version {version}\n.target {target}\n.visible .entry k() {{ ret; }}");
+            let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text.into_bytes());
+            read_ptx(&image, takes).map(|_| ())
+        };
+        for target in ["sm_75", "sm_80", "sm_86"] {
+            assert_eq!(taken(target, "7.1"), Ok(()), "{target}");
+        }
+        for target in ["sm_87", "sm_89", "sm_90", "sm_90a"] {
+            let refusal = taken(target, "8.0").unwrap_err();
+            assert!(refusal.contains("the device is sm_86"), "{refusal}");
+        }
+        assert_eq!(taken("sm_80", "8.4"), Ok(()));
+        let refusal = taken("sm_80", "8.5").unwrap_err();
+        assert!(
+            refusal.contains("update the driver to one of CUDA 12.5"),
+            "{refusal}"
+        );
+    }
+
+    #[test]
+    fn ptx_tells_weak_exports_from_others() {
+        let text = b".version 6.3\n.target sm_75\n.address_size 64\n\
+            .weak .func once() { ret; }\n.visible .func own() { ret; }\n\
+            .visible .entry k() { call own; call once; ret; }";
+        let code = Code::Ptx(ptx::Module::parse(text).unwrap());
+        assert_eq!(code.kernels(), ["k"]);
+        assert_eq!(code.exports(), ["once", "own"]);
+        assert_eq!(code.weak_exports(), ["once"]);
+        assert_eq!(code.imports(), [""; 0]);
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Linking: finds the images that together define all symbols that an image uses.
+//!
+//! Symbols are searched in the file of the image that imports them, then in all other files. An image that is
+//! found may import in turn, also from the file where the search began. A function that is `inline` in C++ may
+//! be in several images.
+//!
+//! Only the code counts, SPIR-V or PTX: the property sets of a file contain what its compiler meant to offer,
+//! but the code contains what is there. Everything is resolved before a driver sees any of it, because some
+//! drivers end the process on an unresolved import.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syclbin::__private::mangled;
+use syclbin::__private::spirv::{ASSERT_FAIL, Import};
+
+use crate::load::code::{self, Code};
+use crate::load::files::{Files, ImageIndex};
+use crate::load::symbols::strong_exports;
+
+/// The extension of devices that have a function for failed asserts.
+const ASSERT: &str = "cl_intel_devicelib_assert";
+
+/// Returns `start` and all images that it needs, directly or indirectly.
+///
+/// # Errors
+///
+/// Returns that no image or several images define a symbol, or that a specialization constant is only an import.
+pub(crate) fn closure(files: &Files<'_>, start: ImageIndex) -> Result<Vec<ImageIndex>, String> {
+    let mut closure = Closure {
+        files,
+        images: Vec::new(),
+        defined: BTreeMap::new(),
+        undefined: BTreeMap::new(),
+    };
+    closure.add(start)?;
+    let mut next = 0;
+    while let Some(index) = closure.images.get(next).copied() {
+        next += 1;
+        closure.resolve(index)?;
+    }
+    closure.finish(start)
+}
+
+/// The images of a program, while their imports are resolved.
+struct Closure<'f> {
+    files: &'f Files<'f>,
+    images: Vec<ImageIndex>,
+    /// The symbols that the images define; `None` stands for a weak definition.
+    defined: BTreeMap<&'f str, Option<ImageIndex>>,
+    /// The symbols that no file defines, with the first image that imports each.
+    undefined: BTreeMap<&'f str, ImageIndex>,
+}
+
+impl<'f> Closure<'f> {
+    /// Adds an image to the images of the program.
+    fn add(&mut self, index: ImageIndex) -> Result<(), String> {
+        self.images.push(index);
+        let code = self.files.code(index)?;
+        // A linker takes any of these, or the definition that is not weak.
+        for symbol in code.weak_exports() {
+            self.defined.entry(symbol).or_insert(None);
+        }
+        // Either may list a kernel.
+        let weak: BTreeSet<&str> = code.weak_exports().into_iter().collect();
+        let kernels = code.kernels().into_iter();
+        let mut symbols = strong_exports(code);
+        symbols.extend(kernels.filter(|kernel| !weak.contains(kernel)));
+        for symbol in symbols {
+            if let Some(Some(other)) = self.defined.insert(symbol, Some(index)) {
+                return Err(format!(
+                    "{} is defined by {} and by {}, and both are needed; compile it once",
+                    called(symbol),
+                    self.files.name(other),
+                    self.files.name(index)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the images that define the imports of an image.
+    fn resolve(&mut self, index: ImageIndex) -> Result<(), String> {
+        let code = self.files.code(index)?;
+        check_constants(code)?;
+        self.add_virtual_functions(index)?;
+        for symbol in code.imports() {
+            if self.defined.contains_key(symbol) || self.undefined.contains_key(symbol) {
+                continue;
+            }
+            if symbol == ASSERT_FAIL && self.files.facts().has(ASSERT) {
+                continue; // the driver has it
+            }
+            match self.exporter(index, symbol)? {
+                Some(exporter) => self.add(exporter)?,
+                None => {
+                    self.undefined.insert(symbol, index);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the only image that defines `symbol` for the image at `importer`, if there is any.
+    fn exporter(&self, importer: ImageIndex, symbol: &str) -> Result<Option<ImageIndex>, String> {
+        let files = self.files;
+        let exporters = files.symbols().exporters(files, importer, symbol);
+        let Some((first, others)) = exporters.split_first() else {
+            return Ok(None);
+        };
+        // All images of a module have the same meaning.
+        let differs = |other: &&ImageIndex| {
+            !other.is_same_module(*first) && files.bytes(**other) != files.bytes(*first)
+        };
+        match others.iter().find(differs) {
+            None => Ok(Some(*first)),
+            Some(other) => Err(format!(
+                "{} is exported by {} and by {}; leave one of them out",
+                called(symbol),
+                files.name(*first),
+                files.name(*other)
+            )),
+        }
+    }
+
+    /// Adds the images of the same file that define the virtual functions which an image calls. A call goes through
+    /// a pointer, so the code does not name what it calls.
+    fn add_virtual_functions(&mut self, index: ImageIndex) -> Result<(), String> {
+        let files = self.files;
+        let sets = |index| Some(&files.unit(index)?.metadata.virtual_functions);
+        let called = sets(index).map_or(&[][..], |sets| &sets.uses.0);
+        for set in called {
+            let defines = |other: &ImageIndex| {
+                other.file == index.file
+                    && sets(*other).is_some_and(|sets| sets.defines.0.contains(set))
+                    && files.code(*other).is_ok()
+            };
+            let definers: Vec<ImageIndex> = files.images().filter(defines).collect();
+            if definers.is_empty() {
+                return Err(format!(
+                    "it calls virtual functions of {set}, and no module of the file that this device takes defines them; \
+                     compile the sources that define them together with this one"
+                ));
+            }
+            for definer in definers {
+                let mut images = self.images.iter();
+                if !images.any(|other| other.is_same_module(definer)) {
+                    self.add(definer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the images, if they define all their symbols.
+    fn finish(self, start: ImageIndex) -> Result<Vec<ImageIndex>, String> {
+        if self.undefined.is_empty() {
+            return Ok(self.images);
+        }
+        if self.undefined.contains_key(ASSERT_FAIL) {
+            return Err(format!(
+                "it leaves a failed `assert` to the driver, and the device lacks {ASSERT}; compile it without \
+                 SYCLBIN_NATIVE_ASSERT"
+            ));
+        }
+        let files = self.files;
+        let symbol = |(symbol, importer): (&&str, &ImageIndex)| {
+            let symbol = called(symbol);
+            if *importer == start {
+                symbol
+            } else {
+                format!("{symbol} (used by {})", files.name(*importer))
+            }
+        };
+        let symbols: Vec<String> = self.undefined.iter().map(symbol).collect();
+        let searched = match files.linked() {
+            0 => ", and no other is linked with it".to_owned(),
+            1 => " or the one that is linked with it".to_owned(),
+            linked => format!(" or the {linked} that are linked with it"),
+        };
+        let unusable = self.undefined.keys().flat_map(|symbol| {
+            let images = files.symbols().claimed(symbol).iter();
+            images.map(|index| unusable(files, *index, symbol))
+        });
+        Err(format!(
+            "it uses symbols that it does not hold: {}; nothing exports them in this file{searched}; load it with the \
+             file that defines them (`Module::builder(&queue).link(..)`), or compile the sources together{}",
+            symbols.join(", "),
+            unusable.collect::<String>()
+        ))
+    }
+}
+
+/// Describes an image that should export `symbol` according to its file, but cannot be used.
+fn unusable(files: &Files<'_>, index: ImageIndex, symbol: &str) -> String {
+    let image = files.image(index);
+    let format = image.map_or_else(|_| String::new(), |(_, image)| code::describe(image));
+    let reason = files.code(index).err();
+    let reason = reason.as_deref().unwrap_or("its code does not have it");
+    format!(
+        "\n    {} is to be in {}, image {} ({format}): {reason}",
+        called(symbol),
+        files.name(index),
+        index.image
+    )
+}
+
+fn check_constants(code: &Code) -> Result<(), String> {
+    let mut constants = code.imports();
+    constants.retain(|symbol| Import::of(symbol) == Import::SpecializationConstant);
+    if constants.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "it reads specialization constants that its compiler left unlowered ({}); compile it with syclbin-clang or the \
+         clang++ of a DPC++ release",
+        constants.join(", ")
+    ))
+}
+
+/// Formats a symbol as C++ spells it, if it can be demangled, and as it is.
+fn called(symbol: &str) -> String {
+    let Some(name) = mangled::parse(symbol).filter(|_| symbol.starts_with("_Z")) else {
+        return symbol.to_owned();
+    };
+    match &name.parameters {
+        Some(parameters) => format!("{}({}) [{symbol}]", name.qualified(), parameters.join(", ")),
+        None => format!("{} [{symbol}]", name.qualified()),
+    }
+}
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Copies between devices: through memory of the host, in chunks, so that both devices work at the same time.
+
+use bytemuck::Pod;
+
+use crate::backend::slice::DeviceSlice;
+use crate::error::Result;
+use crate::memory::copy::{host_memory, same_elements};
+use crate::memory::transfer::Transfer;
+use crate::queue::Queue;
+use crate::queue::event::Event;
+use crate::trace::{self, Class};
+
+/// The size of a chunk in bytes. Larger chunks leave more of the second device's work to the end.
+const CHUNK: usize = 4 << 20;
+
+/// Copies between devices.
+impl Queue {
+    /// Copies `from`, which is on the device of this queue, to `to`, which is on the device of `other`. Returns when
+    /// the elements have arrived.
+    ///
+    /// The copy starts after every command that was put into either queue before. The devices may have different
+    /// drivers. The elements go through the host in chunks: while one chunk is written, the next one is read. Two
+    /// cases are faster:
+    ///
+    /// - Two queues of one device: this is [`Queue::copy`].
+    /// - Two NVIDIA GPUs, and memory of the devices: the driver copies. Where the hardware allows it, the first copy
+    ///   enables peer access, and the elements do not pass through the host.
+    ///
+    /// ```no_run
+    /// # fn main() -> syclbin_rt::Result<()> {
+    /// use syclbin_rt::Device;
+    ///
+    /// let queues = Device::all()?.iter().map(Device::queue).collect::<Result<Vec<_>, _>>()?;
+    /// let (first, last) = (&queues[0], &queues[queues.len() - 1]);
+    /// let from = first.upload(&[1, 2, 3])?;
+    /// let mut to = last.zeroed(3)?;
+    /// first.copy_to(&from, last, &mut to)?;
+    /// assert_eq!(last.download(&to)?, [1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when a slice is not on the device of its queue, and when a driver refuses. Some
+    /// elements may have been copied then.
+    pub fn copy_to<T: Pod>(
+        &self,
+        from: &DeviceSlice<T>,
+        other: &Self,
+        to: &mut DeviceSlice<T>,
+    ) -> Result<()> {
+        self.same_device(from)?;
+        other.same_device(to)?;
+        same_elements(from.len(), to.len())?;
+        let ready = other.barrier(&[])?;
+        if self.raw().context_address() == other.raw().context_address() {
+            let before = self.barrier(&[&ready])?;
+            return self.after(&[&before]).copy(from, to)?.wait();
+        }
+        let (source, target) = (from.region(), to.region());
+        let size = source.bytes();
+        if self.raw().has_peer(source, target) && size > 0 {
+            ready.wait()?;
+            let _span = trace::span(Class::Memory, "copying between devices", size);
+            let copied = self.raw().copy_to_peer(source, other.raw(), target);
+            return copied.map_err(|failure| self.failed(failure, "copying", size));
+        }
+        let before = self.barrier(&[])?;
+        // Elements without a size make one chunk, as there is nothing to copy.
+        let step = CHUNK
+            .checked_div(size_of::<T>())
+            .unwrap_or(usize::MAX)
+            .max(1);
+        let mut writes = Writes::new(other, ready);
+        // The next chunk that is on its way to the host, and where it belongs.
+        let mut read: Option<(usize, Transfer<T>)> = None;
+        for first in (0..from.len()).step_by(step) {
+            let end = from.len().min(first.saturating_add(step));
+            let memory = writes.memory(end - first)?;
+            let part = from.slice(first..end)?;
+            let next = self.after(&[&before]).read_later(&part, memory)?;
+            if let Some((at, chunk)) = read.replace((first, next)) {
+                writes.start(to, at, chunk.wait()?)?;
+            }
+        }
+        if let Some((at, chunk)) = read {
+            writes.start(to, at, chunk.wait()?)?;
+        }
+        writes.finish()
+    }
+}
+
+/// The chunks on their way to the second device.
+struct Writes<'q, T: Pod> {
+    queue: &'q Queue,
+    /// The event that the chunks wait for.
+    ready: Event,
+    /// The last chunk.
+    last: Option<Transfer<T>>,
+}
+
+impl<'q, T: Pod> Writes<'q, T> {
+    fn new(queue: &'q Queue, ready: Event) -> Self {
+        let last = None;
+        Self { queue, ready, last }
+    }
+
+    /// Returns memory of the host for `len` elements: the memory of the last chunk, when it has arrived.
+    fn memory(&mut self, len: usize) -> Result<Vec<T>> {
+        match self.last.take() {
+            Some(last) => {
+                let mut memory = last.wait()?;
+                memory.truncate(len);
+                Ok(memory)
+            }
+            None => host_memory(len),
+        }
+    }
+
+    /// Starts to write `chunk` to `to` from element `first` on.
+    fn start(&mut self, to: &mut DeviceSlice<T>, first: usize, chunk: Vec<T>) -> Result<()> {
+        let mut part = to.slice_mut(first..first + chunk.len())?;
+        let write = self
+            .queue
+            .after(&[&self.ready])
+            .write_later(&mut part, chunk)?;
+        if let Some(before) = self.last.replace(write) {
+            drop(before.wait()?);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        self.last.map_or(Ok(()), |last| last.wait().map(drop))
+    }
+}

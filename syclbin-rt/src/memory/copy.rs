@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Copies: a queue writes to device memory, reads from it, and moves data within it.
+
+use bytemuck::Pod;
+
+use crate::backend::failure::Failure;
+use crate::backend::slice::pattern;
+use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::{self, WaitList};
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::buffer::Buffer;
+use crate::queue::Queue;
+use crate::queue::event::Event;
+use crate::trace::{self, Class};
+
+/// A queue whose next command starts only when some events have finished. Returned by [`Queue::after`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "nothing is put into the queue yet"]
+pub struct After<'a> {
+    pub(crate) queue: &'a Queue,
+    events: &'a [&'a Event],
+}
+
+/// Memory and copies.
+impl Queue {
+    /// Creates a buffer that holds `data`. An empty slice is allowed.
+    ///
+    /// # Errors
+    ///
+    /// When the device does not have enough memory.
+    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
+        let _span = trace::span(Class::Memory, "uploading", size_of_val(data));
+        let memory = self.raw().upload(bytemuck::cast_slice(data));
+        let memory =
+            memory.map_err(|failure| self.failed(failure, "uploading to", size_of_val(data)))?;
+        Ok(Buffer::new(memory, data.len()))
+    }
+
+    /// Creates a buffer of `len` elements whose bytes are all zero. 0 is allowed.
+    ///
+    /// # Errors
+    ///
+    /// When the device does not have enough memory.
+    pub fn zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        let size = checked_size::<T>(len)?;
+        let _span = trace::span(Class::Memory, "zeroing", size);
+        let memory = self.raw().zeroed(None, size);
+        let memory = memory.map_err(|failure| self.failed(failure, "zeroing", size))?;
+        Ok(Buffer::new(memory, len))
+    }
+
+    /// Returns the content of `slice`, after every command that was put into this queue before.
+    ///
+    /// # Errors
+    ///
+    /// When the slice is on another device, and when the driver reports that an earlier kernel failed.
+    /// [`ErrorKind::Assert`] when an assert in an earlier kernel has failed.
+    pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
+        self.same_device(slice)?;
+        let mut data = host_memory(slice.len())?;
+        self.read(slice, &mut data)?;
+        Ok(data)
+    }
+
+    /// Copies `slice` to `data`, after every command that was put into this queue before.
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when the slice is on another device, and when the driver reports that an
+    /// earlier kernel failed. [`ErrorKind::Assert`] when an assert in an earlier kernel has failed.
+    pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
+        self.can_copy(slice, data.len())?;
+        let region = slice.region();
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
+        let size = bytes.len();
+        let _span = trace::span(Class::Memory, "reading", size);
+        let read = self.raw().read(&region.memory, region.offset, bytes);
+        read.map_err(|failure| self.failed(failure, "reading", size))?;
+        self.check_asserts()
+    }
+
+    /// Copies `data` to `slice`, after every command that was put into this queue before.
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when the slice is on another device, and when the driver reports that an
+    /// earlier kernel failed.
+    pub fn write<T: Pod>(&self, slice: &mut DeviceSlice<T>, data: &[T]) -> Result<()> {
+        self.can_copy(slice, data.len())?;
+        let region = slice.region();
+        let bytes: &[u8] = bytemuck::cast_slice(data);
+        let _span = trace::span(Class::Memory, "writing", bytes.len());
+        let written = self.raw().write(&region.memory, region.offset, bytes);
+        written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
+    }
+
+    /// Starts to copy `from` to `to`, and returns without waiting for the copy.
+    ///
+    /// The copy starts after every command that was put into this queue before, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). A copy between a [`Buffer`] and an array with an
+    /// address, such as a [`SharedArray`](crate::SharedArray), goes through the host. That is slow and waits.
+    /// ```no_run
+    /// # fn main() -> syclbin_rt::Result<()> {
+    /// let queue = syclbin_rt::Device::best()?.queue()?;
+    /// let from = queue.upload(&[1, 2, 3, 4])?;
+    /// let mut to = queue.zeroed(6)?;
+    /// queue.copy(&from, &mut *to.slice_mut(1..5)?)?;
+    /// assert_eq!(queue.download(&to)?, [0, 1, 2, 3, 4, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the lengths differ, when one of the slices is on another device, and when the driver refuses.
+    pub fn copy<T: Pod>(&self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
+        self.after(&[]).copy(from, to)
+    }
+
+    /// Starts to set all elements of `slice` to `value`, and returns without waiting for it.
+    ///
+    /// The fill starts when [`Queue::copy`] would. The host writes an element whose size is over 128 bytes or
+    /// not a power of two, which is slower and waits.
+    ///
+    /// # Errors
+    ///
+    /// When the slice is on another device, and when the driver refuses.
+    pub fn fill<T: Pod>(&self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
+        self.after(&[]).fill(slice, value)
+    }
+
+    /// Returns this queue for a copy that starts only when `events` have finished.
+    /// [`Launch::after`](crate::Launch::after) does the same for kernels.
+    pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
+        After {
+            queue: self,
+            events,
+        }
+    }
+
+    /// Checks that all of `slice` can be copied from or to `len` elements.
+    pub(crate) fn can_copy<T: Pod>(&self, slice: &DeviceSlice<T>, len: usize) -> Result<()> {
+        self.same_device(slice)?;
+        same_length(slice.len(), len)
+    }
+
+    pub(crate) fn same_device<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<()> {
+        if slice.region().memory.is_for(self.raw()) {
+            return Ok(());
+        }
+        let (buffer, queue) = (slice.device(), self.device());
+        let message = format_args!("the buffer is on {buffer}, the queue is on {queue}");
+        Err(Error::new(ErrorKind::InvalidArgument, message))
+    }
+
+    pub(crate) fn failed(&self, failure: Failure, action: &str, size: usize) -> Error {
+        let action = format!("{action} a buffer of {size} bytes");
+        Error::driver(failure, action, self.device())
+    }
+}
+
+impl After<'_> {
+    /// Starts a copy as [`Queue::copy`] does, after the events.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Queue::copy`], and when an event belongs to another device.
+    pub fn copy<T: Pod>(self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
+        let queue = self.queue;
+        queue.same_device(from)?;
+        queue.same_device(to)?;
+        same_elements(from.len(), to.len())?;
+        let after = self.wait_list()?;
+        let (from, to) = (from.region(), to.region());
+        let size = from.bytes();
+        let copied = if size == 0 {
+            queue.raw().barrier(&after)
+        } else if from.memory.address().is_some() == to.memory.address().is_some() {
+            queue.raw().start_copy(from, to, &after)
+        } else {
+            self.through_host(&after, size, to, |bytes| {
+                queue.raw().read(&from.memory, from.offset, bytes)
+            })
+        };
+        self.started("copying a buffer", "copying", size, copied)
+    }
+
+    /// Starts a fill as [`Queue::fill`] does, after the events.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Queue::fill`], and when an event belongs to another device.
+    pub fn fill<T: Pod>(self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
+        let queue = self.queue;
+        queue.same_device(slice)?;
+        let after = self.wait_list()?;
+        let element = bytemuck::bytes_of(&value);
+        let region = slice.region();
+        let size = region.bytes();
+        let filled = if size == 0 {
+            queue.raw().barrier(&after)
+        } else if let Some(pattern) = pattern(element) {
+            queue.raw().start_fill(region, pattern, &after)
+        } else {
+            self.through_host(&after, size, region, |bytes| {
+                for copy in bytes.chunks_exact_mut(element.len()) {
+                    copy.copy_from_slice(element);
+                }
+                Ok(())
+            })
+        };
+        self.started("filling a buffer", "filling", size, filled)
+    }
+
+    pub(crate) fn wait_list(&self) -> Result<WaitList<'_>> {
+        self.queue.wait_list(self.events, None)
+    }
+
+    /// Writes the `size` bytes that `make` puts into host memory, when all earlier commands have finished.
+    fn through_host(
+        &self,
+        after: &WaitList<'_>,
+        size: usize,
+        to: &Region<[()]>,
+        make: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
+    ) -> Result<backend::Event, Failure> {
+        let raw = self.queue.raw();
+        let mut bytes = vec![0; size];
+        raw.barrier(after)?.wait()?;
+        make(&mut bytes)?;
+        raw.write(&to.memory, to.offset, &bytes)?;
+        raw.barrier(WaitList::NOTHING)
+    }
+
+    fn started(
+        &self,
+        what: &'static str,
+        action: &str,
+        size: usize,
+        started: Result<backend::Event, Failure>,
+    ) -> Result<Event> {
+        let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
+        Ok(Event::of_copy(self.queue, what, size, raw))
+    }
+}
+
+/// Allocates `len` elements on the host.
+pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
+    // Unlike `vec!`, this makes no element on the stack and no elements without a size. It does not end the
+    // process when memory runs out.
+    let data = bytemuck::allocation::try_zeroed_vec(len);
+    data.map_err(|()| {
+        let bytes = len.saturating_mul(size_of::<T>());
+        let message = format_args!(
+            "the host has no memory for {bytes} bytes; download parts of the slice, or read them into memory of your own"
+        );
+        Error::new(ErrorKind::OutOfMemory, message)
+    })
+}
+
+/// Returns the size of `len` elements in bytes. Rust's allocations have the same limit, so that all memory can
+/// be downloaded.
+pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
+    let size = len.checked_mul(size_of::<T>());
+    let size = size.filter(|size| isize::try_from(*size).is_ok());
+    size.ok_or_else(|| {
+        let message = format_args!(
+            "a buffer of {len} elements of {} bytes exceeds the address space",
+            size_of::<T>()
+        );
+        Error::new(ErrorKind::OutOfMemory, message)
+    })
+}
+
+pub(crate) fn same_elements(from: usize, to: usize) -> Result<()> {
+    if from == to {
+        return Ok(());
+    }
+    let message = format_args!("cannot copy {from} elements to {to}: lengths differ");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+fn same_length(slice: usize, data: usize) -> Result<()> {
+    if slice == data {
+        return Ok(());
+    }
+    let message =
+        format_args!("the buffer has {slice} elements, the slice has {data}; they must be equal");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn downloads_without_host_memory_are_errors() {
+        let error = host_memory::<u64>(1 << 58).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the host has no memory for 2305843009213693952 bytes"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn zero_sized_elements_take_no_time() {
+        let data = host_memory::<crate::Padding<0>>(usize::MAX).unwrap();
+        assert_eq!(data.len(), usize::MAX);
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arrays of the crate `ndarray`: views of any layout are uploaded, and buffers are downloaded in a shape.
+
+use ::ndarray::{Array, ArrayRef, Dimension, ShapeBuilder, ShapeError};
+use bytemuck::Pod;
+
+use crate::backend::slice::DeviceSlice;
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::buffer::Buffer;
+use crate::memory::copy::host_memory;
+use crate::queue::Queue;
+
+/// Arrays of the crate `ndarray` (feature `ndarray`).
+impl Queue {
+    /// Creates a buffer with the elements of an array or a view, row by row (the order of C).
+    ///
+    /// A view with another layout, such as a transposed one, is copied on the host first.
+    ///
+    /// ```no_run
+    /// # fn main() -> syclbin_rt::Result<()> {
+    /// let queue = syclbin_rt::Device::best()?.queue()?;
+    /// let matrix = ndarray::array![[1.0f32, 2.0], [3.0, 4.0]];
+    /// let transposed = queue.upload_array(&matrix.t())?;
+    /// assert_eq!(queue.download(&transposed)?, [1.0, 3.0, 2.0, 4.0]);
+    /// assert_eq!(queue.download_array(&transposed, (2, 2))?, matrix.t());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Queue::upload`], and [`ErrorKind::OutOfMemory`] when the host has no memory
+    /// for the copy.
+    pub fn upload_array<T: Pod, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Buffer<T>> {
+        match array.as_slice() {
+            Some(elements) => self.upload(elements),
+            // Elements without a size are not visited: a view may have any number of them.
+            None if size_of::<T>() == 0 => self.zeroed(array.len()),
+            None => {
+                let mut elements = host_memory(array.len())?;
+                for (to, from) in elements.iter_mut().zip(array) {
+                    *to = *from;
+                }
+                self.upload(&elements)
+            }
+        }
+    }
+
+    /// Returns the elements of `slice` as an array of `shape`, whose elements are in the order of C. `shape.f()`
+    /// reads them in the order of Fortran.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements; and for the same reasons as
+    /// [`Queue::download`].
+    pub fn download_array<T: Pod, S: ShapeBuilder>(
+        &self,
+        slice: &DeviceSlice<T>,
+        shape: S,
+    ) -> Result<Array<T, S::Dim>> {
+        let shape = shape.into_shape_with_order();
+        let expected = shape.raw_dim().clone();
+        let elements = expected
+            .slice()
+            .iter()
+            .try_fold(1usize, |all, &n| all.checked_mul(n));
+        let wrong = || {
+            let (len, shape) = (slice.len(), expected.slice());
+            let message = format_args!(
+                "cannot download {len} elements as an array of shape {shape:?}: the numbers differ"
+            );
+            Error::new(ErrorKind::InvalidArgument, message)
+        };
+        if elements != Some(slice.len()) {
+            return Err(wrong());
+        }
+        let data = self.download(slice)?;
+        Array::from_shape_vec(shape, data).map_err(|_: ShapeError| wrong())
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Transfers: copies between a buffer and the host that do not block the caller.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytemuck::Pod;
+
+use crate::backend::event::Completion;
+use crate::backend::slice::DeviceSlice;
+use crate::backend::PendingCopy;
+use crate::error::{Error, Result};
+use crate::memory::copy::{After, host_memory};
+use crate::queue::Queue;
+use crate::queue::event::Event;
+use crate::trace::{self, Class};
+
+/// The actions of transfers, for messages.
+const READING: &str = "reading a buffer";
+const WRITING: &str = "writing a buffer";
+
+/// A copy between a buffer and elements of the host. Made by [`Queue::download_later`], [`Queue::read_later`]
+/// or [`Queue::write_later`].
+///
+/// A transfer owns the elements until the copy has ended. Then [`Transfer::wait`] or `.await` returns them.
+/// Dropping a transfer waits for the copy. If a transfer is forgotten ([`std::mem::forget`]), its memory is
+/// never freed.
+///
+/// ```no_run
+/// # fn main() -> syclbin_rt::Result<()> {
+/// let queue = syclbin_rt::Device::best()?.queue()?;
+/// let mut buffer = queue.zeroed::<f32>(1000)?;
+/// let up = queue.write_later(&mut buffer, vec![1.0; 1000])?;
+/// let down = queue.download_later(&buffer)?;
+/// // ... something else, and then:
+/// assert_eq!(down.wait()?, up.wait()?);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropping it waits for the copy; `wait` gives the elements back"]
+pub struct Transfer<T: Pod> {
+    lent: PendingCopy<T>,
+    event: Event,
+}
+
+impl<T: Pod> Transfer<T> {
+    fn new(queue: &Queue, action: &'static str, bytes: usize, lent: PendingCopy<T>) -> Result<Self> {
+        let raw = lent.event();
+        let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
+        let event = Event::of_copy(queue, action, bytes, raw);
+        Ok(Self { lent, event })
+    }
+
+    /// Returns the event of the copy, for commands that wait for it.
+    #[must_use]
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Returns whether the copy has finished.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Event::is_complete`].
+    pub fn is_complete(&self) -> Result<bool> {
+        self.event.is_complete()
+    }
+
+    /// Waits until the copy has finished, and returns the elements. After a read these are the elements of the
+    /// buffer; after a write, the elements that were written.
+    ///
+    /// # Errors
+    ///
+    /// When the copy failed, or a command that it waited for. The elements are then lost.
+    pub fn wait(self) -> Result<Vec<T>> {
+        let _span = trace::span(Class::Wait, "waiting for a transfer", 0);
+        let data = self.lent.wait();
+        data.map_err(|failure| self.event.failed(failure))
+    }
+}
+
+/// Transfers, which do not block the caller.
+impl Queue {
+    /// Starts to copy `slice` to the host, and returns without waiting for the copy. The copy starts when
+    /// [`Queue::copy`] would.
+    ///
+    /// # Errors
+    ///
+    /// When the slice is on another device, or the driver refuses.
+    pub fn download_later<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
+        self.after(&[]).download_later(slice)
+    }
+
+    /// Starts to copy `slice` into existing elements, such as those of an earlier transfer, as
+    /// [`Queue::download_later`] does.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Queue::download_later`], and when the lengths differ. The elements are then
+    /// lost.
+    pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
+        self.after(&[]).read_later(slice, data)
+    }
+
+    /// Starts to copy `data` to `slice`, and returns without waiting for the copy. The copy starts when
+    /// [`Queue::copy`] would.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Queue::read_later`].
+    pub fn write_later<T: Pod>(
+        &self,
+        slice: &mut DeviceSlice<T>,
+        data: Vec<T>,
+    ) -> Result<Transfer<T>> {
+        self.after(&[]).write_later(slice, data)
+    }
+}
+
+impl After<'_> {
+    /// Starts a copy as [`Queue::download_later`] does, after the events.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Queue::download_later`], and when an event belongs to another device.
+    pub fn download_later<T: Pod>(self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
+        self.queue.same_device(slice)?;
+        self.read_later(slice, host_memory(slice.len())?)
+    }
+
+    /// Starts a copy as [`Queue::read_later`] does, after the events.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Queue::read_later`], and when an event belongs to another device.
+    pub fn read_later<T: Pod>(self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
+        let queue = self.queue;
+        queue.can_copy(slice, data.len())?;
+        let after = self.wait_list()?;
+        let size = size_of_val(data.as_slice());
+        let lent = queue.raw().read_later(slice.region(), data, &after);
+        let lent = lent.map_err(|failure| queue.failed(failure, "reading", size))?;
+        Transfer::new(queue, READING, size, lent)
+    }
+
+    /// Starts a copy as [`Queue::write_later`] does, after the events.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Queue::write_later`], and when an event belongs to another device.
+    pub fn write_later<T: Pod>(
+        self,
+        slice: &mut DeviceSlice<T>,
+        data: Vec<T>,
+    ) -> Result<Transfer<T>> {
+        let queue = self.queue;
+        queue.can_copy(slice, data.len())?;
+        let after = self.wait_list()?;
+        let size = size_of_val(data.as_slice());
+        let lent = queue.raw().write_later(slice.region(), data, &after);
+        let lent = lent.map_err(|failure| queue.failed(failure, "writing", size))?;
+        Transfer::new(queue, WRITING, size, lent)
+    }
+}
+
+impl<T: Pod> fmt::Debug for Transfer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Transfer({})", self.event.what())
+    }
+}
+
+/// The end of a copy, made by `.await` or [`IntoFuture::into_future`] of a [`Transfer`]. Like a transfer, it
+/// waits if it is dropped before the copy has ended.
+#[must_use = "dropping it waits for the copy; `.await` it instead"]
+pub struct TransferFuture<T: Pod> {
+    /// `None` when the transfer has been given back.
+    transfer: Option<Transfer<T>>,
+    end: Option<Completion>,
+}
+
+// The elements lie elsewhere, and nothing in here is pinned.
+impl<T: Pod> Unpin for TransferFuture<T> {}
+
+impl<T: Pod> Future for TransferFuture<T> {
+    /// Returns the elements, or an error as [`Transfer::wait`] does.
+    type Output = Result<Vec<T>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        // If it is polled once too often, which no executor does, it never ends.
+        let Some(transfer) = &this.transfer else {
+            return Poll::Pending;
+        };
+        let ended = transfer.event().poll(&mut this.end, context.waker());
+        match (ended, this.transfer.take()) {
+            // The copy has ended, so neither of these blocks. Some drivers report a failure only here.
+            (Poll::Ready(Err(error)), Some(transfer)) => {
+                drop(transfer);
+                Poll::Ready(Err(error))
+            }
+            (Poll::Ready(Ok(())), Some(transfer)) => Poll::Ready(transfer.wait()),
+            (_, transfer) => {
+                this.transfer = transfer;
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T: Pod> IntoFuture for Transfer<T> {
+    type Output = Result<Vec<T>>;
+    type IntoFuture = TransferFuture<T>;
+
+    fn into_future(self) -> TransferFuture<T> {
+        TransferFuture {
+            transfer: Some(self),
+            end: None,
+        }
+    }
+}
+
+impl<T: Pod> fmt::Debug for TransferFuture<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TransferFuture")
+            .field(&self.transfer)
+            .finish()
+    }
+}

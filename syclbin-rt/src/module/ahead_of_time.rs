@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Ahead-of-time compilation: SPIR-V is compiled to native code for a device before a program runs.
+//!
+//! Only `syclbin-clang` uses this module, which builds with it for `-fsycl-targets=spir64_x86_64`.
+
+use syclbin::{Image, IrType};
+
+use crate::backend::Source;
+use crate::device::Device;
+use crate::device::discovery::not_selected;
+use crate::device::facts::DeviceKind;
+use crate::error::{Error, Result};
+use crate::load::build_options::BuildOptions;
+use crate::load::code;
+use crate::module::unloadable;
+
+/// Returns the CPU device that makes and takes native images of the target `spir64_x86_64`. It is Intel's,
+/// because the target means the format of Intel's driver.
+///
+/// # Errors
+///
+/// When no such device is found; the error lists the devices there are.
+pub fn native_cpu() -> Result<Device> {
+    let devices = Device::all()?;
+    let mut found = devices.iter().filter(|device| {
+        device.kind() == DeviceKind::Cpu
+            && device.takes_spirv()
+            && device.platform().starts_with("Intel")
+    });
+    match found.next() {
+        Some(device) => Ok(device.clone()),
+        None => {
+            let reason = format!(
+                "no Intel CPU device, which native code for x86-64 is built on; `{}` installs it",
+                syclbin_toolchain::INSTALL_COMMAND
+            );
+            let available = devices.iter().map(Device::described).collect();
+            Err(not_selected("cpu:intel", &reason, available))
+        }
+    }
+}
+
+/// Compiles a SPIR-V module for `device`, with options of `clBuildProgram`, and returns the code in the format
+/// of its driver.
+///
+/// # Errors
+///
+/// When `spirv` is not SPIR-V or has unresolved imports, and when the driver does not build it, with its log.
+///
+/// # Safety
+///
+/// The duties of [`Module::load`](crate::Module::load): the module is compiler output. Some drivers end the process on
+/// other modules, or worse. A caller that does not know the module's origin should call this in a separate
+/// process.
+pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
+    let refused = |reason: String| unloadable(device, vec![reason]);
+    let image = Image::ir(IrType::SpirV, "", spirv);
+    let code = code::read_spirv(&image, device.facts()).map_err(refused)?;
+    let imports: Vec<&str> = code.imports().collect();
+    if !imports.is_empty() {
+        let reason = format!(
+            "it uses symbols that it does not hold: {}",
+            imports.join(", ")
+        );
+        return Err(refused(reason));
+    }
+    let context = device
+        .driver_device()
+        .shared_context()
+        .map_err(|failure| Error::driver(failure, "creating a context", device))?;
+    let codes = code::portable(vec![spirv.into()], device.facts()).map_err(refused)?;
+    let sources = codes.into_iter().map(|code| Source {
+        code,
+        constants: Vec::new(),
+        options: BuildOptions {
+            compile: options.to_owned(),
+            link: String::new(),
+        },
+    });
+    let sources: Vec<Source<'_>> = sources.collect();
+    let program = context
+        .build(&sources)
+        .map_err(|error| refused(error.to_string()))?;
+    program
+        .binary()
+        .map_err(|failure| Error::driver(failure, "reading native code", device))
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Loaded modules: each part of an abstract module is built when it is first needed, and once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
+use syclbin::AbstractModule;
+use syclbin::metadata::{KernelSizes, ModuleMetadata};
+
+use crate::backend::gate::CallGuard;
+use crate::error::Result;
+use crate::launch::kernel::{Kernel, Symbol};
+use crate::load::code::{self, Code};
+use crate::load::files::{self, Unit, list_of_kernels};
+use crate::module::build::{Build, Builder, BuiltProgram, Part, Verdict};
+
+/// An abstract module of the loaded file.
+pub(crate) struct LoadedModule {
+    /// Its index in the file.
+    pub(crate) index: usize,
+    builds: Mutex<BTreeMap<Part, Slot>>,
+    /// Whether each kernel is built alone; filled on demand.
+    divides: OnceLock<bool>,
+    /// The kernels of a module whose file does not list them; filled on demand.
+    unlisted: OnceLock<Vec<String>>,
+}
+
+/// The build of a part; filled by the first thread that needs it. A failed build stays failed.
+type Slot = Arc<OnceLock<Arc<Build>>>;
+
+impl LoadedModule {
+    pub(crate) fn new(index: usize) -> Self {
+        Self {
+            index,
+            builds: Mutex::default(),
+            divides: OnceLock::new(),
+            unlisted: OnceLock::new(),
+        }
+    }
+
+    /// Returns the build of a part, which is built now if it was not yet.
+    pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
+        // A thread that exits may need the same part.
+        let _guard = CallGuard::new();
+        let slot = self.slot(part);
+        let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
+        Arc::clone(build)
+    }
+
+    /// Returns the build of a part, if it was built.
+    fn built(&self, part: &Part) -> Option<Arc<Build>> {
+        self.slot(part).get().cloned()
+    }
+
+    fn slot(&self, part: &Part) -> Slot {
+        let mut builds = self.builds.lock().unwrap_or_else(PoisonError::into_inner);
+        match builds.get(part) {
+            Some(slot) => Arc::clone(slot),
+            None => Arc::clone(builds.entry(part.clone()).or_default()),
+        }
+    }
+
+    /// Returns the part that has the code of a kernel.
+    fn part_of(&self, builder: &Builder, kernel: &str) -> Part {
+        let divides = || *self.divides.get_or_init(|| builder.divides(self.index));
+        if self.built(&Part::Code).is_none() && divides() {
+            Part::Kernel(kernel.to_owned())
+        } else {
+            Part::Code
+        }
+    }
+
+    /// Returns a kernel of the native code or of the other code, which is built for it. Returns `None` if the
+    /// driver builds no such image.
+    pub(crate) fn kernel(
+        &self,
+        builder: &Builder,
+        name: &str,
+        native: bool,
+    ) -> Option<Result<Kernel>> {
+        let part = if native {
+            Part::Native
+        } else {
+            self.part_of(builder, name)
+        };
+        let build = self.build(builder, &part);
+        let (unit, built) = (builder.unit(self.index)?, build.program.as_ref()?);
+        let symbol = symbol(builder, unit, built, name);
+        let (queue, constants) = (&builder.queue, built.constants.as_ref());
+        Some(Kernel::new(queue, &built.program, &symbol, constants))
+    }
+
+    /// Returns the whole program that the driver has built, if there is one.
+    pub(crate) fn program(&self) -> Option<Arc<Build>> {
+        let parts = [Part::Native, Part::Code];
+        let mut builds = parts.iter().filter_map(|part| self.built(part));
+        builds.find(|build| build.program.is_some())
+    }
+
+    /// Returns whether the driver builds native code of this module, or could as far as is known.
+    pub(crate) fn has_native(&self, builder: &Builder) -> bool {
+        match self.built(&Part::Native) {
+            Some(build) => build.program.is_some(),
+            None => (builder.preview(self.index, &Part::Native).values())
+                .any(|verdict| matches!(verdict, Verdict::Fits)),
+        }
+    }
+
+    /// Returns the kernels that the file lists.
+    fn listed<'m>(&self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
+        let unit = builder.files.loaded().get(self.index);
+        unit.map(files::module)
+            .into_iter()
+            .flat_map(AbstractModule::kernel_names)
+    }
+
+    /// Returns the symbols of the module's kernels.
+    pub(crate) fn kernels<'m>(&'m self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
+        let unlisted = match self.listed(builder).next() {
+            Some(_) => &[][..],
+            None => self.unlisted.get_or_init(|| self.find_kernels(builder)),
+        };
+        let unlisted = unlisted.iter().map(String::as_str);
+        self.listed(builder).chain(unlisted)
+    }
+
+    /// Finds the kernels of a module whose file does not list them, as files from before 2025. If the module has
+    /// native code only, the driver lists them.
+    fn find_kernels(&self, builder: &Builder) -> Vec<String> {
+        let Some(unit) = builder.unit(self.index) else {
+            return Vec::new();
+        };
+        let code = unit.codes(builder.files.facts()).iter().flatten().next();
+        let mut names: Vec<String> = match code {
+            Some(code) => code.kernels().into_iter().map(str::to_owned).collect(),
+            None => {
+                let build = self.build(builder, &Part::Native);
+                let program = build.program.as_ref();
+                let names = program.map(|built| built.program.kernel_names().unwrap_or_default());
+                names.unwrap_or_default()
+            }
+        };
+        names.retain(|name| !name.starts_with(OWN_KERNELS));
+        names
+    }
+
+    /// Returns the choice among the module's images, as far as it is made. `native` is the native code of the file.
+    pub(crate) fn choice(&self, builder: &Builder, native: &NativeCode<'_>) -> ImageChoice {
+        let other = native.module_of(builder, self);
+        self.choice_for(builder, &Part::Code, other)
+    }
+
+    /// Returns why no image runs a kernel.
+    pub(crate) fn reasons(&self, builder: &Builder, kernel: &str) -> Vec<String> {
+        let part = self.part_of(builder, kernel);
+        self.explain(builder, &self.choice_for(builder, &part, None))
+    }
+
+    /// Returns why no image fits, as far as is known; empty if one may fit.
+    pub(crate) fn misfits(&self, builder: &Builder) -> Vec<String> {
+        let choice = self.choice_for(builder, &Part::Code, None);
+        match choice.chosen {
+            Some(_) => Vec::new(),
+            None => self.explain(builder, &choice),
+        }
+    }
+
+    fn choice_for(&self, builder: &Builder, code: &Part, other: Option<usize>) -> ImageChoice {
+        let mut images = BTreeMap::new();
+        let mut chosen = None;
+        for part in [&Part::Native, code] {
+            let built = self.built(part);
+            let preview = match built {
+                Some(_) => BTreeMap::new(),
+                None => builder.preview(self.index, part),
+            };
+            let verdicts = built.as_ref().map_or(&preview, |build| &build.verdicts);
+            for (image, verdict) in verdicts {
+                let text = match (verdict, chosen, other) {
+                    (Verdict::Fits, Some(first), _) => Verdict::other_image(first).to_string(),
+                    (Verdict::Fits, None, Some(module)) if part != &Part::Native => {
+                        format!("not needed, as module {module} has native code of its kernels")
+                    }
+                    (Verdict::Fits | Verdict::Chosen(_), ..) => {
+                        chosen = Some(*image);
+                        verdict.to_string()
+                    }
+                    _ => verdict.to_string(),
+                };
+                images.insert(*image, text);
+            }
+        }
+        let unit = builder.unit(self.index);
+        let described = unit.map_or(&[][..], |unit| &unit.module.images);
+        ImageChoice {
+            module: self.index,
+            kernels: list_of_kernels(self.listed(builder)),
+            chosen,
+            images: (described.iter().map(code::describe))
+                .zip(images.into_values())
+                .collect(),
+        }
+    }
+
+    /// Returns the reason why each image was skipped.
+    fn explain(&self, builder: &Builder, choice: &ImageChoice) -> Vec<String> {
+        let module = format!("module {} ({})", choice.module, choice.kernels);
+        if choice.images.is_empty() {
+            let reason = match builder.files.loaded().get(self.index) {
+                Some(Err(malformed)) => malformed.reason.to_string(),
+                _ => "it holds no image".to_owned(),
+            };
+            return vec![format!("{module}, {reason}")];
+        }
+        let verdicts = choice.verdicts().enumerate();
+        verdicts
+            .map(|(index, (image, verdict))| {
+                format!("{module}, image {index} ({image}): {verdict}")
+            })
+            .collect()
+    }
+}
+
+/// The kernels and variables that the driver has native code of.
+pub(crate) struct NativeCode<'m> {
+    /// The kernels, with the indices of their modules.
+    kernels: BTreeMap<&'m str, usize>,
+    globals: BTreeSet<&'m str>,
+}
+
+impl<'m> NativeCode<'m> {
+    /// Returns the native code of `modules`. Where it is not built yet, the driver is expected to take it.
+    pub(crate) fn new(builder: &'m Builder, modules: &'m [LoadedModule]) -> Self {
+        let mut native = Self {
+            kernels: BTreeMap::new(),
+            globals: BTreeSet::new(),
+        };
+        for module in modules.iter().filter(|module| module.has_native(builder)) {
+            for kernel in module.kernels(builder) {
+                native.kernels.entry(kernel).or_insert(module.index);
+            }
+            let unit = builder.unit(module.index);
+            let globals = unit.map(|unit| unit.metadata.device_globals.names());
+            native.globals.extend(globals.into_iter().flatten());
+        }
+        native
+    }
+
+    /// Returns a module with native code of a module's kernels, if native code contains all of its kernels and
+    /// variables. Compilers file native code for some targets as a separate module.
+    pub(crate) fn module_of(&self, builder: &Builder, module: &LoadedModule) -> Option<usize> {
+        let globals = builder.unit(module.index)?.metadata.device_globals.names();
+        if !{ globals }.all(|name| self.globals.contains(name)) {
+            return None;
+        }
+        let mut first = None;
+        for kernel in module.listed(builder) {
+            let module = self.kernels.get(kernel)?;
+            first = first.or(Some(*module));
+        }
+        first
+    }
+}
+
+/// Returns the sizes of a kernel. Compilers write the dimensions of a required work-group size for the kernel,
+/// for the module, or for both. Explicit SIMD has sub-groups of one work-item, which no device lists.
+fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
+    let mut sizes = (metadata.program.kernels.get(kernel).cloned()).unwrap_or_default();
+    let wanted = &metadata.requirements;
+    if wanted.work_group.is_some() {
+        sizes.dimensions = sizes.dimensions.or(wanted.dimensions);
+    }
+    if metadata.misc.esimd == Some(true) {
+        sizes.required_sub_group = None;
+    }
+    sizes
+}
+
+/// Returns the description of a kernel in the file.
+fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) -> Symbol {
+    let (files, metadata) = (&builder.files, &unit.metadata);
+    let mask = metadata.argument_masks.get(name);
+    let image = built.members.first();
+    // All images are made from the same source, so they take the same parameters.
+    let code = image
+        .and_then(|index| files.code(*index).ok())
+        .or_else(|| unit.codes(files.facts()).iter().flatten().next())
+        .or_else(|| files.code_of(name, mask));
+    let local = metadata.implicit_local_arguments.get(name);
+    // -1 stands for no such argument.
+    let last_is_local = local.is_some_and(|index| *index != u32::MAX);
+    let described = match code {
+        Some(Code::SpirV(_)) => code,
+        // PTX does not distinguish all pointers from numbers.
+        other => unit.described().or(other),
+    };
+    Symbol {
+        eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
+        parameters: described
+            .and_then(|code| code.takes(name))
+            .unwrap_or_default(),
+        scratch: files.facts().ptx.is_some() && last_is_local,
+        last_is_local,
+        slots: code.and_then(|code| code.slots(name)),
+        sizes: sizes(metadata, name),
+        id_range: built.id_range,
+        unfit: built.unfit.get(name).cloned(),
+        name: name.to_owned(),
+    }
+}
+
+/// The image of an abstract module that was chosen for the device, and the reasons against the others. Returned
+/// by [`Module::images`](crate::Module::images).
+///
+/// Its text has a line for the module and a line for each image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageChoice {
+    module: usize,
+    kernels: String,
+    chosen: Option<usize>,
+    /// A description of each image, with the verdict.
+    images: Vec<(String, String)>,
+}
+
+impl ImageChoice {
+    /// Returns the index of the abstract module, counted from 0 in the order of the file.
+    #[must_use]
+    pub fn module(&self) -> usize {
+        self.module
+    }
+
+    /// Returns the index of the image that runs, counted from 0 in the order of the module; `None` if no image
+    /// fits.
+    #[must_use]
+    pub fn image(&self) -> Option<usize> {
+        self.chosen
+    }
+
+    /// Describes each image, with the reason why it was chosen or skipped.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let images = self.images.iter();
+        images.map(|(image, verdict)| (image.as_str(), verdict.as_str()))
+    }
+}
+
+impl fmt::Display for ImageChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "module {} ({})", self.module, self.kernels)?;
+        for (index, (image, verdict)) in self.verdicts().enumerate() {
+            write!(f, "\n  image {index} ({image}): {verdict}")?;
+        }
+        Ok(())
+    }
+}

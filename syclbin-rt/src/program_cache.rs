@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Programs: each is built once for a device and values of constants, in a process and between processes.
+//!
+//! The key of a program covers everything that determines its code: images, options, constants, device, driver,
+//! and the environment variables that drivers read. Modules with device globals share no program, because each
+//! module has its own variables.
+
+#[cfg(test)]
+#[path = "program_cache_tests.rs"]
+mod tests;
+
+use std::collections::HashMap;
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use hmac_sha256::Hash as Sha256;
+use syclbin_toolchain::store::{Store, hex};
+use syclbin_toolchain::{HOME_VARIABLE, Home};
+
+use crate::backend::failure::BuildError;
+use crate::backend::gate::CallGuard;
+use crate::backend::{Context, Program, Source, WeakProgram};
+use crate::device::facts::{DeviceKind, Facts};
+use crate::log;
+use crate::trace::{self, Class};
+
+/// `off`, or another directory.
+const VARIABLE: &str = "SYCLBIN_CACHE";
+const DIRECTORY: &str = "programs";
+/// The maximum size of all entries together, in bytes.
+const LIMIT: u64 = 256 << 20;
+
+/// The inputs that determine the code that a driver makes, as a hash.
+pub(crate) type Key = [u8; 32];
+
+/// The cache of native code from drivers, which a [`Store`] preserves between runs of programs. It is in
+/// `$SYCLBIN_CACHE/programs`, else in `programs` in the home directory of the toolchain.
+#[derive(Debug)]
+pub(crate) struct Cache(Store);
+
+impl Cache {
+    /// Returns the cache that the environment requests, unless it disables the cache.
+    pub(crate) fn of_environment() -> Option<Self> {
+        let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+            Some(off) if off == "off" => return None,
+            // A relative path would name another directory in each program.
+            Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
+            None => {
+                let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
+                home.ok()?.path().to_owned()
+            }
+        };
+        Some(Self::in_directory(directory.join(DIRECTORY)))
+    }
+
+    pub(crate) fn in_directory(directory: PathBuf) -> Self {
+        Self(Store::new(directory, LIMIT))
+    }
+
+    pub(crate) fn read(&self, key: &Key) -> Option<Vec<u8>> {
+        self.0.read(&file_name(key))
+    }
+
+    pub(crate) fn remove(&self, key: &Key) {
+        self.0.remove(&file_name(key));
+    }
+
+    pub(crate) fn write(&self, key: &Key, code: &[u8]) {
+        self.0.write(&file_name(key), code);
+    }
+}
+
+fn file_name(key: &Key) -> String {
+    let digits = hex(*key);
+    digits + ".program"
+}
+
+/// The origin of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It existed already: another module in this process has it, too.
+    Process,
+    /// An earlier process built it.
+    Cache,
+    /// It was built now.
+    Built,
+}
+
+/// The modules that may share a program with the module that requests it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Every module of this process.
+    All,
+    /// No other module: the program has variables, and each module has its own.
+    None,
+}
+
+/// A program of this process; locked while it is built.
+type Slot = Arc<Mutex<Option<WeakProgram>>>;
+
+/// The programs in use, by the address of the context and the key.
+static IN_USE: Mutex<Option<HashMap<(usize, Key), Slot>>> = Mutex::new(None);
+
+/// Returns a program of these modules.
+pub(crate) fn get(
+    context: &Context,
+    modules: &[Source<'_>],
+    sharing: Sharing,
+    cache: Option<&Cache>,
+) -> Result<(Program, Origin), BuildError> {
+    let mut span = trace::span(Class::Program, "compiling", 0);
+    let got = find_or_build(context, modules, sharing, cache);
+    if let Ok((_, origin)) = &got {
+        span.rename(match origin {
+            Origin::Process => "in use already",
+            Origin::Cache => "read from the cache",
+            Origin::Built => "compiling",
+        });
+    }
+    got
+}
+
+fn find_or_build(
+    context: &Context,
+    modules: &[Source<'_>],
+    sharing: Sharing,
+    cache: Option<&Cache>,
+) -> Result<(Program, Origin), BuildError> {
+    if !context.keeps_programs() {
+        return Ok((Arc::clone(context).build(modules)?, Origin::Built));
+    }
+    let settings = driver_settings();
+    let key = key(context.device().facts(), &settings, modules);
+    if sharing == Sharing::None {
+        return build(context, modules, &key, cache);
+    }
+    let slot = slot((context.address(), key));
+    // A thread that exits may load the same program.
+    let _guard = CallGuard::new();
+    let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    // A program keeps its context alive, so no other context has its address.
+    if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {
+        log::debug(format_args!("a program is in use already"));
+        return Ok((program, Origin::Process));
+    }
+    let (program, origin) = build(context, modules, &key, cache)?;
+    *kept = Some(Arc::downgrade(&program));
+    Ok((program, origin))
+}
+
+fn slot(key: (usize, Key)) -> Slot {
+    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    let slots = in_use.get_or_insert_default();
+    if let Some(slot) = slots.get(&key) {
+        return Arc::clone(slot);
+    }
+    // Removes the slots that no other thread holds and whose program is gone.
+    slots.retain(|_, slot| {
+        let alive = |slot: &Slot| match slot.try_lock() {
+            Ok(program) => program
+                .as_ref()
+                .is_some_and(|program| program.strong_count() > 0),
+            Err(_) => true,
+        };
+        Arc::strong_count(slot) > 1 || alive(slot)
+    });
+    let slot = Slot::default();
+    slots.insert(key, Arc::clone(&slot));
+    slot
+}
+
+fn build(
+    context: &Context,
+    modules: &[Source<'_>],
+    key: &Key,
+    cache: Option<&Cache>,
+) -> Result<(Program, Origin), BuildError> {
+    let Some(cache) = cache else {
+        return Ok((compile(context, modules)?, Origin::Built));
+    };
+    // A program that was made before the process loaded native code from a file suits every process that it
+    // fits.
+    let variant = context.variant();
+    let keys = std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant)));
+    for key in keys {
+        let Some(code) = cache.read(&key) else {
+            continue;
+        };
+        match Arc::clone(context).build_cached(&code) {
+            Ok(Some(program)) => {
+                log::debug(format_args!("a program was compiled in an earlier run"));
+                return Ok((program, Origin::Cache));
+            }
+            Ok(None) => log::debug(format_args!(
+                "a program that was kept is not taken, as it is for another processor"
+            )),
+            // The driver is not the expected driver.
+            Err(error) => {
+                log::warn(format_args!(
+                    "a program that was kept is compiled anew, as the driver does not take it: {error}"
+                ));
+                cache.remove(&key);
+            }
+        }
+    }
+    let program = compile(context, modules)?;
+    // The variant is checked now: another thread may have loaded native code meanwhile.
+    if let Ok(code) = program.binary()
+        && let Some(variant) = context.variant_of_own(&code)
+    {
+        let key = variant.map_or(*key, |variant| key_for(key, variant));
+        cache.write(&key, &code);
+    }
+    Ok((program, Origin::Built))
+}
+
+fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildError> {
+    let start = Instant::now();
+    let program = Arc::clone(context).build(modules)?;
+    let bytes: usize = modules.iter().map(|module| module.code.len()).sum();
+    log::info(format_args!(
+        "{} compiled {bytes} bytes of SPIR-V ({} modules) in {:.1?}",
+        context.device().facts().name,
+        modules.len(),
+        start.elapsed()
+    ));
+    Ok(program)
+}
+
+/// Returns the key of programs that are compiled after native code for the processor `variant` came out of a
+/// file. That code may have lowered the driver's target.
+fn key_for(key: &Key, variant: [u8; 4]) -> Key {
+    let mut hash = Sha256::new();
+    hash.update(key);
+    hash.update(b"after native code for");
+    hash.update(variant);
+    hash.finalize()
+}
+
+/// Returns the key: a hash of everything that determines the code that a driver makes.
+fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_>]) -> Key {
+    key_of_release(env!("CARGO_PKG_VERSION"), facts, environment, modules)
+}
+
+/// Returns the key in the release `release` of this crate. No release uses what another one stored.
+fn key_of_release(
+    release: &str,
+    facts: &Facts,
+    environment: &[(OsString, OsString)],
+    modules: &[Source<'_>],
+) -> Key {
+    let mut hash = Sha256::new();
+    // Each part follows its length, so that two lists of parts never look alike.
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    add(format!("syclbin-rt {release}").as_bytes());
+    for part in [
+        &facts.platform,
+        &facts.name,
+        &facts.vendor,
+        &facts.version,
+        &facts.driver_version,
+        &facts.extensions,
+    ] {
+        add(part.as_bytes());
+    }
+    if let Some(features) = features_for(facts.kind) {
+        add(features.as_bytes());
+    }
+    for (name, value) in environment {
+        add(name.as_encoded_bytes());
+        add(value.as_encoded_bytes());
+    }
+    add(b"end");
+    for module in modules {
+        add(&module.code);
+        add(module.options.compile.as_bytes());
+        add(module.options.link.as_bytes());
+        for (name, bytes) in &module.constants {
+            add(name.as_bytes());
+            add(bytes);
+        }
+        add(b"end");
+    }
+    hash.finalize()
+}
+
+/// Returns the processor features that determine the code of a driver that compiles for this processor.
+fn features_for(kind: DeviceKind) -> Option<String> {
+    (kind == DeviceKind::Cpu).then(features)
+}
+
+/// Returns the features of the processor. Virtual machines of the same name may differ in them, and several
+/// machines may share a home directory.
+fn features() -> String {
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! detected {
+            ($($name:tt)*) => { [$(std::arch::is_x86_feature_detected!($name)),*] };
+        }
+        let known = detected! {
+            "sse4.2" "avx" "avx2" "fma" "f16c" "bmi2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vnni" "avx512bf16"
+        };
+        known
+            .map(|has| if has { '1' } else { '0' })
+            .iter()
+            .collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    String::new()
+}
+
+/// The prefixes of Intel's CPU device, of Intel's compiler and driver for GPUs, of PoCL, and of Mesa's drivers
+/// and the LLVM below them. The last two of Intel's GPUs are the prefixes of its assembler and of its newer
+/// debug keys.
+const PREFIXES: &[&str] = &[
+    "CL_CONFIG_",
+    "VOLCANO_",
+    "IGC_",
+    "VISA_",
+    "NEO_",
+    "POCL_",
+    "RUSTICL_",
+    "MESA_",
+    "INTEL_DEBUG",
+    "RADV_DEBUG",
+    "AMD_DEBUG",
+];
+/// Intel's compiler for GPUs reads this variable without the prefix that its others have.
+const NAMES: &[&str] = &["OverrideDefaultFP64Settings"];
+/// If this is set to a number other than 0, Intel's driver for GPUs reads hundreds of variables without a
+/// prefix.
+const READS_DEBUG_KEYS: &str = "NEOReadDebugKeys";
+
+/// Returns the environment variables of this process that change the code which drivers make from the same source,
+/// by name.
+///
+/// Drivers do not report these variables, so their names are listed here. If a name is missing, the cache may
+/// return a program with other settings. An unneeded name only causes another build.
+fn driver_settings() -> Vec<(OsString, OsString)> {
+    among(env::vars_os())
+}
+
+/// Returns the settings among `variables`, by name.
+fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    let variables: Vec<_> = variables.collect();
+    let reads_debug_keys = variables.iter().any(|(name, value)| {
+        name == READS_DEBUG_KEYS && !value.is_empty() && value.as_encoded_bytes() != b"0"
+    });
+    let decides = |name: &OsString| {
+        let Some(name) = name.to_str() else {
+            return false;
+        };
+        NAMES.contains(&name)
+            || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || reads_debug_keys && is_debug_key(name)
+    };
+    let mut found: Vec<_> = variables
+        .into_iter()
+        .filter(|(name, _)| decides(name))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Returns whether the name looks like such a debug key, for instance `ForceSimdSize`. Taking all other
+/// variables would defeat the cache: the launchers of clusters give each process some variables of its own.
+fn is_debug_key(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric())
+        && name.chars().any(|c| c.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod settings_tests {
+    use super::*;
+
+    fn names(variables: &[(&str, &str)]) -> Vec<String> {
+        let variables = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        let found = among(variables);
+        found
+            .into_iter()
+            .map(|(name, _)| name.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn only_settings_that_affect_code_are_selected() {
+        let variables = [
+            ("PATH", "/bin"),
+            ("VISA_optlevel", "0"),
+            ("IGC_ForceOCLSIMDWidth", "8"),
+            ("OverrideDefaultFP64Settings", "1"),
+            ("CL_CONFIG_CPU_TARGET_ARCH", "corei7"),
+            ("ForceSimdSize", "8"),
+            ("PBS_JOBID", "7"),
+        ];
+        let expected = [
+            "CL_CONFIG_CPU_TARGET_ARCH",
+            "IGC_ForceOCLSIMDWidth",
+            "OverrideDefaultFP64Settings",
+            "VISA_optlevel",
+        ];
+        assert_eq!(names(&variables), expected);
+        let mut reversed = variables;
+        reversed.reverse();
+        assert_eq!(names(&reversed), expected);
+    }
+
+    #[test]
+    fn unprefixed_settings_count_if_the_driver_reads_them() {
+        let with = |on| {
+            names(&[
+                ("NEOReadDebugKeys", on),
+                ("ForceSimdSize", "8"),
+                ("HOSTNAME", "a"),
+                ("PMIX_RANK", "1"),
+            ])
+        };
+        assert_eq!(with("1"), ["ForceSimdSize", "NEOReadDebugKeys"]);
+        assert!(with("0").is_empty() && with("").is_empty());
+    }
+}
