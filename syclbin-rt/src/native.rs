@@ -36,8 +36,6 @@ pub use crate::backend::native::{
     DeviceHandle, EventHandle, KernelHandle, MemoryHandle, NativeEvent, QueueHandle,
 };
 
-use crate::backend;
-use crate::backend::Memory;
 use crate::backend::slice::DeviceSlice;
 use crate::device::Device;
 use crate::error::{Error, Result};

@@ -25,6 +25,10 @@ pub(crate) enum Failure {
 
 /// The code that a driver call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, reason = "no call of CUDA fails")
+)]
 pub(crate) enum Code {
     OpenCl(i32),
     Cuda(i32),

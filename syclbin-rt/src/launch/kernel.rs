@@ -8,13 +8,10 @@ use std::sync::Arc;
 use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
-use crate::backend;
-use crate::backend::kernel::Argument;
-use crate::backend::Memory;
-use crate::backend::Program;
 use crate::backend::failure::Failure;
-use crate::backend::UsmKind;
+use crate::backend::kernel::Argument;
 use crate::backend::kernel::Slot;
+use crate::backend::{self, Memory, Program, UsmKind};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join};
 use crate::launch::Launch;

@@ -5,12 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::kernel::{Argument, Arguments as _};
-use crate::backend::WaitList;
-use crate::backend::Image;
-use crate::backend::KernelObject;
-use crate::backend::MemoryUse;
-use crate::backend::Sampler;
+use crate::backend::kernel::Argument;
+use crate::backend::{Image, KernelObject, MemoryUse, Sampler, WaitList};
 use crate::error::{Error, Result};
 use crate::launch::invocation::{Contract, Invocation, check};
 use crate::launch::kernel::Kernel;

@@ -6,14 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
-use crate::backend;
-use crate::backend::WaitList;
-use crate::backend::MemoryUse;
-use crate::backend::Graph;
 use crate::backend::failure::Failure;
-use crate::backend::slice::pattern;
 use crate::backend::gate::CallGuard;
+use crate::backend::slice::pattern;
 use crate::backend::slice::{DeviceSlice, OwnedRegion};
+use crate::backend::{self, Graph, MemoryUse, WaitList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::prepared::BoundKernel;

@@ -14,10 +14,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use syclbin::Aspect;
 
-use crate::backend::DevicePointer;
-use crate::backend::Memory;
-use crate::backend::UsmKind;
 use crate::backend::slice::{DeviceSlice, OwnedRegion};
+use crate::backend::{DevicePointer, Memory, UsmKind};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::copy::checked_size;

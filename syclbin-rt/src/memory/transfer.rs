@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 
 use bytemuck::Pod;
 
+use crate::backend::PendingCopy;
 use crate::backend::event::Completion;
 use crate::backend::slice::DeviceSlice;
-use crate::backend::PendingCopy;
 use crate::error::{Error, Result};
 use crate::memory::copy::{After, host_memory};
 use crate::queue::Queue;
@@ -46,7 +46,12 @@ pub struct Transfer<T: Pod> {
 }
 
 impl<T: Pod> Transfer<T> {
-    fn new(queue: &Queue, action: &'static str, bytes: usize, lent: PendingCopy<T>) -> Result<Self> {
+    fn new(
+        queue: &Queue,
+        action: &'static str,
+        bytes: usize,
+        lent: PendingCopy<T>,
+    ) -> Result<Self> {
         let raw = lent.event();
         let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
         let event = Event::of_copy(queue, action, bytes, raw);

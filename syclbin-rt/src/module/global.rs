@@ -11,10 +11,8 @@ use bytemuck::Pod;
 use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
-use crate::backend::Memory;
-use crate::backend::Program;
 use crate::backend::failure::Failure;
-use crate::backend::UsmKind;
+use crate::backend::{Memory, Program, UsmKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 

@@ -10,9 +10,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::backend;
+use crate::backend::event::Times;
 use crate::backend::event::{Completion, WaitList};
 use crate::backend::failure::Failure;
-use crate::backend::event::Times;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use crate::trace::{self, Class};

@@ -67,7 +67,9 @@ impl Device {
 
 impl Queue {
     pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
-        let context = device.driver_device().shared_context()
+        let context = device
+            .driver_device()
+            .shared_context()
             .map_err(|failure| Error::driver(failure, "creating a context", device))?;
         Self::in_context(device, context, options)
     }
