@@ -6,7 +6,7 @@
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::backend::library_error::LibraryError;
+use crate::backend::LibraryError;
 use crate::device::best;
 use crate::device::driver_libraries::{self, LibraryLookup};
 use crate::device::facts::Facts;

@@ -143,7 +143,7 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::partition::Abilities;
+    use crate::device::partition::Partitions as Abilities;
 
     fn four() -> Facts {
         Facts {

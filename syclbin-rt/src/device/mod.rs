@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices: finding and choosing a device never starts work on it.
 
-pub(crate) mod aspects;
+pub(crate) use crate::backend::facts as aspects;
 pub(crate) mod best;
 pub(crate) mod discovery;
 mod division;
 pub(crate) mod driver_libraries;
-pub(crate) mod facts;
-pub(crate) mod partition;
+pub(crate) use crate::backend::facts;
+pub(crate) use crate::backend::facts as partition;
 pub(crate) mod selector;
 
 use std::fmt;
@@ -16,7 +16,7 @@ use std::hash::{Hash, Hasher};
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::dispatch::device::DriverDevice;
+use crate::backend::Device as DriverDevice;
 use crate::device::discovery::Discovery;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;

@@ -6,9 +6,9 @@
 
 use std::fmt;
 
-use crate::backend::argument::{Argument, Arguments, Values};
-use crate::backend::dispatch::event::WaitList;
+use crate::backend::WaitList;
 use crate::backend::failure::Failure;
+use crate::backend::kernel::{Argument, Arguments, Values};
 use crate::backend::slice::Region;
 use crate::device::Device;
 use crate::error::{Error, Result, join};

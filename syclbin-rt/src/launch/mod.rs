@@ -311,7 +311,6 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::dispatch::context::Context;
     use crate::common;
     use crate::device::Device;
     use crate::memory::buffer::Buffer;
@@ -320,7 +319,7 @@ mod tests {
 
     /// A public queue shares the context of its device; this one stands for another device.
     fn foreign_queue(device: &Device) -> Queue {
-        let context = Context::new(device.driver_device()).unwrap();
+        let context = device.driver_device().separate_context().unwrap();
         Queue::in_context(device, context, QueueOptions::new()).unwrap()
     }
 

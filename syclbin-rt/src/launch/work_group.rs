@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::backend::argument::Argument;
+use crate::backend::kernel::Argument;
 use crate::error::{Error, Result, join};
 use crate::launch::invocation::check;
 use crate::launch::kernel::Kernel;
@@ -254,7 +254,7 @@ fn suggested_extent<'a>(
     let told = match values {
         Some(values) => {
             let raw = kernel.raw();
-            raw.suggested_local(queue.raw(), values, global.driver_order())
+            raw.suggested_local(queue.raw(), &mut { values }, global.driver_order())
                 .map_err(failed)?
         }
         None => None,

@@ -3,16 +3,8 @@
 
 use syclbin::metadata::MiscProperties;
 
+pub(crate) use crate::backend::BuildOptions;
 use crate::device::facts::Facts;
-
-/// Options of `clBuildProgram` and its two halves.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BuildOptions {
-    /// For `clBuildProgram` and `clCompileProgram`.
-    pub(crate) compile: String,
-    /// For `clLinkProgram`: the options that affect native code, which some drivers make at that time.
-    pub(crate) link: String,
-}
 
 impl BuildOptions {
     /// Returns the options for code with these properties.

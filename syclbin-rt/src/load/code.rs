@@ -13,7 +13,7 @@ use syclbin::metadata::Target;
 use syclbin::ptx::{self, Kind, Passed, Space};
 use syclbin::{Content, Image, ImageKind, IrType};
 
-use crate::backend::slot::Slot;
+use crate::backend::kernel::Slot;
 use crate::device::facts::{Facts, PtxFacts};
 
 /// The symbols and parameters of an image's code.

@@ -9,7 +9,7 @@ use syclbin::metadata::{MiscProperties, ModuleMetadata, SpecializationConstants}
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, MergeError, State, Syclbin};
 
-use crate::backend::dispatch::program::Program;
+use crate::backend::Program;
 use crate::device::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::files::{Unit, list_of_kernels};

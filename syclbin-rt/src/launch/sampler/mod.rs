@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Samplers: each belongs to a device with image support, and kernels on other devices refuse it.
 
-pub(crate) mod modes;
+pub(crate) use crate::backend::image as modes;
 
 use std::fmt;
 use std::sync::Arc;

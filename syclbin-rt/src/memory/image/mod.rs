@@ -2,7 +2,7 @@
 //! Images: all pixels are set before a kernel sees them, and the type of an image has its format.
 
 pub(crate) mod format;
-pub(crate) mod shape;
+pub(crate) use crate::backend::image as shape;
 
 use std::fmt;
 use std::marker::PhantomData;
