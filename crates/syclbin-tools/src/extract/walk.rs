@@ -18,44 +18,38 @@ use syclbin::__private::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE
 use syclbin::__private::raw::{offload_binary, v1, v2};
 use syclbin::Content;
 use syclbin::cubin;
-use syclbin::offload::{self, ImageKind, Strings};
-use syclbin::property::PropertySets;
+use syclbin::offload::{self, ImageKind};
 use syclbin::read;
 use syclbin::{Error, ErrorKind};
 
 /// An archive of objects with an OffloadBinary that holds SYCLBIN is four deep.
 const MAX_DEPTH: usize = 8;
 
-/// The metadata that a container has for one of its images.
-struct Declared<'a> {
-    offload_kind: OffloadKind,
-    triple: Cow<'a, str>,
-    arch: Cow<'a, str>,
-    image_kind: Option<ImageKind>,
-    strings: Strings<'a>,
-    properties: Option<PropertySets<'a>>,
+/// Returns an image of which nothing is known yet.
+fn unknown<'a>() -> DeviceImage<'a> {
+    DeviceImage {
+        origin: String::new(),
+        offset: 0,
+        offload_kind: OffloadKind::None,
+        triple: Cow::Borrowed(""),
+        arch: Cow::Borrowed(""),
+        image_kind: None,
+        content: Content::Empty,
+        strings: Vec::new(),
+        properties: None,
+        bytes: Cow::Borrowed(&[]),
+        syclbin: None,
+    }
 }
 
-impl Declared<'_> {
-    fn nothing() -> Self {
-        Self {
-            offload_kind: OffloadKind::None,
-            triple: Cow::Borrowed(""),
-            arch: Cow::Borrowed(""),
-            image_kind: None,
-            strings: Vec::new(),
-            properties: None,
-        }
-    }
-
-    fn entry(id: &str) -> Self {
-        let (offload_kind, triple, arch) = bundle::identifier(id);
-        Self {
-            offload_kind,
-            triple: triple.into(),
-            arch: arch.into(),
-            ..Self::nothing()
-        }
+/// Returns what the identifier of a bundle's entry says of its image.
+fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
+    let (offload_kind, triple, arch) = bundle::identifier(id);
+    DeviceImage {
+        offload_kind,
+        triple: triple.into(),
+        arch: arch.into(),
+        ..unknown()
     }
 }
 
@@ -100,7 +94,7 @@ pub(super) fn container<'a>(
         machine: cubin::MACHINE,
     } = Content::of(bytes)
     {
-        image(slice, Declared::nothing(), found)?;
+        image(slice, unknown(), found)?;
         return Ok(Recognized::Container);
     }
     if bytes.starts_with(ARCHIVE_MAGIC) {
@@ -132,7 +126,7 @@ pub(super) fn container<'a>(
         for entry in entries.map_err(|error| slice.error(error))? {
             let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
             let part = slice.part(entry.bytes, &name);
-            image(&part, Declared::entry(&entry.id), found)?;
+            image(&part, of_identifier(&entry.id), found)?;
         }
         return Ok(Recognized::Container);
     }
@@ -164,7 +158,7 @@ pub(super) fn container<'a>(
         }
         _ => return Ok(Recognized::Nothing),
     }
-    image(slice, Declared::nothing(), found)?;
+    image(slice, unknown(), found)?;
     Ok(Recognized::Container)
 }
 
@@ -218,7 +212,7 @@ fn object<'a>(
                             ..part.clone()
                         }
                     };
-                    image(&part, Declared::entry(&id_text), found)?;
+                    image(&part, of_identifier(&id_text), found)?;
                 }
             }
             Role::Sizes(_) => {}
@@ -253,7 +247,7 @@ fn registered_images<'a>(
                 ..section.clone()
             }
         };
-        let mut declared = Declared::entry(id);
+        let mut declared = of_identifier(id);
         if !of_program.triple.is_empty() {
             declared.triple = of_program.triple.into();
         }
@@ -287,7 +281,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
     for (index, entry) in entries.into_iter().enumerate() {
         let triple = string(&entry, "triple").map_or(Cow::Borrowed(""), text);
         let arch = string(&entry, "arch").map_or(Cow::Borrowed(""), text);
-        let declared = Declared {
+        let declared = DeviceImage {
             offload_kind: OffloadKind::numbered(entry.offload_kind.0, &triple),
             // The driver's word for no architecture in particular.
             arch: match &*arch {
@@ -295,11 +289,11 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
                 _ => arch,
             },
             triple,
-            properties: None,
             image_kind: Some(entry.image_kind),
             strings: (entry.strings.into_iter())
                 .filter(|(key, _)| key != "triple" && key != "arch")
                 .collect(),
+            ..unknown()
         };
         // An entry of flag 1 has strings and no image.
         if entry.flags & 1 != 0 && entry.image.is_empty() {
@@ -322,7 +316,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
 /// Adds an image, unless it is a container itself.
 fn image<'a>(
     slice: &InputSlice<'a>,
-    declared: Declared<'a>,
+    declared: DeviceImage<'a>,
     found: &mut Found<'a, '_>,
 ) -> Result<(), Error> {
     if slice.depth > MAX_DEPTH {
@@ -357,21 +351,15 @@ fn image<'a>(
 
 fn leaf<'a>(
     slice: &InputSlice<'a>,
-    declared: Declared<'a>,
+    declared: DeviceImage<'a>,
     bytes: Cow<'a, [u8]>,
 ) -> DeviceImage<'a> {
     DeviceImage {
         origin: slice.path.clone(),
         offset: slice.offset,
-        offload_kind: declared.offload_kind,
-        triple: declared.triple,
-        arch: declared.arch,
-        image_kind: declared.image_kind,
         content: Content::of(&bytes),
-        strings: declared.strings,
-        properties: declared.properties,
         bytes,
-        syclbin: None,
+        ..declared
     }
 }
 
@@ -393,34 +381,27 @@ fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), 
         for (index, image) in abstract_module.images.iter().enumerate() {
             let name = format!("SYCLBIN module {module}: image {index}");
             slice.spend(&mut budget, &image.bytes, &name)?;
-            let (triple, arch, image_kind) = match image.kind() {
-                model::ImageKind::Ir { target, .. } => (target.to_string(), String::new(), None),
-                model::ImageKind::Native { arch, target } => {
-                    (target.to_string(), arch.into(), None)
-                }
+            let (triple, arch) = match image.kind() {
+                model::ImageKind::Ir { target, .. } => (target, ""),
+                model::ImageKind::Native { arch, target } => (target, arch),
             };
-            let declared = Declared {
+            let declared = DeviceImage {
                 offload_kind: OffloadKind::Sycl,
-                triple: triple.into(),
-                arch: arch.into(),
-                image_kind,
-                strings: Vec::new(),
-                properties: None,
+                triple: triple.to_string().into(),
+                arch: arch.to_string().into(),
+                syclbin: Some(InSyclbin {
+                    file: Arc::clone(&file),
+                    module,
+                    image: index,
+                }),
+                ..unknown()
             };
             let bytes = image.bytes.clone();
             let part = match bytes {
                 Cow::Borrowed(bytes) => slice.part(bytes, &name),
                 Cow::Owned(_) => slice.part(&slice.bytes[..0], &name),
             };
-            let file = Arc::clone(&file);
-            found.images.push(DeviceImage {
-                syclbin: Some(InSyclbin {
-                    file,
-                    module,
-                    image: index,
-                }),
-                ..leaf(&part, declared, bytes)
-            });
+            found.images.push(leaf(&part, declared, bytes));
         }
     }
     Ok(())

@@ -82,18 +82,18 @@ impl ImageKind {
 
     /// Returns the name, if the kind is known.
     #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self.0 {
-            0 => "none",
-            1 => "object",
-            2 => "bitcode",
-            3 => "cubin",
-            4 => "fatbinary",
-            5 => "ptx",
-            6 => "spirv",
-            7 => "syclbin",
-            _ => return None,
-        })
+    pub fn name(self) -> Option<&'static str> {
+        const NAMES: [&str; 8] = [
+            "none",
+            "object",
+            "bitcode",
+            "cubin",
+            "fatbinary",
+            "ptx",
+            "spirv",
+            "syclbin",
+        ];
+        NAMES.get(usize::from(self.0)).copied()
     }
 }
 
