@@ -210,7 +210,8 @@ pub mod manifest;
 mod out_dir;
 mod pattern;
 mod prebuilt;
-mod process;
+#[doc(hidden)]
+pub mod process;
 mod request;
 #[doc(hidden)]
 pub mod search;

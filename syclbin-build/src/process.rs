@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A watched process: its output goes to files, and it ends in time, together with its children.
+//! A watched process: its output goes to files, and it ends in time, together with its children. Shared with
+//! `syclbin-clang` and `cargo-syclbin`.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -44,7 +45,7 @@ impl std::fmt::Display for Ended {
 }
 
 /// A running program. Dropping it stops the program.
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     stderr: File,
     started: Instant,
@@ -54,13 +55,18 @@ pub(crate) struct Process {
 impl Process {
     /// Starts `command`. Its output goes to files: a pipe would make us wait for every process that the
     /// program started and left behind.
-    pub(crate) fn start(
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started.
+    pub fn start(
         mut command: Command,
+        stdin: impl Into<Stdio>,
         stdout: impl Into<Stdio>,
         stderr: File,
     ) -> io::Result<Self> {
         let child = command
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(stdout)
             .stderr(stderr.try_clone()?)
             .spawn()?;
@@ -73,7 +79,11 @@ impl Process {
     }
 
     /// Returns the exit status if the program ended.
-    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+    ///
+    /// # Errors
+    ///
+    /// When the system does not know the process.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = self.child.try_wait()?;
         self.is_over = status.is_some();
         Ok(status)
@@ -83,13 +93,17 @@ impl Process {
         self.started.elapsed()
     }
 
-    /// Returns what it has written to standard error so far.
-    pub(crate) fn said(&mut self) -> io::Result<String> {
+    /// Returns what it wrote to standard error. It must have ended: the file has one position for both.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn said(&mut self) -> io::Result<String> {
         text(&mut self.stderr)
     }
 
     /// Stops the program and the processes that it started, as far as they can be found.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         if self.is_over {
             return;
         }
@@ -107,8 +121,45 @@ impl Drop for Process {
     }
 }
 
+/// Runs a program to its end, without input. Returns `None` if it ran for `limit` and was stopped, together with the
+/// processes that it started. `output` receives standard output and standard error.
+///
+/// # Errors
+///
+/// When the process cannot be started or waited for.
+pub fn run(
+    command: Command,
+    output: &[File; 2],
+    limit: Duration,
+) -> io::Result<Option<ExitStatus>> {
+    let [stdout, stderr] = output;
+    let mut process = Process::start(
+        command,
+        Stdio::null(),
+        stdout.try_clone()?,
+        stderr.try_clone()?,
+    )?;
+    let mut pause = Duration::from_micros(500);
+    loop {
+        let status = process.ended()?;
+        if status.is_some() {
+            return Ok(status);
+        }
+        if process.runs_for() >= limit {
+            process.stop();
+            return Ok(None);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
 /// Returns what a program wrote to `file`.
-pub(crate) fn text(file: &mut File) -> io::Result<String> {
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub fn text(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.take(MOST_SAID).read_to_end(&mut bytes)?;
@@ -174,8 +225,13 @@ mod tests {
         let script =
             "sleep 1000 & echo $! >>\"$0\"; sh -c 'sleep 1000 & echo $! >>\"$0\"; wait' \"$0\"";
         command.args(["-c", script]).arg(&list);
-        let mut process =
-            Process::start(command, Stdio::null(), tempfile::tempfile().unwrap()).unwrap();
+        let mut process = Process::start(
+            command,
+            Stdio::null(),
+            Stdio::null(),
+            tempfile::tempfile().unwrap(),
+        )
+        .unwrap();
         let started: Vec<u32> = loop {
             let text = std::fs::read_to_string(&list).unwrap_or_default();
             if text.ends_with('\n') && text.lines().count() == 2 {

@@ -164,6 +164,7 @@
 //! - `log`: writes to the crate `log`. Level info has the chosen device and the code that was compiled. Level debug has
 //!   the images and places that were tried, and the warnings of drivers. Level warn has better devices that a file has
 //!   no code for. A launch or a copy logs nothing.
+//! - `macros` (default): [`include_syclbin!`].
 //! - `ndarray`: uploads arrays and views of the crate `ndarray`, and downloads into arrays.
 //! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].
 //!
@@ -198,6 +199,7 @@ mod program_cache;
 mod queue;
 pub mod trace;
 
+#[cfg(feature = "macros")]
 pub use syclbin_macros::include_syclbin;
 
 #[cfg(feature = "half")]

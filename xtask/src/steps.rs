@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cargo_metadata::MetadataCommand;
-use syclbin_toolchain::Component;
 
 use crate::{examples, separate, simulated_cuda};
 
@@ -17,29 +16,7 @@ pub(crate) type Result<T> = std::result::Result<T, String>;
 
 /// Installs what a user of this machine would, then does the main job.
 pub(crate) fn demo() -> Result<()> {
-    let start = Instant::now();
-    build_installer()?;
-    // The libraries of the example compile while the compiler is fetched.
-    std::thread::scope(|scope| {
-        let libraries = scope.spawn(|| {
-            let packages = ["--package", "syclbin-rt", "--package", "syclbin-build"];
-            step(
-                "libraries",
-                cargo().args(["build", "--quiet"]).args(packages),
-            )
-        });
-        let installed = run_installer(&[]);
-        let libraries = libraries
-            .join()
-            .map_err(|_| "a thread of xtask panicked".to_owned())?;
-        installed.and(libraries)
-    })?;
-    step(
-        "saxpy",
-        cargo().args(["run", "--quiet", "--package", "saxpy"]),
-    )?;
-    eprintln!("== in all: {:.0?}", start.elapsed());
-    Ok(())
+    step("the demo", cargo().args(["xtask", "demo"]))
 }
 
 /// Installs what is missing, then runs the examples.
@@ -240,33 +217,7 @@ fn lint_code() -> Result<()> {
 
 /// Installs all components: the tests need each of them.
 pub(crate) fn install_toolchain() -> Result<()> {
-    install_components(&Component::ALL)
-}
-
-/// Builds the two programs of `cargo-syclbin` and has the first install `components`, or what it installs
-/// where none is named, with the second beside the compiler library.
-fn install_components(components: &[Component]) -> Result<()> {
-    build_installer()?;
-    run_installer(components)
-}
-
-fn build_installer() -> Result<()> {
-    let build = ["build", "--quiet", "--package", "cargo-syclbin"];
-    step("cargo syclbin", cargo().args(build))
-}
-
-fn run_installer(components: &[Component]) -> Result<()> {
-    let program = target_folder()?.join("debug").join("cargo-syclbin");
-    step(
-        "toolchain",
-        Command::new(program)
-            .args(["syclbin", "toolchain", "install"])
-            .args(
-                components
-                    .iter()
-                    .map(|component| format!("--component={}", component.name())),
-            ),
-    )
+    step("toolchain", cargo().args(["xtask", "toolchain"]))
 }
 
 pub(crate) fn target_folder() -> Result<PathBuf> {

@@ -6,14 +6,13 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
 use clap::Args;
 use syclbin_build::orders::{Order, Orders, Outcome, Report, VARIABLE};
 
 use crate::error::{Error, Result};
 use crate::ui::{self, Escaped};
-use crate::workspace::{Selection, Workspace};
+use crate::workspace::{Selection, Workspace, cargo};
 
 /// What to do, and for which packages.
 #[derive(Clone, Debug, Args)]
@@ -40,10 +39,7 @@ pub struct Options {
 /// When the workspace is missing, when none of its packages builds kernels, or when Cargo cannot be run.
 pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
-    let packages: Vec<_> = workspace.building().collect();
-    if packages.is_empty() {
-        return Err(Error::NothingBuilds);
-    }
+    let packages = workspace.building()?;
     let folders = packages.iter().filter_map(|one| one.manifest_path.parent());
     let orders = Orders {
         order: if options.check {
@@ -54,24 +50,15 @@ pub fn run(options: &Options) -> Result<bool> {
         packages: folders.map(Into::into).collect(),
     };
     // The directory has a new name each time, so Cargo also runs scripts that it considers fresh.
-    let failed = |cause| Error::Save {
-        file: std::env::temp_dir(),
-        cause,
-    };
+    let failed = |cause| Error::Save(std::env::temp_dir(), cause);
     let folder = tempfile::tempdir().map_err(failed)?;
     orders.write(folder.path()).map_err(failed)?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(&cargo);
+    let mut command = workspace.check(&packages);
     command
-        .args(["check", "--quiet", "--keep-going", "--manifest-path"])
-        .arg(workspace.metadata.workspace_root.join("Cargo.toml"))
         .arg("--target-dir")
         // A check leaves no kernels, so the scripts must not write into the regular target directory.
         .arg(workspace.metadata.target_directory.join("syclbin"))
         .env(VARIABLE, folder.path());
-    for package in &packages {
-        command.arg("--package").arg(&package.id.repr);
-    }
     command.args(&options.cargo);
     if options.check {
         // A missing file leaves no kernels to check Rust code against. Only the reports count here, and rustc's
@@ -81,14 +68,9 @@ pub fn run(options: &Options) -> Result<bool> {
     let output = command
         .spawn()
         .and_then(std::process::Child::wait_with_output)
-        .map_err(|cause| Error::Cargo {
-            program: cargo.to_string_lossy().into_owned(),
-            cause,
-        })?;
-    let mut reports = Report::collect(folder.path()).map_err(|cause| Error::Read {
-        file: folder.path().to_owned(),
-        cause,
-    })?;
+        .map_err(|cause| Error::Cargo(cargo().into(), cause))?;
+    let mut reports =
+        Report::collect(folder.path()).map_err(|cause| Error::Read(folder.path().into(), cause))?;
     let silent = packages.iter().any(|package| {
         let folder = package.manifest_path.parent();
         !reports

@@ -4,14 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use syclbin::property::{key, set};
 use syclbin::write::{self, to_vec};
 use syclbin::{Container, State, Syclbin};
 
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::ui::{Shown, answer_bytes, complain};
+use crate::ui::{Shown, answer_bytes, complain, one_of};
 
 /// What to convert into what.
 #[derive(Clone, Debug, Args)]
@@ -23,25 +22,14 @@ pub struct Options {
     pub output: PathBuf,
     /// The container to write: the reference runtime loads v1 from 2026.0 on, v1-offload2 from 2026.2
     /// on, and the others not yet
-    #[arg(long, default_value = Container::OffloadBinary1.name(), value_parser = container())]
+    #[arg(long, default_value = Container::OffloadBinary1.name(), value_parser = one_of(Container::ALL.map(Container::name), Container::from_name))]
     pub container: Container,
     /// Label the code with this state; the code stays as it is, so this only mends a wrong label
-    #[arg(long, value_parser = state())]
+    #[arg(long, value_parser = one_of(["input", "object", "executable"], State::from_name))]
     pub state: Option<State>,
     /// Leave out what the container cannot hold, and say what that was
     #[arg(long)]
     pub drop_unknown: bool,
-}
-
-fn container() -> impl TypedValueParser<Value = Container> {
-    PossibleValuesParser::new(Container::ALL.map(Container::name)).try_map(|name| {
-        Container::from_name(&name).ok_or_else(|| format!("no container is called {name}"))
-    })
-}
-
-fn state() -> impl TypedValueParser<Value = State> {
-    PossibleValuesParser::new(["input", "object", "executable"])
-        .try_map(|name| State::from_name(&name).ok_or_else(|| format!("no state is called {name}")))
 }
 
 /// Writes a file in another container. The result appears complete or not at all, so it may replace the input.
@@ -60,12 +48,11 @@ pub fn run(options: &Options) -> Result<()> {
         dropped = drop_unknown(&mut model, options.container);
     }
     let bytes = to_vec(&model, options.container).map_err(|cause| {
-        let file = options.file.clone();
-        let cause = Box::new(cause);
-        match *cause {
-            write::Error::Container { .. } | write::Error::Nul(_) => Error::Convert { file, cause },
-            _ => Error::Unwritable { file, cause },
-        }
+        let of = match cause {
+            write::Error::Container { .. } | write::Error::Nul(_) => Error::Convert,
+            _ => Error::Unwritable,
+        };
+        of(options.file.clone(), cause.into())
     })?;
     save(&options.output, &bytes)?;
     for what in dropped {
@@ -83,10 +70,7 @@ pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
         return Ok(answer_bytes(bytes)?);
     }
-    syclbin_build::file::replace(path, bytes).map_err(|cause| Error::Save {
-        file: path.to_owned(),
-        cause,
-    })
+    syclbin_build::file::replace(path, bytes).map_err(|cause| Error::Save(path.into(), cause))
 }
 
 /// Removes everything from `file` that `container` cannot hold, and returns a description of each removed item.

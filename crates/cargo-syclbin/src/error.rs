@@ -11,7 +11,7 @@ use crate::ui::Size;
 /// A result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a command of `cargo syclbin` failed.
+/// Why a command of `cargo syclbin` failed. The first path of a variant is the file or directory concerned.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The home directory is unknown.
@@ -26,101 +26,66 @@ pub enum Error {
     #[error(
         "programs in {} may not be executed, probably because its file system is mounted noexec; set SYCLBIN_HOME to \
          a directory on another file system",
-        home.display()
+        .0.display()
     )]
-    NotExecutable {
-        /// The home directory.
-        home: PathBuf,
-    },
+    NotExecutable(PathBuf),
 
-    /// The pinned wheels contain programs for another platform.
+    /// The pinned wheels contain programs for another platform. The names are those of Rust.
     #[error(
         "the pinned wheels hold programs for x86-64 Linux, this machine is {arch} {os}; set \
          SYCLBIN_CLANG to the clang++ of your own DPC++ or build from prebuilt .syclbin files, \
          and run kernels on an OpenCL driver of your system"
     )]
-    Platform {
-        /// The operating system, as Rust calls it.
-        os: String,
-        /// The processor architecture, as Rust calls it.
-        arch: String,
-    },
+    #[allow(missing_docs, reason = "the names explain themselves")]
+    Platform { os: String, arch: String },
 
     /// The compiler driver is not beside this program.
     #[error(
         "{} not found, the compiler component needs it; `cargo install cargo-syclbin` installs it \
          beside cargo-syclbin, and in a checkout of the repository `cargo build -p cargo-syclbin` \
          builds both",
-        looked.display()
+        .0.display()
     )]
-    NoDriver {
-        /// Where it was expected.
-        looked: PathBuf,
-    },
+    NoDriver(PathBuf),
 
     /// The path of this program is unknown.
     #[error(
-        "cannot find the path of this program ({cause}), and syclbin-clang is beside it; start this program by \
+        "cannot find the path of this program ({0}), and syclbin-clang is beside it; start this program by \
          its full path"
     )]
-    NoProgram {
-        /// The system's error.
-        cause: io::Error,
-    },
+    NoProgram(io::Error),
 
     /// No child process could be started.
-    #[error("cannot start this program again for a trial: {cause}; free memory and processes")]
-    Child {
-        /// The system's error.
-        cause: io::Error,
-    },
+    #[error("cannot start this program again for a trial: {0}; free memory and processes")]
+    Child(io::Error),
 
     /// The lock of the home directory could not be acquired.
-    #[error(
-        "cannot lock {}: {cause}; set SYCLBIN_HOME to a directory on a local disk",
-        file.display()
-    )]
-    Lock {
-        /// The lock file.
-        file: PathBuf,
-        /// The system's error.
-        cause: io::Error,
-    },
+    #[error("cannot lock {}: {}; set SYCLBIN_HOME to a directory on a local disk", .0.display(), .1)]
+    Lock(PathBuf, io::Error),
 
-    /// No pip was found to fetch wheels with.
+    /// No pip was found to fetch wheels with. `tried` says why each command was rejected.
     #[error(
         "no pip found to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
          command, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
-    NoPip {
-        /// The commands that were tried, and why each was rejected.
-        tried: String,
-        /// The wheels concerned, one per line.
-        wheels: String,
-    },
+    #[allow(missing_docs, reason = "the names explain themselves")]
+    NoPip { tried: String, wheels: String },
 
     /// pip could not be started, or ended with an error, which it printed itself.
     #[error(
         "`{command}` failed ({status}); check the network, your pip settings (PIP_INDEX_URL) and the free disk \
          space, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
+    #[allow(missing_docs, reason = "the names explain themselves")]
     PipFailed {
-        /// The command that was run.
         command: String,
-        /// How it ended.
         status: String,
-        /// The wheels concerned, one per line.
         wheels: String,
     },
 
-    /// A directory lacks wheels that should be there.
-    #[error("{} lacks these wheels; copy them there:{wheels}", folder.display())]
-    MissingWheels {
-        /// The directory given with `--wheels`, or the download directory for pip.
-        folder: PathBuf,
-        /// The wheels concerned, one per line.
-        wheels: String,
-    },
+    /// A directory lacks wheels that should be there, which are listed one per line.
+    #[error("{} lacks these wheels; copy them there:{}", .0.display(), .1)]
+    MissingWheels(PathBuf, String),
 
     /// A wheel has a different size from the pinned wheel.
     #[error(
@@ -128,12 +93,10 @@ pub enum Error {
          another build: delete it and fetch it again",
         file.display()
     )]
+    #[allow(missing_docs, reason = "the names explain themselves")]
     WheelSize {
-        /// The wheel.
         file: PathBuf,
-        /// The pinned size in bytes.
         expected: u64,
-        /// Its size in bytes.
         found: u64,
     },
 
@@ -143,47 +106,32 @@ pub enum Error {
          wrong again, do not trust its source",
         file.display()
     )]
+    #[allow(missing_docs, reason = "the names explain themselves")]
     WheelHash {
-        /// The wheel.
         file: PathBuf,
-        /// The pinned hash.
         expected: String,
-        /// Its hash.
         found: String,
     },
 
     /// A wheel does not contain what its pin says.
-    #[error("{}: {problem}; the pin of this wheel is wrong, please report it", file.display())]
-    WheelContent {
-        /// The wheel.
-        file: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    #[error("{}: {}; the pin of this wheel is wrong, please report it", .0.display(), .1)]
+    WheelContent(PathBuf, String),
 
     /// A file could not be read.
-    #[error("cannot read {}: {cause}", file.display())]
-    Read {
-        /// The file or directory.
-        file: PathBuf,
-        /// The system's error.
-        cause: io::Error,
-    },
+    #[error("cannot read {}: {}", .0.display(), .1)]
+    Read(PathBuf, io::Error),
 
-    /// A file or directory could not be written.
+    /// A file or directory could not be written. `needed` is the peak size of the whole installation in bytes.
     #[error(
         "cannot write {}: {cause}; installing needs {} ({needed} bytes) in {}: free space there and make it \
          writable, or set SYCLBIN_HOME to another directory",
         file.display(), Size(*needed), home.display()
     )]
+    #[allow(missing_docs, reason = "the names explain themselves")]
     Write {
-        /// The file or directory.
         file: PathBuf,
-        /// The home directory.
         home: PathBuf,
-        /// The peak space that the whole installation takes, in bytes.
         needed: u64,
-        /// The system's error.
         cause: io::Error,
     },
 
@@ -192,132 +140,78 @@ pub enum Error {
         "cannot remove {}: {cause}; check who owns it, or delete {} by hand",
         file.display(), home.display()
     )]
+    #[allow(missing_docs, reason = "the names explain themselves")]
     Remove {
-        /// The file or directory.
         file: PathBuf,
-        /// The home directory.
         home: PathBuf,
-        /// The system's error.
         cause: io::Error,
     },
 
-    /// The requested component is not installed.
+    /// The requested component is not installed in the home directory.
     #[error(
         "{} is not installed in {}; run `{INSTALL_COMMAND} --component {}`",
-        component.name(), home.display(), component.name()
+        .1.name(), .0.display(), .1.name()
     )]
-    NotInstalled {
-        /// The component.
-        component: Component,
-        /// The home directory.
-        home: PathBuf,
-    },
+    NotInstalled(PathBuf, Component),
 
-    /// A file is not a valid SYCLBIN file.
+    /// A file is not a valid SYCLBIN file. The remedy says what the file seems to be, or which command reports more.
     #[error("{}: {cause}; {remedy}", file.display())]
+    #[allow(missing_docs, reason = "the names explain themselves")]
     NotSyclbin {
-        /// The file.
         file: PathBuf,
-        /// What is wrong with it, and where.
         cause: Box<syclbin::Error>,
-        /// What the file seems to be, or which command reports more.
         remedy: String,
     },
 
     /// A file cannot contain device images, or is damaged.
-    #[error("{}: {cause}", file.display())]
-    Extract {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it, and where.
-        cause: Box<syclbin::Error>,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Extract(PathBuf, Box<syclbin::Error>),
 
-    /// No image in a file can be packaged as SYCLBIN.
-    #[error("{}: no image in it can be packaged as SYCLBIN:{notes}", file.display())]
-    NothingToPackage {
-        /// The file.
-        file: PathBuf,
-        /// What each image lacks, one per line.
-        notes: String,
-    },
+    /// No image in a file can be packaged as SYCLBIN. The text says what each image lacks, one per line.
+    #[error("{}: no image in it can be packaged as SYCLBIN:{}", .0.display(), .1)]
+    NothingToPackage(PathBuf, String),
 
-    /// An image cannot be part of a SYCLBIN file.
-    #[error("cannot write {}: an image cannot be part of a SYCLBIN file:{notes}", file.display())]
-    LeftOut {
-        /// The file.
-        file: PathBuf,
-        /// What each image lacks, one per line.
-        notes: String,
-    },
+    /// An image cannot be part of a SYCLBIN file. The text says what each image lacks, one per line.
+    #[error("cannot write {}: an image cannot be part of a SYCLBIN file:{}", .0.display(), .1)]
+    LeftOut(PathBuf, String),
 
-    /// An option of `pack` does not go with SYCLBIN.
+    /// This option of `pack` does not go with SYCLBIN.
     #[error(
-        "{option} does not write SYCLBIN, which the name of the output asks for; name it other than .syclbin"
+        "{0} does not write SYCLBIN, which the name of the output asks for; name it other than .syclbin"
     )]
-    PackSyclbin {
-        /// The option.
-        option: &'static str,
-    },
+    PackSyclbin(&'static str),
 
     /// A file already exists.
-    #[error("{} exists; --force overwrites it, and nothing was written", file.display())]
-    Exists {
-        /// The file.
-        file: PathBuf,
-    },
+    #[error("{} exists; --force overwrites it, and nothing was written", .0.display())]
+    Exists(PathBuf),
 
     /// A result could not be written.
-    #[error("cannot write {}: {cause}", file.display())]
-    Save {
-        /// The file or directory.
-        file: PathBuf,
-        /// The system's error.
-        cause: io::Error,
-    },
+    #[error("cannot write {}: {}", .0.display(), .1)]
+    Save(PathBuf, io::Error),
 
     /// A file has something that the container cannot hold.
-    #[error("{}: {cause}; --drop-unknown leaves out what the container cannot hold", file.display())]
-    Convert {
-        /// The file.
-        file: PathBuf,
-        /// What the container cannot hold.
-        cause: Box<syclbin::write::Error>,
-    },
+    #[error("{}: {}; --drop-unknown leaves out what the container cannot hold", .0.display(), .1)]
+    Convert(PathBuf, Box<syclbin::write::Error>),
 
     /// A file has something that SYCLBIN cannot express.
-    #[error("{}: {cause}", file.display())]
-    Unwritable {
-        /// The file.
-        file: PathBuf,
-        /// What SYCLBIN cannot express.
-        cause: Box<syclbin::write::Error>,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Unwritable(PathBuf, Box<syclbin::write::Error>),
 
-    /// `include_syclbin!` would refuse a file.
-    #[error("{}: cannot generate Rust code from it: {}", file.display(), problems.join("\n  "))]
-    Expand {
-        /// The file.
-        file: PathBuf,
-        /// All problems.
-        problems: Vec<String>,
-    },
+    /// `include_syclbin!` would refuse a file, for these reasons.
+    #[error("{}: cannot generate Rust code from it: {}", .0.display(), .1.join("\n  "))]
+    Expand(PathBuf, Vec<String>),
 
     /// Cargo finds no workspace.
     #[error("Cargo finds no workspace: {0}")]
     Workspace(String),
 
     /// The workspace has no package of this name.
-    #[error("no package of the workspace is called {name}; `cargo metadata --no-deps` lists them")]
-    NoPackage {
-        /// The name.
-        name: String,
-    },
+    #[error("no package of the workspace is called {0}; `cargo metadata --no-deps` lists them")]
+    NoPackage(String),
 
     /// No package builds kernels.
     #[error(
-        "no package here builds kernels; one that does has syclbin-build among its \
-         build-dependencies"
+        "no package here builds kernels; one that does has syclbin-build among its build-dependencies"
     )]
     NothingBuilds,
 
@@ -329,23 +223,16 @@ pub enum Error {
     #[error(transparent)]
     Manifest(syclbin_build::Error),
 
-    /// Cargo could not be run.
-    #[error("cannot run {program}: {cause}; set CARGO to the path of Cargo")]
-    Cargo {
-        /// The program.
-        program: String,
-        /// The system's error.
-        cause: io::Error,
-    },
+    /// Cargo, which has this path, could not be run.
+    #[error("cannot run {}: {}; set CARGO to the path of Cargo", .0.display(), .1)]
+    Cargo(PathBuf, io::Error),
 
-    /// Cargo refused a command.
+    /// Cargo refused a command, and printed an error.
     #[error("`cargo {command}` failed: {said}\n{remedy}; nothing was written")]
+    #[allow(missing_docs, reason = "the names explain themselves")]
     CargoFailed {
-        /// The command.
         command: String,
-        /// The error that Cargo printed.
         said: String,
-        /// What to do.
         remedy: &'static str,
     },
 
@@ -353,40 +240,26 @@ pub enum Error {
     #[error(
         "{} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; \
          name the top directory of a checkout",
-        directory.display()
+        .0.display()
     )]
-    NotCheckout {
-        /// The directory.
-        directory: PathBuf,
-    },
+    NotCheckout(PathBuf),
 
     /// A name has letters that the name of a SYCLBIN file cannot have.
     #[error(
-        "`{name}` cannot be the name of a SYCLBIN file; use letters of ASCII, digits, `_` and `-`"
+        "`{0}` cannot be the name of a SYCLBIN file; use letters of ASCII, digits, `_` and `-`"
     )]
-    NotAscii {
-        /// The name.
-        name: String,
-    },
+    NotAscii(String),
 
-    /// A file that would be written exists.
-    #[error("nothing was written, because this exists: {files}; {remedy}")]
-    Occupied {
-        /// The files.
-        files: String,
-        /// What to do.
-        remedy: &'static str,
-    },
+    /// Files that would be written exist. A remedy follows.
+    #[error("nothing was written, because this exists: {0}; {1}")]
+    Occupied(String, &'static str),
 
     /// A directory is not part of a crate.
     #[error(
         "{} is not in a crate; change to the directory of one, or create one with `cargo syclbin new NAME`",
-        directory.display()
+        .0.display()
     )]
-    NoCrate {
-        /// The directory.
-        directory: PathBuf,
-    },
+    NoCrate(PathBuf),
 
     /// The current directory is unknown.
     #[error("cannot find the current directory: {0}; change to a directory that exists")]

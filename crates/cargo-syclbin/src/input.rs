@@ -11,9 +11,9 @@ use sha2::{Digest as _, Sha256};
 use syclbin::__private::{OFFLOAD_BINARY_MAGIC, SYCLBIN_MAGIC};
 use syclbin::read::File;
 use syclbin::{Content, ErrorKind, Syclbin, offload};
-use syclbin_tools::extract;
-
 use syclbin_toolchain::file;
+use syclbin_toolchain::store::hex;
+use syclbin_tools::extract;
 
 use crate::error::{Error, Result};
 
@@ -37,10 +37,8 @@ impl Input {
     /// When it cannot be read or unpacked.
     pub fn read(path: &Path) -> Result<Self> {
         let mut input = Self::read_if(path, is_known)?;
-        let unpacked = offload::unpack(&input.bytes).map_err(|cause| Error::Extract {
-            file: path.to_owned(),
-            cause: Box::new(cause),
-        })?;
+        let unpacked = offload::unpack(&input.bytes)
+            .map_err(|cause| Error::Extract(path.into(), cause.into()))?;
         if let Cow::Owned(unpacked) = unpacked {
             input.bytes = unpacked;
         }
@@ -73,10 +71,7 @@ impl Input {
         } else {
             file::read_if(path, wanted)
         };
-        let bytes = bytes.map_err(|cause| Error::Read {
-            file: path.to_owned(),
-            cause,
-        })?;
+        let bytes = bytes.map_err(|cause| Error::Read(path.into(), cause))?;
         Ok(Self {
             path: path.to_owned(),
             bytes,
@@ -128,8 +123,7 @@ impl Input {
                  device code in it"
             ),
             Content::Unknown => {
-                let [bare, wrapped] =
-                    [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(|magic| hex(&magic));
+                let [bare, wrapped] = [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(hex);
                 format!("a SYCLBIN file begins with {wrapped} or {bare}")
             }
             content => format!(
@@ -149,28 +143,12 @@ fn is_known(start: &[u8]) -> bool {
 /// Returns the SHA-256 of `bytes` in lowercase hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Formats `bytes` in lowercase hexadecimal.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    hex(Sha256::digest(bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hexadecimal_has_two_lowercase_digits_a_byte() {
-        assert_eq!(hex(&[0, 0x0f, 0xf0, 0xab]), "000ff0ab");
-    }
 
     /// Returns the result of `act`, and fails the test if `act` hangs.
     fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {

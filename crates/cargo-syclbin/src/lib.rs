@@ -14,6 +14,7 @@
 //! cargo syclbin inspect FILE          what a SYCLBIN file holds
 //! cargo syclbin verify FILE...        what is wrong with it
 //! cargo syclbin convert FILE -o OUT   the same in another container
+//! cargo syclbin stubs FILE            the signatures and structs of that code, one line each
 //! cargo syclbin expand FILE           the Rust code that include_syclbin! makes of it
 //! cargo syclbin extract FILE          device code out of objects, executables, archives and bundles
 //! cargo syclbin pack --image=... -o OUT   the reverse: an OffloadBinary, SYCLBIN or an object with device code
@@ -30,7 +31,6 @@
 //! | [`project`] | the files of a new program, or of kernels in a crate that exists |
 //! | [`workspace`] | the packages of a workspace, as reported by Cargo |
 //! | [`input`] | an input file of a command |
-//! | [`programs`] | other programs: their paths, and their versions |
 //! | [`ui`] | output for the user |
 //! | [`error`] | errors, each with a remedy |
 //!
@@ -48,7 +48,6 @@ pub mod input;
 pub mod inspect;
 pub mod list;
 pub mod pack;
-pub mod programs;
 pub mod project;
 pub mod toolchain;
 pub mod ui;

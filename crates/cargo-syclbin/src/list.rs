@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use cargo_metadata::{Message, Package, PackageId};
+use cargo_metadata::Package;
 use clap::Args;
 use serde::Serialize;
 use syclbin_build::{listing, manifest};
@@ -84,10 +83,7 @@ pub struct LeftOut {
 /// or when Cargo cannot be run.
 pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
-    let packages: Vec<_> = workspace.building().collect();
-    if packages.is_empty() {
-        return Err(Error::NothingBuilds);
-    }
+    let packages = workspace.building()?;
     // Cargo takes longer, so mistakes in Cargo.toml are reported first.
     let described: Vec<_> = packages
         .iter()
@@ -95,7 +91,7 @@ pub fn run(options: &Options) -> Result<bool> {
         .collect::<std::result::Result<_, _>>()
         .map_err(Error::Manifest)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let (folders, finished) = run_build_scripts(&packages, root, &options.cargo)?;
+    let (folders, finished) = workspace.run_build_scripts(&packages, &options.cargo)?;
     let mut files = Vec::new();
     for (package, described) in packages.iter().zip(described) {
         let folder = folders.get(&package.id);
@@ -108,55 +104,13 @@ pub fn run(options: &Options) -> Result<bool> {
         complete: finished && packages.iter().all(|one| folders.contains_key(&one.id)),
         files,
     };
-    match options.format {
-        Format::Text => ui::answer(&render(&report, root))?,
-        Format::Json => ui::answer(&ui::json(&report)?)?,
-    }
+    ui::show(options.format, &report, |report| render(report, root))?;
     if !report.complete {
         ui::complain(format_args!(
             "error: Cargo failed; see above. Files of packages that were not built may be missing"
         ));
     }
     Ok(report.complete && report.files.iter().all(|file| file.path.is_some()))
-}
-
-/// Runs the build scripts through Cargo. Returns the output directory of each, and whether Cargo succeeded.
-pub(crate) fn run_build_scripts(
-    packages: &[&Package],
-    root: &Path,
-    arguments: &[OsString],
-) -> Result<(BTreeMap<PackageId, PathBuf>, bool)> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(&cargo);
-    command
-        .args(["check", "--quiet", "--keep-going", "--message-format=json"])
-        .arg("--manifest-path")
-        .arg(root.join("Cargo.toml"));
-    for package in packages {
-        command.arg("--package").arg(&package.id.repr);
-    }
-    let failed = |cause| Error::Cargo {
-        program: cargo.to_string_lossy().into_owned(),
-        cause,
-    };
-    let output = command
-        .args(arguments)
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(failed)?;
-    let mut folders = BTreeMap::new();
-    for message in Message::parse_stream(&*output.stdout) {
-        match message.map_err(failed)? {
-            Message::BuildScriptExecuted(script) => {
-                folders.insert(script.package_id, script.out_dir.into());
-            }
-            Message::CompilerMessage(message) if !output.status.success() => {
-                ui::complain(format_args!("{}", message.message));
-            }
-            _ => {}
-        }
-    }
-    Ok((folders, output.status.success()))
 }
 
 /// Lists the files of a package: those described in Cargo.toml, and those in its output directory.
@@ -167,10 +121,7 @@ fn of_package(
 ) -> Result<Vec<Listed>> {
     let mut sources = described;
     if let Some(folder) = folder {
-        let noted = listing::read(folder).map_err(|cause| Error::Read {
-            file: folder.clone(),
-            cause,
-        })?;
+        let noted = listing::read(folder).map_err(|cause| Error::Read(folder.clone(), cause))?;
         sources.extend(noted);
     }
     sources

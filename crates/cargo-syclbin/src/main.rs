@@ -7,14 +7,13 @@
 //! to standard error.
 
 mod probe;
-mod trial;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 
 use cargo_syclbin::doctor::file::Position;
@@ -23,8 +22,8 @@ use cargo_syclbin::project::{init, new};
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
-use cargo_syclbin::toolchain::{self, list, machine, pins, remove};
-use cargo_syclbin::ui::{Format, Terminal, answer, complain};
+use cargo_syclbin::toolchain::{self, list, pins};
+use cargo_syclbin::ui::{Format, Terminal, answer, complain, one_of};
 use cargo_syclbin::{
     build, convert, doctor, expand, extract, inspect, list as files, pack, verify, watch,
 };
@@ -90,6 +89,10 @@ enum Command {
     ///
     /// The reverse of `extract`. Takes the arguments of LLVM's llvm-offload-binary.
     Pack(pack::Options),
+    /// Print the Rust signatures and structs that `include_syclbin!` generates from a SYCLBIN file, one line each
+    ///
+    /// `fn fill::iota` is the method `iota` of `kernels.fill`. `expand` prints the complete code.
+    Stubs(expand::StubOptions),
     /// Print the Rust code that `include_syclbin!` generates from a SYCLBIN file
     Expand(expand::Options),
 }
@@ -163,9 +166,7 @@ struct Remove {
 }
 
 fn component() -> impl TypedValueParser<Value = Component> {
-    PossibleValuesParser::new(Component::ALL.map(Component::name)).try_map(|name| {
-        Component::from_name(&name).ok_or_else(|| format!("no component is called {name}"))
-    })
+    one_of(Component::ALL.map(Component::name), Component::from_name)
 }
 
 fn main() -> ExitCode {
@@ -205,7 +206,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Toolchain(Toolchain::Remove(options)) => {
             let chosen = options.component.as_slice();
             let components = if options.all { &Component::ALL } else { chosen };
-            remove::remove(&home()?, components, &Terminal::default())?;
+            list::remove(&home()?, components, &Terminal::default())?;
         }
         Command::Doctor(options) => {
             return diagnose(&options);
@@ -219,6 +220,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Verify(options) => return Ok(code(verify::run(&options)?)),
         Command::Convert(options) => convert::run(&options)?,
         Command::Pack(options) => pack::run(&options)?,
+        Command::Stubs(options) => expand::stubs(&options)?,
         Command::Expand(options) => expand::run(&options)?,
         Command::Extract(options) => return Ok(code(extract::run(&options)?)),
     }
@@ -227,7 +229,7 @@ fn run(command: Command) -> Result<ExitCode> {
 
 fn diagnose(options: &Doctor) -> Result<ExitCode> {
     if options.trial {
-        answer(&trial::run())?;
+        answer(&probe::trial())?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(start) = options.probe {
@@ -242,9 +244,7 @@ fn diagnose(options: &Doctor) -> Result<ExitCode> {
             format: options.format,
         })?));
     }
-    let report = doctor::Report::of(&doctor::Facts::gather());
-    answer(&report.to_string())?;
-    Ok(code(report.is_well()))
+    Ok(code(doctor::run()?))
 }
 
 fn code(good: bool) -> ExitCode {
@@ -258,7 +258,7 @@ fn code(good: bool) -> ExitCode {
 fn install(options: Install) -> Result<()> {
     toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)?;
     let components = match options.components.as_slice() {
-        [] => machine::components(),
+        [] => toolchain::components(),
         named => named.to_vec(),
     };
     let mut chosen = pins::ALL.to_vec();

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use syclbin::offload::{self, Compression, Entry, ImageKind, OffloadKind};
 use syclbin::write::to_vec;
 use syclbin::{Container, Content};
@@ -13,7 +12,7 @@ use syclbin_tools::extract::{bundle, embed, images, package};
 use crate::convert::save;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::ui::complain;
+use crate::ui::{complain, one_of};
 
 /// What to pack, and where to put it.
 #[derive(Clone, Debug, Args)]
@@ -40,14 +39,8 @@ pub struct Options {
     pub bundle: bool,
     /// Compress the OffloadBinary, which LLVM reads after version 23, or the bundle [default method: zstd]
     #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true,
-        default_missing_value = Compression::Zstd.name(), value_parser = compression())]
+        default_missing_value = Compression::Zstd.name(), value_parser = one_of(Compression::ALL.map(Compression::name), Compression::from_name))]
     pub compress: Option<Compression>,
-}
-
-fn compression() -> impl TypedValueParser<Value = Compression> {
-    PossibleValuesParser::new(Compression::ALL.map(Compression::name)).try_map(|name| {
-        Compression::from_name(&name).ok_or_else(|| format!("no method is called {name}"))
-    })
 }
 
 /// One `--image`.
@@ -132,7 +125,7 @@ pub fn run(options: &Options) -> Result<()> {
         (options.compress.is_some(), "--compress"),
     ];
     if let Some((_, option)) = unfit.into_iter().find(|(given, _)| is_syclbin && *given) {
-        return Err(Error::PackSyclbin { option });
+        return Err(Error::PackSyclbin(option));
     }
     let read = options.images.iter().map(|image| Input::any(&image.file));
     let inputs = read.collect::<Result<Vec<_>>>()?;
@@ -140,30 +133,22 @@ pub fn run(options: &Options) -> Result<()> {
     let entries: Vec<_> = pairs
         .map(|(image, input)| image.entry(&input.bytes))
         .collect();
-    let unwritable = |cause| Error::Unwritable {
-        file: options.output.clone(),
-        cause: Box::new(cause),
-    };
     let packed = if options.bundle {
-        bundle(&entries, options.compress).map_err(|cause| Error::Extract {
-            file: options.output.clone(),
-            cause: Box::new(cause),
-        })?
+        bundle(&entries, options.compress)
+            .map_err(|cause| Error::Extract(options.output.clone(), cause.into()))?
     } else {
         match options.compress {
             Some(method) => offload::write_compressed(&entries, method),
             None => offload::write_each(&entries),
         }
-        .map_err(unwritable)?
+        .map_err(|cause| Error::Unwritable(options.output.clone(), cause.into()))?
     };
     let result = if is_syclbin {
         syclbin(&options.output, &packed)?
     } else if let Some(host) = &options.into {
         let host = Input::any(host)?;
-        embed(&host.bytes, &packed).map_err(|cause| Error::Extract {
-            file: host.path.clone(),
-            cause: Box::new(cause),
-        })?
+        embed(&host.bytes, &packed)
+            .map_err(|cause| Error::Extract(host.path.clone(), cause.into()))?
     } else {
         packed
     };
@@ -172,23 +157,16 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Packages the images of an OffloadBinary as SYCLBIN, and prints the notes.
 fn syclbin(output: &Path, packed: &[u8]) -> Result<Vec<u8>> {
-    let found = images(packed).map_err(|cause| Error::Extract {
-        file: output.to_owned(),
-        cause: Box::new(cause),
-    })?;
+    let found = images(packed).map_err(|cause| Error::Extract(output.into(), cause.into()))?;
     let (file, notes) = package(found);
     // An image that is left out was asked for by name.
     if notes.iter().any(|note| !note.packaged) {
-        return Err(Error::LeftOut {
-            file: output.to_owned(),
-            notes: notes.iter().map(|note| format!("\n  {note}")).collect(),
-        });
+        let notes = notes.iter().map(|note| format!("\n  {note}"));
+        return Err(Error::LeftOut(output.into(), notes.collect()));
     }
     for note in &notes {
         complain(format_args!("note: {note}"));
     }
-    to_vec(&file, Container::default()).map_err(|cause| Error::Unwritable {
-        file: output.to_owned(),
-        cause: Box::new(cause),
-    })
+    to_vec(&file, Container::default())
+        .map_err(|cause| Error::Unwritable(output.into(), cause.into()))
 }

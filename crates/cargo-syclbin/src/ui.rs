@@ -9,6 +9,7 @@ use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The style of text that needs the user's attention.
@@ -57,11 +58,7 @@ pub fn pass_on(diagnostics: &str) {
 
 /// Formats an answer as JSON for programs, on several lines for people. Characters that could control a terminal
 /// are escaped here as well.
-///
-/// # Errors
-///
-/// Never for the answers of this program; the serializer's signature requires a result.
-pub fn json(answer: &impl serde::Serialize) -> io::Result<String> {
+fn json(answer: &impl serde::Serialize) -> io::Result<String> {
     let json = serde_json::to_string_pretty(answer)?;
     let mut text = String::with_capacity(json.len() + 1);
     for c in json.chars() {
@@ -79,6 +76,22 @@ pub fn json(answer: &impl serde::Serialize) -> io::Result<String> {
     Ok(text)
 }
 
+/// Prints a report: for people as `render` formats it, for programs as JSON.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub fn show<R: serde::Serialize>(
+    format: Format,
+    report: &R,
+    render: impl FnOnce(&R) -> String,
+) -> io::Result<()> {
+    answer(&match format {
+        Format::Text => render(report),
+        Format::Json => json(report)?,
+    })
+}
+
 /// For whom an answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
@@ -87,6 +100,15 @@ pub enum Format {
     Text,
     /// For programs, by the JSON Schemas in cargo-syclbin/schema
     Json,
+}
+
+/// Parses one of `names`, for an option that takes no other value.
+pub fn one_of<T: Clone + Send + Sync + 'static>(
+    names: impl IntoIterator<Item = &'static str>,
+    from_name: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names)
+        .try_map(move |name| from_name(&name).ok_or_else(|| format!("nothing is called {name}")))
 }
 
 /// The version of every JSON form. A version only ever gains fields. Removing or renaming a field, or changing its

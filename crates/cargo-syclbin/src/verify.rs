@@ -103,11 +103,7 @@ pub fn run(options: &Options) -> Result<bool> {
         passed: files.iter().all(good),
         files,
     };
-    let answer = match options.format {
-        Format::Text => render(&report),
-        Format::Json => ui::json(&report)?,
-    };
-    ui::answer(&answer)?;
+    ui::show(options.format, &report, render)?;
     if options.format == Format::Text {
         let unreadable = report
             .files

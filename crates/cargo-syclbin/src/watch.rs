@@ -5,14 +5,13 @@
 //! less than a millisecond. It works on every file system, and needs no events of the operating system.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use syclbin_build::{Watch, listing};
 
 use crate::error::{Error, Result};
-use crate::list;
 use crate::ui::{self, Escaped};
 use crate::workspace::{Selection, Workspace};
 
@@ -47,7 +46,7 @@ struct Watched {
 pub fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::find(&options.selection)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let mut files = built(&workspace, root, &options.cargo)?;
+    let mut files = built(&workspace, &options.cargo)?;
     if files.is_empty() {
         return Err(Error::NothingToWatch);
     }
@@ -70,23 +69,16 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Returns all files that the build scripts of the workspace have built.
-fn built(workspace: &Workspace, root: &Path, cargo: &[OsString]) -> Result<Vec<Watched>> {
-    let packages: Vec<_> = workspace.building().collect();
-    if packages.is_empty() {
-        return Err(Error::NothingBuilds);
-    }
+fn built(workspace: &Workspace, cargo: &[OsString]) -> Result<Vec<Watched>> {
     let mut files = Vec::new();
-    for package in packages {
+    for package in workspace.building()? {
         // With other packages, Cargo may choose other features, and so another OUT_DIR than for `cargo run`.
         // Mistakes in Rust code do not matter here: the programs may run already.
-        let (folders, _) = list::run_build_scripts(&[package], root, cargo)?;
+        let (folders, _) = workspace.run_build_scripts(&[package], cargo)?;
         let Some(out_dir) = folders.get(&package.id) else {
             continue;
         };
-        let failed = |cause| Error::Read {
-            file: out_dir.clone(),
-            cause,
-        };
+        let failed = |cause| Error::Read(out_dir.clone(), cause);
         let Some(directory) = package.manifest_path.parent() else {
             continue;
         };

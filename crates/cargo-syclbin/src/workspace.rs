@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The packages of the user's workspace, as reported by Cargo.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+use cargo_metadata::{DependencyKind, Message, Metadata, MetadataCommand, Package, PackageId};
 use clap::Args;
 
 use crate::error::{Error, Result};
+use crate::ui::complain;
 
 /// Which packages are meant.
 #[derive(Clone, Debug, Default, Args)]
@@ -52,24 +56,75 @@ impl Workspace {
                 .any(|one| one.name == name.as_str())
         };
         if let Some(unknown) = names.iter().find(|name| !known(name)) {
-            return Err(Error::NoPackage {
-                name: unknown.clone(),
-            });
+            return Err(Error::NoPackage(unknown.clone()));
         }
         Ok(Self { metadata, names })
     }
 
     /// Returns the packages whose build scripts use `syclbin-build`.
-    pub fn building(&self) -> impl Iterator<Item = &Package> {
+    ///
+    /// # Errors
+    ///
+    /// When there are none.
+    pub fn building(&self) -> Result<Vec<&Package>> {
+        let is_chosen =
+            |package: &&Package| self.names.is_empty() || self.names.contains(&package.name);
         let uses = |package: &&Package| {
             package.dependencies.iter().any(|dependency| {
                 dependency.name == "syclbin-build" && dependency.kind == DependencyKind::Build
             })
         };
-        self.metadata
-            .workspace_packages()
-            .into_iter()
-            .filter(|package| self.names.is_empty() || self.names.contains(&package.name))
-            .filter(uses)
+        let packages = self.metadata.workspace_packages().into_iter();
+        let packages: Vec<_> = packages.filter(is_chosen).filter(uses).collect();
+        if packages.is_empty() {
+            return Err(Error::NothingBuilds);
+        }
+        Ok(packages)
     }
+
+    /// Creates a `cargo check` of these packages, not yet started.
+    pub(crate) fn check(&self, packages: &[&Package]) -> Command {
+        let mut command = Command::new(cargo());
+        command
+            .args(["check", "--quiet", "--keep-going", "--manifest-path"])
+            .arg(self.metadata.workspace_root.join("Cargo.toml"));
+        for package in packages {
+            command.arg("--package").arg(&package.id.repr);
+        }
+        command
+    }
+
+    /// Runs the build scripts through Cargo. Returns the output directory of each, and whether Cargo succeeded.
+    pub(crate) fn run_build_scripts(
+        &self,
+        packages: &[&Package],
+        arguments: &[OsString],
+    ) -> Result<(BTreeMap<PackageId, PathBuf>, bool)> {
+        let failed = |cause| Error::Cargo(cargo().into(), cause);
+        let output = self
+            .check(packages)
+            .arg("--message-format=json")
+            .args(arguments)
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(failed)?;
+        let mut folders = BTreeMap::new();
+        for message in Message::parse_stream(&*output.stdout) {
+            match message.map_err(failed)? {
+                Message::BuildScriptExecuted(script) => {
+                    folders.insert(script.package_id, script.out_dir.into());
+                }
+                Message::CompilerMessage(message) if !output.status.success() => {
+                    complain(format_args!("{}", message.message));
+                }
+                _ => {}
+            }
+        }
+        Ok((folders, output.status.success()))
+    }
+}
+
+/// Returns the program that the variable `CARGO` names, or else `cargo`.
+pub(crate) fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -31,7 +31,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use command_line::options::Request;
-use command_line::{help, response_file};
+use command_line::{HELP, response_file};
 
 /// Runs the program with the arguments of this process and returns its exit code.
 pub fn main() -> ExitCode {
@@ -63,7 +63,7 @@ fn run() -> Result<()> {
             Ok(())
         }
         Request::Help => {
-            print(help::HELP);
+            print(HELP);
             Ok(())
         }
     }

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A time limit for processes that may never end: versions of ocloc hang on some kernels.
 
-use std::io::{self, Read};
-use std::process::{Command, Output, Stdio};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use syclbin_build::process;
 
 /// The variable that sets the limit in seconds. 0 means no limit.
 pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
 
 /// The limit where the variable is not set.
 const DEFAULT: Duration = Duration::from_secs(600);
-
-/// How often a process is asked whether it has ended.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// Returns the limit that the environment sets, `None` for no limit.
 ///
@@ -34,53 +33,31 @@ fn parse(value: &str) -> Result<Option<Duration>, String> {
     Ok((seconds > 0).then_some(Duration::from_secs(seconds)))
 }
 
-/// Runs a process. Returns its output, or `None` if the process was killed because it ran for longer than `limit`.
+/// Runs a process. Returns its output, or `None` if the process was stopped because it ran for longer than `limit`.
 ///
 /// # Errors
 ///
 /// When the process cannot be started or waited for.
-pub(crate) fn output(command: &mut Command, limit: Option<Duration>) -> io::Result<Option<Output>> {
+pub(crate) fn output(mut command: Command, limit: Option<Duration>) -> io::Result<Option<Output>> {
     let Some(limit) = limit else {
         return command.output().map(Some);
     };
-    let command = command.stdin(Stdio::null());
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let stdout = read(child.stdout.take());
-    let stderr = read(child.stderr.take());
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if start.elapsed() >= limit {
-            // It may have ended meanwhile.
-            let _ = child.kill();
-            child.wait()?;
-            return Ok(None);
-        }
-        std::thread::sleep(PAUSE);
+    let files = [tempfile::tempfile()?, tempfile::tempfile()?];
+    let Some(status) = process::run(command, &files, limit)? else {
+        return Ok(None);
     };
-    let [stdout, stderr] = [stdout, stderr].map(|thread| thread.join().unwrap_or_default());
+    let read = |mut file: File| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let [stdout, stderr] = files;
     Ok(Some(Output {
         status,
-        stdout,
-        stderr,
+        stdout: read(stdout)?,
+        stderr: read(stderr)?,
     }))
-}
-
-/// Reads a pipe to its end in a thread, so that the process is never blocked by a full pipe.
-fn read(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // What was read before an error is still of use.
-            let _ = pipe.read_to_end(&mut bytes);
-        }
-        bytes
-    })
 }
 
 #[cfg(all(test, unix))]
@@ -89,7 +66,8 @@ mod tests {
 
     fn sh(script: &str, limit: Option<Duration>) -> Option<Output> {
         let mut command = Command::new("/bin/sh");
-        output(command.args(["-c", script]), limit).expect("a shell runs")
+        command.args(["-c", script]);
+        output(command, limit).expect("a shell runs")
     }
 
     #[test]

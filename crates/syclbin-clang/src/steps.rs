@@ -13,7 +13,7 @@ use crate::nvidia::without_notes;
 use crate::{Failure, Result, limit, own};
 
 /// A process to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
@@ -42,17 +42,17 @@ impl Step {
                 "cannot find the path of this program: {error}; start it by its full path"
             ))
         })?;
-        Ok(Self {
+        Ok(Self::new(program, subject, arguments))
+    }
+
+    /// Creates a step that runs `program` on `subject`.
+    pub(crate) fn new(program: PathBuf, subject: &str, arguments: Vec<String>) -> Self {
+        Self {
             program,
             arguments,
-            variables: Vec::new(),
             subject: subject.to_owned(),
-            reads: None,
-            writes: Vec::new(),
-            like: None,
-            is_optional: false,
-            gpu: None,
-        })
+            ..Self::default()
+        }
     }
 
     /// Returns a step that can be repeated after the intermediate files are deleted. It reads a copy, and writes
@@ -107,7 +107,7 @@ impl Step {
             None => None,
         };
         let program = self.program.display();
-        match limit::output(&mut command, limit) {
+        match limit::output(command, limit) {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
                 "{program} did not finish {} within {} s; try another version of it, leave this target out, or set \
@@ -278,25 +278,6 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
         outcome = outcome.and(finished);
     }
     outcome
-}
-
-/// Returns the program called `name` in a directory of PATH.
-pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(name));
-    programs.find(|program| is_program(program))
-}
-
-fn is_program(path: &Path) -> bool {
-    #[cfg(unix)]
-    let executable = |metadata: &std::fs::Metadata| {
-        use std::os::unix::fs::PermissionsExt as _;
-        metadata.permissions().mode() & 0o111 != 0
-    };
-    #[cfg(not(unix))]
-    let executable = |_: &std::fs::Metadata| true;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && executable(&metadata))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 //! | `contract` | the conditions of a kernel: parsed, bounded, checked |
 //! | `variables` | specialization constants and device globals |
 //! | `info` | the constant `KERNELS` |
+//! | `outline` | signatures and structs alone, for tools |
 //! | `doc` | documentation of generated items |
 #![forbid(unsafe_code)]
 
@@ -33,6 +34,8 @@ mod info;
 mod input;
 mod module;
 mod names;
+#[cfg(any(test, feature = "source"))]
+mod outline;
 mod plan;
 mod stub;
 mod types;
@@ -75,6 +78,26 @@ pub fn include(tokens: TokenStream) -> TokenStream {
 /// - `items` contain a mistake.
 #[cfg(any(test, feature = "source"))]
 pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<String, Vec<String>> {
+    Ok(prettyplease::unparse(&parsed(bytes, path, module, items)?))
+}
+
+/// Returns the same code in brief: one line for each function that launches a kernel, and for each struct.
+///
+/// # Errors
+///
+/// As [`source`].
+#[cfg(any(test, feature = "source"))]
+pub fn outline(bytes: &[u8], path: &str, items: &str) -> Result<Vec<String>, Vec<String>> {
+    let file = parsed(bytes, path, "kernels", items)?;
+    let modules = file.items.iter().filter_map(|item| match item {
+        syn::Item::Mod(module) => Some(outline::lines(module, "")),
+        _ => None,
+    });
+    Ok(modules.flatten().collect())
+}
+
+#[cfg(any(test, feature = "source"))]
+fn parsed(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<syn::File, Vec<String>> {
     let name = syn::parse_str::<syn::Ident>(module);
     let name =
         name.map_err(|_| vec![format!("`{module}` is not a valid name for a Rust module")])?;
@@ -89,8 +112,7 @@ pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<Str
         let each = errors.into_iter().flatten();
         return Err(each.map(|error| error.to_string()).collect());
     }
-    let parsed = syn::parse2(code).map_err(|error| vec![error.to_string()])?;
-    Ok(prettyplease::unparse(&parsed))
+    syn::parse2(code).map_err(|error| vec![error.to_string()])
 }
 
 /// A kernel of a file, and the function that the macro generates for it.

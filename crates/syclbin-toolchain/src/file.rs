@@ -4,9 +4,10 @@
 //! Opening a FIFO blocks until somebody writes to it. A path may lead to another file when it is looked up a
 //! second time. So files are opened without blocking, and kind, owner and mode are read from the open file.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How many bytes of a file [`read_if`] hands to its caller's check.
@@ -135,6 +136,33 @@ pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
     Some(modified)
 }
 
+/// Returns the first executable file called `name` in the directories of `search`, a value of `PATH`.
+///
+/// Like a shell, it does not search for a `name` that contains a directory.
+#[must_use]
+pub fn find_program(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
+    if name.contains(std::path::MAIN_SEPARATOR) {
+        return Some(PathBuf::from(name)).filter(|path| is_program(path));
+    }
+    std::env::split_paths(search?)
+        // To a shell, an empty entry means the current directory, which is not a safe place to run programs from.
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map(|folder| folder.join(name))
+        .find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
@@ -210,5 +238,21 @@ mod tests {
         File::create(&path).unwrap().set_len(3 << 30).unwrap();
         let start = read_if(&path, |start| start.starts_with(b"SYBI")).unwrap();
         assert_eq!(start.len() as u64, START);
+    }
+
+    #[test]
+    fn programs_are_found_in_search_path_only() {
+        let shell = find_program("sh", Some(OsStr::new("/nowhere:/bin:/usr/bin"))).unwrap();
+        assert!(shell.is_absolute());
+        assert_eq!(find_program("sh", Some(OsStr::new("/nowhere"))), None);
+        assert_eq!(find_program("sh", Some(OsStr::new(""))), None);
+        assert_eq!(find_program("sh", None), None);
+    }
+
+    #[test]
+    fn non_executable_file_is_not_a_program() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("pip"), "text").unwrap();
+        assert_eq!(find_program("pip", Some(folder.path().as_os_str())), None);
     }
 }

@@ -227,10 +227,15 @@ struct Entry {
     used: SystemTime,
 }
 
-/// Returns the hexadecimal digits of a hash, as names of entries begin.
+/// Formats bytes in lowercase hexadecimal. Names of entries begin with a hash in this form.
 #[must_use]
-pub fn hex(hash: [u8; 32]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+pub fn hex(bytes: impl AsRef<[u8]>) -> String {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    let bytes = bytes.as_ref().iter();
+    bytes
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
 }
 
 /// Returns whether a file of this name is an entry. Other files in the directory are left alone.

@@ -68,7 +68,9 @@ pub fn rule<'p>(target: &Path, prerequisites: impl IntoIterator<Item = &'p Path>
     text
 }
 
-fn escape(path: &Path) -> String {
+/// Returns a path as spelled in a rule.
+#[must_use]
+pub fn escape(path: &Path) -> String {
     let mut text = String::new();
     for c in path.to_string_lossy().chars() {
         match c {

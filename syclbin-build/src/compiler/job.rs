@@ -102,7 +102,8 @@ mod tests {
         // For writing only.
         let stderr = std::fs::File::create(&log).unwrap();
         let mut running = Running {
-            process: Process::start(Command::new("true"), Stdio::null(), stderr).unwrap(),
+            process: Process::start(Command::new("true"), Stdio::null(), Stdio::null(), stderr)
+                .unwrap(),
             program: "icpx".into(),
             source: "a.cpp".into(),
             log: log.clone(),

@@ -162,9 +162,11 @@ impl Compiler {
             .open(&log)
             .map_err(Error::write(&log))?;
         let process =
-            Process::start(command, Stdio::null(), stderr).map_err(|source| Error::Start {
-                program: self.program().to_owned(),
-                source,
+            Process::start(command, Stdio::null(), Stdio::null(), stderr).map_err(|source| {
+                Error::Start {
+                    program: self.program().to_owned(),
+                    source,
+                }
             })?;
         Ok(Running {
             process,

@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use super::{Candidate, LIMIT_VARIABLE};
-use crate::process::{self, Ended, Process};
+use crate::process::{self, Ended};
 
 /// Why a candidate was rejected, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,26 +205,14 @@ fn run(command: Command, question: &'static str, limit: Duration) -> Result<Said
     let lost = |error: std::io::Error| Problem::Start(error.to_string());
     let temporary =
         || tempfile::tempfile().map_err(|error| Problem::NoTemporary(error.to_string()));
-    let mut stdout = temporary()?;
-    let stderr = temporary()?;
-    let copy = stdout.try_clone().map_err(lost)?;
-    let mut process = Process::start(command, copy, stderr).map_err(lost)?;
-    let mut pause = Duration::from_micros(500);
-    let status = loop {
-        if let Some(status) = process.ended().map_err(lost)? {
-            break status;
-        }
-        if process.runs_for() >= limit {
-            process.stop();
-            return Err(Problem::Hangs { question, limit });
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
-    };
+    let mut output = [temporary()?, temporary()?];
+    let status = process::run(command, &output, limit).map_err(lost)?;
+    let status = status.ok_or(Problem::Hangs { question, limit })?;
+    let [stdout, stderr] = &mut output;
     Ok(Said {
         status,
-        stdout: process::text(&mut stdout).map_err(lost)?,
-        stderr: process.said().map_err(lost)?,
+        stdout: process::text(stdout).map_err(lost)?,
+        stderr: process::text(stderr).map_err(lost)?,
     })
 }
 

@@ -170,3 +170,26 @@ fn failed_build_still_names_its_dependencies() {
     assert_eq!(ran.code, Some(1));
     assert_eq!(ran.said("rerun-if-changed"), ["kernels/later.cpp"]);
 }
+
+#[test]
+fn program_and_build_script_share_each_crate() {
+    // Where they want other features of a crate, Cargo compiles it twice, and everything that depends on it.
+    let output = std::process::Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--package",
+            "saxpy",
+            "--edges",
+            "normal,build",
+        ])
+        .args(["--duplicates", "--depth", "0", "--prefix", "none"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let crates = String::from_utf8(output.stdout).unwrap();
+    // Derive macros use two versions of syn.
+    let is_twice = |line: &&str| !line.is_empty() && !line.starts_with("syn ");
+    assert_eq!(crates.lines().find(is_twice), None, "{crates}");
+}

@@ -2,10 +2,11 @@
 //! A child process that calls drivers: it may crash or hang without ending this program.
 
 use std::fmt;
-use std::io::{self, BufRead as _, BufReader, Read, Write as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::io::{self, BufRead as _, BufReader, Seek as _, Write as _};
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
+
+use syclbin_build::process::Process;
 
 /// The number of bytes of standard error that a report shows, counted from the end.
 const SHOWN: usize = 2_000;
@@ -13,13 +14,10 @@ const SHOWN: usize = 2_000;
 /// How often a process is asked whether it has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long output is awaited after its process has ended. Other processes may keep the pipe open.
-const REST: Duration = Duration::from_millis(200);
-
 /// How a child process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ended {
-    /// Its exit status; `None` if it was killed because it wrote nothing for too long.
+    /// Its exit status; `None` if it was stopped because it wrote nothing for too long.
     pub(super) status: Option<ExitStatus>,
     /// The end of its standard error.
     pub(super) stderr: String,
@@ -60,97 +58,59 @@ impl fmt::Display for Ended {
 }
 
 /// Runs `command` with `input` as its standard input, and passes each line of its standard output to `line`. The
-/// process is killed when it writes nothing for `limit`.
+/// process is stopped when it writes nothing for `limit`.
 ///
 /// # Errors
 ///
 /// When the process cannot be started or waited for.
 pub(super) fn run(
-    mut command: Command,
-    input: Vec<u8>,
+    command: Command,
+    input: &[u8],
     limit: Duration,
     mut line: impl FnMut(&str),
 ) -> io::Result<Ended> {
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A process that has ended reads nothing more.
-        std::thread::spawn(move || drop(stdin.write_all(&input)));
-    }
-    let lines = read(child.stdout.take());
-    let errors = read(child.stderr.take());
-    let mut answers = true;
-    loop {
-        match lines.recv_timeout(limit) {
-            Ok(text) => line(&text),
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {
-                answers = false;
-                break;
+    let mut stdin = tempfile::tempfile()?;
+    stdin.write_all(input)?;
+    stdin.rewind()?;
+    let stdout = tempfile::NamedTempFile::new()?;
+    // It has a position of its own.
+    let mut output = BufReader::new(stdout.reopen()?);
+    let mut process = Process::start(command, stdin, stdout.reopen()?, tempfile::tempfile()?)?;
+    let (mut text, mut last) = (Vec::new(), Instant::now());
+    let status = loop {
+        // What it wrote before its end is read after it is asked.
+        let status = process.ended()?;
+        while output.read_until(b'\n', &mut text)? > 0 {
+            last = Instant::now();
+            if let Some(whole) = text.strip_suffix(b"\n") {
+                line(&String::from_utf8_lossy(whole));
+                text.clear();
             }
         }
-    }
-    let status = if answers {
-        wait(&mut child, limit)?
-    } else {
-        None
+        if status.is_some() || last.elapsed() >= limit {
+            break status;
+        }
+        std::thread::sleep(PAUSE);
     };
-    if status.is_none() {
-        // It may have ended meanwhile.
-        let _ = child.kill();
-        child.wait()?;
+    if !text.is_empty() {
+        line(&String::from_utf8_lossy(&text));
     }
+    process.stop();
     Ok(Ended {
         status,
-        stderr: last(&errors),
+        stderr: end_of(&process.said()?),
         limit,
     })
 }
 
-/// Reads lines in a thread. The channel closes at their end.
-fn read(output: Option<impl Read + Send + 'static>) -> Receiver<String> {
-    let (sender, lines) = mpsc::channel();
-    if let Some(output) = output {
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).split(b'\n') {
-                let Ok(line) = line else { break };
-                let line = String::from_utf8_lossy(&line).into_owned();
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-    }
-    lines
-}
-
-/// Waits for the end of a process; `None` if it takes longer than `limit`.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let start = Instant::now();
-    loop {
-        let status = child.try_wait()?;
-        if status.is_some() || start.elapsed() >= limit {
-            return Ok(status);
-        }
-        std::thread::sleep(PAUSE);
-    }
-}
-
 /// Returns the last lines of standard error.
-fn last(errors: &Receiver<String>) -> String {
-    let mut lines = Vec::new();
-    while let Ok(line) = errors.recv_timeout(REST) {
-        lines.push(line);
-    }
+fn end_of(errors: &str) -> String {
     let mut size = 0;
-    let shown = lines.iter().rev().take_while(|line| {
+    let shown = errors.lines().rev().take_while(|line| {
         size += line.len() + 1;
         size <= SHOWN
     });
-    let mut shown: Vec<&str> = shown.map(String::as_str).collect();
+    let mut shown: Vec<&str> = shown.collect();
     shown.reverse();
     shown.join("\n")
 }
@@ -163,7 +123,7 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         let mut lines = Vec::new();
-        let ended = run(command, b"input\n".to_vec(), limit, |line| {
+        let ended = run(command, b"input\n", limit, |line| {
             lines.push(line.to_owned());
         });
         (lines, ended.expect("a shell runs"))

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Answers, Detected, Failure, Origin, Search};
+use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
-use super::devices::Devices;
 use super::trial::{self, Compiled, Ran};
-use crate::programs::{self, Invocation};
 use crate::toolchain;
 use crate::toolchain::manifest::Manifest;
-use crate::toolchain::pip;
+use crate::toolchain::pip::{self, Invocation};
 
 /// The variable that names the device to use.
 const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -24,176 +23,162 @@ const HEADERS: &str = "/usr/include/c++";
 
 /// All facts that the report is based on.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub(super) struct Facts {
     /// The home directory, or why there is none.
-    pub home: Result<PathBuf, String>,
+    pub(super) home: Result<PathBuf, String>,
     /// Whether `SYCLBIN_HOME` names the home directory.
-    pub home_is_set: bool,
+    pub(super) home_is_set: bool,
     /// Why the pinned wheels do not work on this machine, if they do not.
-    pub unsupported: Option<String>,
+    pub(super) unsupported: Option<String>,
     /// The compiler that a build would use, and the others.
-    pub compilers: Compilers,
-    /// The newest installed compiler.
-    pub compiler: Option<Compiler>,
+    pub(super) compilers: Compilers,
+    /// The library of the newest installed compiler.
+    pub(super) compiler: Option<Part>,
     /// The result of compiling a kernel with the compiler that a build would use, if there is one.
-    pub trial: Option<Result<Compiled, String>>,
+    pub(super) trial: Option<Result<Compiled, String>>,
     /// The directory and size in bytes of the build cache; `None` if builds do not use a cache.
-    pub cache: Result<Option<(PathBuf, u64)>, String>,
-    /// The C++ compiler and standard library of the system.
-    pub cpp: Cpp,
-    /// The pip that would fetch wheels, or the commands that were tried.
-    pub pip: Result<Tool, String>,
+    pub(super) cache: Result<Option<(PathBuf, u64)>, String>,
+    /// The C++ compiler of the system, with its version.
+    pub(super) cpp_compiler: Option<String>,
+    /// The newest directory of libstdc++ headers of the system.
+    pub(super) cpp_headers: Option<PathBuf>,
+    /// The pip that would fetch wheels, with its version, or the commands that were tried.
+    pub(super) pip: Result<String, String>,
     /// uv, which can replace pip.
-    pub uv: Option<PathBuf>,
+    pub(super) uv: Option<PathBuf>,
     /// The newest installed CPU device.
-    pub cpu_device: Option<CpuDevice>,
+    pub(super) cpu_device: Option<Part>,
     /// The component for compiling to NVIDIA GPUs, if it is installed.
-    pub nvidia: Option<Nvidia>,
+    pub(super) nvidia: Option<Part>,
     /// The value of `SYCLBIN_DEVICE`.
-    pub device_variable: Option<String>,
-    /// The devices that a program would find.
-    pub devices: Devices,
+    pub(super) device_variable: Option<String>,
+    /// The devices that a program would find, or why none can be listed.
+    pub(super) devices: Result<Vec<Device>, String>,
     /// The result of running that kernel on the device that a program would get. If no kernel was compiled, the
     /// shipped kernel runs instead.
-    pub run: Result<Ran, String>,
+    pub(super) run: Result<Ran, String>,
 }
 
 /// The result of a search for a compiler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compilers {
+#[derive(Clone, Debug)]
+pub(super) struct Compilers {
     /// The compiler that a build would use, or why there is none.
-    pub taken: Result<Taken, String>,
+    pub(super) taken: Result<Taken, String>,
     /// The candidates before it that were rejected, each with the reason.
-    pub passed_over: Vec<String>,
+    pub(super) passed_over: Vec<String>,
     /// The candidates after it, which are not tried.
-    pub behind: Vec<String>,
+    pub(super) behind: Vec<String>,
 }
 
 /// The compiler that a build would use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
     /// Where it is, and how it was found.
-    pub text: String,
+    pub(super) text: String,
     /// The version that it reports.
-    pub version: String,
+    pub(super) version: String,
     /// Whether it is the installed compiler.
-    pub is_installed: bool,
+    pub(super) is_installed: bool,
 }
 
-/// An installed compiler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiler {
-    /// Its version.
-    pub version: String,
-    /// Its `syclbin-clang`.
-    pub driver: PathBuf,
-    /// The library that it calls.
-    pub library: PathBuf,
+/// An installed component.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) version: String,
+    /// Its library, or its directory.
+    pub(super) path: PathBuf,
     /// What is wrong with the installation.
-    pub damage: Option<String>,
+    pub(super) damage: Option<String>,
 }
 
-/// An installed CPU device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CpuDevice {
-    /// Its version.
-    pub version: String,
-    /// Its OpenCL library.
-    pub library: PathBuf,
-    /// What is wrong with the installation.
-    pub damage: Option<String>,
-}
-
-/// What compiling for NVIDIA GPUs needs in addition to the compiler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nvidia {
-    /// Its version.
-    pub version: String,
-    /// Its directory.
-    pub folder: PathBuf,
-    /// What is wrong with the installation.
-    pub damage: Option<String>,
-}
-
-/// The C++ toolchain of the system.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cpp {
-    /// A C++ compiler.
-    pub compiler: Option<Tool>,
-    /// The newest directory of libstdc++ headers.
-    pub headers: Option<PathBuf>,
-}
-
-/// A program that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tool {
-    /// The command that runs it.
-    pub command: String,
-    /// The version that it reports, or why it reports none.
-    pub version: String,
+/// A device that a program would find.
+#[derive(Clone, Debug)]
+pub(super) struct Device {
+    /// Its name and kind, its platform and driver, and the library it was found through.
+    pub(super) text: String,
+    /// A note on the code that it accepts, unless that is SPIR-V.
+    pub(super) takes: &'static str,
+    /// Whether it ran the trial kernel.
+    pub(super) is_chosen: bool,
 }
 
 impl Facts {
     /// Examines the machine and the environment of this process.
-    #[must_use]
-    pub fn gather() -> Self {
+    pub(super) fn gather() -> Self {
         let search = std::env::var_os("PATH");
         let search = search.as_deref();
         let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
-        let newest = |component| home.as_ref().ok()?.newest(component);
-        let compiler = newest(Component::Compiler).map(|installed| Compiler {
-            driver: installed.entry(),
-            library: installed.folder.join(COMPILER_LIBRARY),
-            damage: damage(&installed),
-            version: installed.version,
-        });
+        let part = |component, path: fn(&Installed) -> PathBuf| {
+            let installed = home.as_ref().ok()?.newest(component)?;
+            Some(Part {
+                path: path(&installed),
+                damage: Manifest::read_complete(&installed.folder).err(),
+                version: installed.version,
+            })
+        };
         let (compilers, found) = compilers();
         let trial = found.as_ref().map(trial::compile);
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
+        let unsupported = toolchain::supports(std::env::consts::OS, std::env::consts::ARCH);
         Self {
             home_is_set: variable(HOME_VARIABLE).is_some(),
-            unsupported: toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)
-                .err()
-                .map(|error| error.to_string()),
+            unsupported: unsupported.err().map(|error| error.to_string()),
             trial,
             compilers,
-            compiler,
+            compiler: part(Component::Compiler, |installed| {
+                installed.folder.join(COMPILER_LIBRARY)
+            }),
             cache: kept(home.as_ref().ok()),
-            cpp: Cpp {
-                compiler: ["g++", "c++"].iter().find_map(|name| {
-                    Invocation::find(&[name], search).map(|found| Tool {
-                        command: found.to_string(),
-                        version: found.version().unwrap_or_else(|reason| reason),
-                    })
-                }),
-                headers: headers(Path::new(HEADERS)),
-            },
+            cpp_compiler: ["g++", "c++"].iter().find_map(|name| {
+                let found = Invocation::find(&[name], search)?;
+                let version = found.version().unwrap_or_else(|reason| reason);
+                Some(format!("{found} ({version})"))
+            }),
+            cpp_headers: headers(Path::new(HEADERS)),
             pip: pip::Search::from_env()
                 .find()
-                .map(|pip| Tool {
-                    command: pip.invocation.to_string(),
-                    version: pip.version,
-                })
+                .map(|pip| format!("{} ({})", pip.invocation, pip.version))
                 .map_err(|tried| tried.to_string()),
-            uv: programs::find("uv", search),
-            cpu_device: newest(Component::CpuDevice).map(|installed| CpuDevice {
-                library: installed.entry(),
-                damage: damage(&installed),
-                version: installed.version,
-            }),
-            nvidia: newest(Component::Nvidia).map(|installed| Nvidia {
-                damage: damage(&installed),
-                version: installed.version,
-                folder: installed.folder,
-            }),
+            uv: find_program("uv", search),
+            cpu_device: part(Component::CpuDevice, Installed::entry),
+            nvidia: part(Component::Nvidia, |installed| installed.folder.clone()),
             device_variable: variable(DEVICE_VARIABLE),
-            devices: Devices::gather(run.as_ref().ok()),
+            devices: devices(run.as_ref().ok()),
             run,
             home: home
                 .map(|home| home.path().to_owned())
                 .map_err(|error| error.to_string()),
         }
     }
+}
+
+/// Queries the drivers of this machine. `run` gives the device that ran the trial kernel.
+fn devices(run: Option<&Ran>) -> Result<Vec<Device>, String> {
+    let all = syclbin_rt::Device::all().map_err(|error| error.to_string())?;
+    // Parts of a device are not listed, so a part counts as its parent device.
+    let is_chosen = |device: &syclbin_rt::Device| {
+        let name = device.to_string();
+        run.is_some_and(|run| run.device == name || run.device.ends_with(&format!(" of {name}")))
+    };
+    let chosen = all.iter().position(is_chosen);
+    let describe = |(index, device): (usize, &syclbin_rt::Device)| {
+        let platform = if device.takes_ptx() {
+            String::new()
+        } else {
+            format!("{} ", device.platform())
+        };
+        let (name, kind, driver) = (device.name(), device.kind(), device.driver_version());
+        Device {
+            text: format!("{name} ({kind}), {platform}{driver}, {}", device.library()),
+            takes: match (device.takes_ptx(), device.takes_spirv()) {
+                (true, _) => " (takes PTX)",
+                (false, true) => "",
+                (false, false) => " (takes neither SPIR-V nor PTX)",
+            },
+            is_chosen: chosen == Some(index),
+        }
+    };
+    Ok(all.iter().enumerate().map(describe).collect())
 }
 
 /// Returns the directory and size of the build cache.
@@ -219,14 +204,13 @@ fn compilers() -> (Compilers, Option<Detected>) {
     let outcome = search.run(None);
     let found = outcome.taken.as_ref().ok().cloned();
     let compilers = Compilers {
-        behind: match &found {
-            Some(found) => search
+        behind: found.as_ref().map_or_else(Vec::new, |found| {
+            search
                 .behind(found)
                 .iter()
                 .map(ToString::to_string)
-                .collect(),
-            None => Vec::new(),
-        },
+                .collect()
+        }),
         taken: match outcome.taken {
             Ok(found) => Ok(Taken {
                 text: found.candidate.to_string(),
@@ -266,13 +250,6 @@ fn variable(name: &str) -> Option<String> {
     std::env::var_os(name)
         .filter(|value| !value.is_empty())
         .map(|value| value.to_string_lossy().into_owned())
-}
-
-fn damage(installed: &Installed) -> Option<String> {
-    match Manifest::read(&installed.folder) {
-        Ok(manifest) => manifest.damage(&installed.folder, |_| false),
-        Err(problem) => Some(problem),
-    }
 }
 
 /// Returns the newest directory below `root` that holds C++ headers.

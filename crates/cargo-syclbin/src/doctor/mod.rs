@@ -2,17 +2,26 @@
 //! `cargo syclbin doctor`: what this machine has, and what it lacks to compile and run kernels.
 //! `cargo syclbin doctor FILE` is in [`mod@file`].
 //!
-//! [`Facts`] are gathered from the machine. The [`Report`] uses only these facts, so a test can simulate any
-//! machine.
+//! Facts are gathered from the machine. The report uses only these facts, so a test can simulate any machine.
 
 mod child;
-mod devices;
 mod facts;
 pub mod file;
 mod report;
 mod trial;
 
-pub use devices::{Device, Devices};
-pub use facts::{Compiler, Compilers, Cpp, CpuDevice, Facts, Taken, Tool, has_compiler};
-pub use report::{Item, Mark, Report, Section};
-pub use trial::{Compiled, KERNEL, Ran, VALUE};
+pub use facts::has_compiler;
+pub use trial::{KERNEL, Ran, VALUE};
+
+use crate::error::Result;
+
+/// Prints the report on this machine, and returns whether kernels can be compiled and run here.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub fn run() -> Result<bool> {
+    let report = report::Report::of(&facts::Facts::gather());
+    crate::ui::answer(&report.to_string())?;
+    Ok(report.compiles && report.runs)
+}

@@ -29,11 +29,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A compiled trial kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiled {
+pub(super) struct Compiled {
     /// The time that compiling took.
-    pub time: Duration,
+    pub(super) time: Duration,
     /// The SYCLBIN file.
-    pub file: Vec<u8>,
+    pub(super) file: Vec<u8>,
 }
 
 /// A completed run of the trial kernel.
@@ -128,7 +128,7 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
     let mut command = Command::new(program);
     command.args(["doctor", "--trial"]);
     let mut answer = None;
-    let ended = child::run(command, file.to_vec(), limit, |line| {
+    let ended = child::run(command, file, limit, |line| {
         answer = Some(Ran::read(line));
     });
     let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;

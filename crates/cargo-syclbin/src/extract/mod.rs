@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin extract`: extracts device images from the files that compilers and linkers write.
 
-mod name;
 mod report;
 
+use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use syclbin::Container;
 use syclbin::write::to_vec;
+use syclbin::{Container, Content};
 use syclbin_toolchain::file;
 use syclbin_tools::extract::{DeviceImage, images_with, package};
 
@@ -66,10 +66,8 @@ pub fn run(options: &Options) -> Result<bool> {
     let folder = options.file.parent().unwrap_or(Path::new(""));
     let mut open =
         |member: &str| file::read(&folder.join(member)).map_err(|cause| cause.to_string());
-    let images = images_with(&input.bytes, &mut open).map_err(|cause| Error::Extract {
-        file: options.file.clone(),
-        cause: Box::new(cause),
-    })?;
+    let images = images_with(&input.bytes, &mut open)
+        .map_err(|cause| Error::Extract(options.file.clone(), cause.into()))?;
     let mut report = Report {
         schema_version: SCHEMA_VERSION,
         path: input.name(),
@@ -83,10 +81,10 @@ pub fn run(options: &Options) -> Result<bool> {
         (folder, _) => Some(folder.as_deref().unwrap_or(Path::new("."))),
     };
     if let Some(folder) = folder {
-        let stem = name::stem(&options.file);
+        let stem = stem(&options.file);
         for (index, (image, found)) in images.iter().zip(&mut report.images).enumerate() {
             if found.skipped.is_none() {
-                let path = folder.join(name::name(&stem, index, image));
+                let path = folder.join(name(&stem, index, image));
                 found.written = Some(path.to_string_lossy().into_owned());
                 outputs.push((path, image.bytes.to_vec()));
             }
@@ -99,11 +97,7 @@ pub fn run(options: &Options) -> Result<bool> {
         outputs.push((path.clone(), bytes));
     }
     write(folder, &outputs, options.force)?;
-    let answer = match options.format {
-        Format::Text => report::render(&report),
-        Format::Json => ui::json(&report)?,
-    };
-    ui::answer(&answer)?;
+    ui::show(options.format, &report, report::render)?;
     if !found_any {
         let file = options.file.display();
         ui::complain(format_args!("error: {file}: no device images in it"));
@@ -115,16 +109,11 @@ pub fn run(options: &Options) -> Result<bool> {
 fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(Package, Vec<u8>)> {
     let (made, notes) = package(images);
     if made.modules.is_empty() {
-        let notes: Vec<_> = notes.iter().map(|note| format!("\n  {note}")).collect();
-        return Err(Error::NothingToPackage {
-            file: file.to_owned(),
-            notes: notes.concat(),
-        });
+        let notes = notes.iter().map(|note| format!("\n  {note}"));
+        return Err(Error::NothingToPackage(file.into(), notes.collect()));
     }
-    let bytes = to_vec(&made, Container::default()).map_err(|cause| Error::Unwritable {
-        file: file.to_owned(),
-        cause: Box::new(cause),
-    })?;
+    let bytes = to_vec(&made, Container::default())
+        .map_err(|cause| Error::Unwritable(file.into(), cause.into()))?;
     let notes = notes.into_iter().map(|note| Note {
         image: note.image,
         packaged: note.packaged,
@@ -144,15 +133,15 @@ fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> 
     if let Some(folder) = folder.filter(|_| !outputs.is_empty()) {
         std::fs::create_dir_all(folder).map_err(|cause| match cause.kind() {
             // "File exists" would be confusing here: the problem is that it is not a directory.
-            ErrorKind::AlreadyExists => save_error(folder, ErrorKind::NotADirectory.into()),
-            _ => save_error(folder, cause),
+            ErrorKind::AlreadyExists => Error::Save(folder.into(), ErrorKind::NotADirectory.into()),
+            _ => Error::Save(folder.into(), cause),
         })?;
     }
     // A dangling symbolic link counts as an existing file.
     let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();
     let existing = outputs.iter().map(|(path, _)| path).find(exists);
     if let Some(path) = existing.filter(|_| !force) {
-        return Err(Error::Exists { file: path.clone() });
+        return Err(Error::Exists(path.clone()));
     }
     for (path, bytes) in outputs {
         let written = if force {
@@ -161,14 +150,97 @@ fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> 
             // The file may have been created since the check above.
             syclbin_build::file::create(path, bytes)
         };
-        written.map_err(|cause| save_error(path, cause))?;
+        written.map_err(|cause| Error::Save(path.clone(), cause))?;
     }
     Ok(())
 }
 
-fn save_error(path: &Path, cause: std::io::Error) -> Error {
-    Error::Save {
-        file: path.to_owned(),
-        cause,
+/// The byte limit for a part of a name. Three parts and an extension stay below the 255 bytes that file systems
+/// allow.
+const LONGEST: usize = 60;
+
+/// Returns the start of the names of all images of the file `input`.
+fn stem(input: &Path) -> String {
+    let stem = input.file_stem().unwrap_or_default().to_string_lossy();
+    match clean(&stem) {
+        stem if stem.is_empty() || input == Path::new("-") => "image".to_owned(),
+        stem => stem,
+    }
+}
+
+/// Returns the name for image `index`: `saxpy.0.spir64-unknown-unknown.spv`. The index makes it unique.
+fn name(stem: &str, index: usize, image: &DeviceImage<'_>) -> String {
+    let mut name = format!("{stem}.{index}");
+    for part in [&image.triple, &image.arch] {
+        let part = clean(part);
+        if !part.is_empty() {
+            let _ = write!(name, ".{part}");
+        }
+    }
+    name.push_str(extension(image.content));
+    name
+}
+
+/// Replaces all characters of `text` that have a meaning to a file system or a shell.
+fn clean(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
+    let text: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| if plain(c) { c } else { '_' })
+        .collect();
+    // Avoids `..`, hidden files, and names that look like an option.
+    text.replace("..", "__")
+        .trim_start_matches(['.', '-'])
+        .trim_end_matches('.')
+        .to_owned()
+}
+
+fn extension(content: Content) -> &'static str {
+    /// The ELF machine number of CUDA.
+    const EM_CUDA: u16 = 190;
+    match content {
+        Content::SpirV => ".spv",
+        Content::Ptx => ".ptx",
+        Content::LlvmBitcode => ".bc",
+        Content::Elf { machine: EM_CUDA } => ".cubin",
+        Content::Elf { .. } => ".o",
+        Content::CudaFatbin => ".fatbin",
+        Content::Syclbin => ".syclbin",
+        _ => ".bin",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_becomes_a_plain_file_name() {
+        for (text, expected) in [
+            ("sm_90", "sm_90"),
+            ("../../etc/passwd", "______etc_passwd"),
+            ("..", "__"),
+            (".", ""),
+            ("...", "__"),
+            ("-rf", "rf"),
+            (".hidden", "hidden"),
+            ("a/b\\c\0d\ne", "a_b_c_d_e"),
+            ("C:\\x", "C__x"),
+            ("\u{202e}x$(y)", "_x__y_"),
+            ("", ""),
+        ] {
+            assert_eq!(clean(text), expected, "{text:?}");
+        }
+        assert_eq!(clean(&"x".repeat(9_000)).len(), LONGEST);
+    }
+
+    #[test]
+    fn nameless_input_gives_default_image_name() {
+        for input in ["-", "..", "/", "."] {
+            assert_eq!(stem(Path::new(input)), "image", "{input}");
+        }
+        assert_eq!(stem(Path::new("/a/libx.so")), "libx");
+        assert_eq!(stem(Path::new("a.object.syclbin")), "a.object");
     }
 }

@@ -3,23 +3,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::Content;
+use syclbin::cubin::{self, Compression, EntryKind};
 use syclbin::offload::Strings;
 use syclbin::property::set;
-use syclbin::signature::KernelName;
-use syclbin::signature::{self, KernelSignature, Layouts};
+use syclbin::signature::{self, KernelName, KernelSignature, Layouts};
 use syclbin::{
-    AbstractModule, ImageKind, IrType, PropertySet, PropertySets, State, Syclbin, Value, read,
+    AbstractModule, Content, ImageKind, IrType, PropertySet, PropertySets, State, Syclbin, Value,
+    ptx, read,
 };
+use syclbin_toolchain::store::hex;
 
 use super::known::{Views, is_known};
-use super::report::{
-    FileFacts, ForeignEntry, Image, Kernel, Module, Parameter, Property, PropertyValue, Report,
-    Set, StringEntry,
+use super::{
+    FileFacts, ForeignEntry, Image, Kernel, Module, NativeKernel, Parameter, Property,
+    PropertyValue, Report, Set, StringEntry,
 };
-use super::{cuda, native};
 use crate::error::Result;
-use crate::input::{Input, hex, sha256};
+use crate::input::{Input, sha256};
 use crate::ui::{SCHEMA_VERSION, is_plain};
 
 impl Report {
@@ -135,7 +135,8 @@ impl Kernel {
             location: signature.location.clone(),
             parameters,
             reason,
-            ..Self::named(&signature.symbol)
+            symbol: signature.symbol.clone(),
+            ..Self::default()
         }
     }
 
@@ -145,26 +146,8 @@ impl Kernel {
                 .as_ref()
                 .map(KernelName::qualified),
             reason: Some(error.to_string()),
-            ..Self::named(symbol)
-        }
-    }
-
-    fn named(symbol: &str) -> Self {
-        Self {
             symbol: symbol.to_owned(),
-            name: None,
-            declaration: None,
-            location: None,
-            stub: None,
-            no_stub: None,
-            parameters: None,
-            reason: None,
-            required_work_group_size: None,
-            maximum_work_group_size: None,
-            work_group_dimensions: None,
-            required_sub_group_size: None,
-            eliminated_arguments: Vec::new(),
-            modules: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -212,8 +195,8 @@ impl Image {
             offset: read.offset(),
             sha256: sha256(&image.bytes),
             content: Content::of(&image.bytes).to_string(),
-            cuda: cuda::parts(&image.bytes),
-            native_kernels: native::kernels(&image.bytes),
+            cuda: cuda_parts(&image.bytes),
+            native_kernels: native_kernels(&image.bytes),
             strings: strings(&image.strings),
             property_sets: sets(&image.metadata),
         }
@@ -279,4 +262,63 @@ impl PropertyValue {
             },
         }
     }
+}
+
+/// The most entries of one image that a report shows.
+const MAX_ENTRIES: usize = 64;
+
+/// Describes each part of code for NVIDIA GPUs. Returns nothing for other code, or for damaged code.
+fn cuda_parts(bytes: &[u8]) -> Vec<String> {
+    match Content::of(bytes) {
+        Content::Ptx => {
+            let module = ptx::Module::parse(bytes);
+            let module =
+                module.map(|module| format!("PTX {} for {}", module.version, module.target));
+            module.into_iter().collect()
+        }
+        Content::Elf { machine: 190 } => {
+            let target = cubin::target(bytes).map(|target| format!("native code for {target}"));
+            target.into_iter().collect()
+        }
+        Content::CudaFatbin => {
+            let entries = cubin::entries(bytes).into_iter().flatten().flatten();
+            entries
+                .take(MAX_ENTRIES)
+                .map(|entry| cuda_part(&entry))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn cuda_part(entry: &cubin::Entry<'_>) -> String {
+    let target = entry.target;
+    let what = match entry.kind {
+        EntryKind::Ptx => format!("PTX for {target}"),
+        EntryKind::Elf => format!("native code for {target}"),
+        EntryKind::Several => "several parts".to_owned(),
+        _ => format!("unknown code for {target}"),
+    };
+    match entry.compression {
+        None => what,
+        Some(Compression::Zstd) => format!("{what} (zstd)"),
+        Some(Compression::Lz4) => format!("{what} (LZ4)"),
+    }
+}
+
+/// Returns the kernels in native code for GPUs.
+fn native_kernels(bytes: &[u8]) -> Vec<NativeKernel> {
+    let kernels = syclbin_tools::native::kernels(bytes).into_iter();
+    let kernels = kernels.map(|kernel| NativeKernel {
+        symbol: kernel.symbol,
+        device: kernel.device,
+        simd_width: kernel.simd_width,
+        registers: kernel.registers,
+        spill_size: kernel.spill_size,
+        private_size: kernel.private_size,
+        local_size: kernel.local_size,
+        barriers: kernel.barriers,
+        stack_calls: kernel.stack_calls,
+    });
+    kernels.collect()
 }

@@ -13,9 +13,9 @@ use syclbin::metadata::{
 };
 use syclbin::property::set;
 use syclbin::{Aspect, PropertySets};
+use syclbin_toolchain::store::hex;
 
-use super::report::Kernel;
-use crate::input::hex;
+use super::Kernel;
 
 /// Every set whose meaning is known.
 const KNOWN: [&str; 26] = [

@@ -8,9 +8,9 @@ use syclbin::Aspect;
 use syclbin::metadata::Target;
 
 use super::kernel::{beside, declared, extent, qualified, signature};
-use super::native;
-use super::report::{
-    Build, Image, Kernel, Module, PropertyValue, Report, Requirements, Set, StringEntry,
+use super::{
+    Build, Image, Kernel, Module, NativeKernel, PropertyValue, Report, Requirements, Set,
+    StringEntry,
 };
 use crate::ui::{ATTENTION, Escaped, Shown, Size};
 
@@ -193,7 +193,7 @@ impl Page {
         self.field(label, format_args!("{told}{target}, {place}{holds}"));
         if self.native {
             for kernel in &image.native_kernels {
-                self.field("", native::line(kernel));
+                self.field("", native_line(kernel));
             }
         }
         self.strings(&image.strings);
@@ -359,4 +359,26 @@ impl fmt::Display for Raw<'_> {
             }
         }
     }
+}
+
+/// Describes a kernel on one line. Spills stand out, because they cost time.
+fn native_line(kernel: &NativeKernel) -> String {
+    let mut facts = Vec::new();
+    let device = kernel.device.as_deref();
+    facts.extend(device.map(|device| format!("GPU {}", Shown(device))));
+    facts.extend(kernel.simd_width.map(|width| format!("SIMD {width}")));
+    facts.extend(kernel.registers.map(|count| format!("{count} registers")));
+    let size = |size: Option<u64>| size.filter(|size| *size > 0).map(Size);
+    facts.extend(
+        size(kernel.spill_size).map(|size| format!("{ATTENTION}{size} of spills{ATTENTION:#}")),
+    );
+    facts.extend(size(kernel.private_size).map(|size| format!("{size} of private memory")));
+    facts.extend(size(kernel.local_size).map(|size| format!("{size} of local memory")));
+    facts.extend(match kernel.barriers {
+        None | Some(0) => None,
+        Some(1) => Some("1 barrier".to_owned()),
+        Some(count) => Some(format!("{count} barriers")),
+    });
+    facts.extend((kernel.stack_calls == Some(true)).then(|| "calls by a stack".to_owned()));
+    format!("{}: {}", qualified(&kernel.symbol), facts.join(", "))
 }

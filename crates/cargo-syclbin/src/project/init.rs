@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Package, Target};
 use clap::Args;
 
-use super::change::Change;
-use super::templates::{BUILD, CALL, KERNEL, MODULE};
-use super::{CRATES, Source, Summary, VERSION, cargo};
+use super::{BUILD, CALL, CRATES, Change, KERNEL, MODULE, Source, Summary, VERSION, cargo};
 use crate::error::{Error, Result};
 use crate::workspace::{Selection, Workspace};
 
@@ -31,9 +29,7 @@ pub struct Options {
 /// when a file cannot be written. Then the crate is as it was.
 pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let checkout = options.source.checkout(current)?;
-    let no_crate = || Error::NoCrate {
-        directory: current.to_owned(),
-    };
+    let no_crate = || Error::NoCrate(current.into());
     let manifest = manifest_above(current).ok_or_else(no_crate)?;
     let workspace = Workspace::find(&Selection {
         manifest_path: Some(manifest.clone()),
@@ -119,10 +115,10 @@ fn refuse_existing(files: &[&Path], root: &Path) -> Result<()> {
     if names.is_empty() {
         return Ok(());
     }
-    Err(Error::Occupied {
-        files: names.join(", "),
-        remedy: "rename them and the `mod` item, or write the kernels yourself as README.md shows",
-    })
+    Err(Error::Occupied(
+        names.join(", "),
+        "rename them and the `mod` item, or write the kernels yourself as README.md shows",
+    ))
 }
 
 /// Adds a dependency, unless the package has it.

@@ -3,11 +3,11 @@
 //!
 //! Neither overwrites a file, and after an error nothing of theirs is left.
 
-mod change;
 pub mod init;
 pub mod new;
-mod templates;
 
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,7 +16,7 @@ use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::doctor;
 use crate::error::{Error, Result};
-use crate::ui;
+use crate::{ui, workspace};
 
 /// The version of the crates that a program depends on.
 const VERSION: &str = concat!(
@@ -48,24 +48,18 @@ impl Source {
         let text = absolute.and_then(|path| path.into_os_string().into_string().ok());
         match text {
             Some(text) if CRATES.iter().all(has) => Ok(Some(text)),
-            _ => Err(Error::NotCheckout {
-                directory: given.clone(),
-            }),
+            _ => Err(Error::NotCheckout(given.clone())),
         }
     }
 }
 
 /// Runs Cargo in a directory. Its output is shown only when it fails.
 fn cargo(words: &[&str], directory: &Path, remedy: &'static str) -> Result<()> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(&program)
+    let output = Command::new(workspace::cargo())
         .args(words)
         .current_dir(directory)
         .output()
-        .map_err(|cause| Error::Cargo {
-            program: program.to_string_lossy().into_owned(),
-            cause,
-        })?;
+        .map_err(|cause| Error::Cargo(workspace::cargo().into(), cause))?;
     if output.status.success() {
         return Ok(());
     }
@@ -108,5 +102,112 @@ impl Summary {
             ui::complain(format_args!("note: {note}"));
         }
         Ok(())
+    }
+}
+
+/// New files and edited files. Unless it is kept, dropping it removes the new files and restores the others.
+#[derive(Default)]
+struct Change {
+    created: Vec<PathBuf>,
+    /// The bytes from before; `None` where there was no file.
+    edited: Vec<(PathBuf, Option<Vec<u8>>)>,
+}
+
+impl Change {
+    /// Remembers the bytes of a file that is edited or created next.
+    fn will_edit(&mut self, file: &Path) -> Result<()> {
+        let before = match fs::read(file) {
+            Ok(bytes) => Some(bytes),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+            Err(cause) => return Err(Error::Read(file.into(), cause)),
+        };
+        self.edited.push((file.to_owned(), before));
+        Ok(())
+    }
+
+    /// Writes a file that does not exist, and creates the directories above it.
+    fn write(&mut self, file: &Path, text: &str) -> Result<()> {
+        let above: Vec<_> = file.ancestors().skip(1).collect();
+        for directory in above.into_iter().rev().filter(|one| !one.exists()) {
+            fs::create_dir(directory).map_err(|cause| Error::Save(directory.into(), cause))?;
+            self.created.push(directory.to_owned());
+        }
+        let mut open = OpenOptions::new();
+        let opened = open.write(true).create_new(true).open(file);
+        let mut opened = opened.map_err(|cause| Error::Save(file.into(), cause))?;
+        self.created.push(file.to_owned());
+        let written = opened.write_all(text.as_bytes());
+        written.map_err(|cause| Error::Save(file.into(), cause))
+    }
+
+    /// Makes the change last.
+    fn keep(mut self) {
+        self.created.clear();
+        self.edited.clear();
+    }
+}
+
+impl Drop for Change {
+    fn drop(&mut self) {
+        // The error that led here is reported. A directory with files of others stays.
+        for path in self.created.iter().rev() {
+            let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
+        }
+        for (file, before) in &self.edited {
+            let _ = match before {
+                Some(bytes) => fs::write(file, bytes),
+                None => fs::remove_file(file),
+            };
+        }
+    }
+}
+
+/// The kernel.
+const KERNEL: &str = include_str!("../../templates/saxpy.cpp");
+/// The build script.
+const BUILD: &str = include_str!("../../templates/build.rs");
+/// The program.
+const MAIN: &str = include_str!("../../templates/main.rs");
+/// The module with the kernels of a crate that has other code too.
+const MODULE: &str = include_str!("../../templates/kernels.rs");
+/// What a crate with [`MODULE`] adds to its own code.
+const CALL: &str = include_str!("../../templates/call.rs");
+/// The workflow of GitHub Actions. `REPOSITORY` stands for the repository with the action.
+const WORKFLOW: &str = include_str!("../../templates/ci.yml");
+/// The files that Git ignores.
+const GITIGNORE: &str = "/target\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropped_change_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let manifest = root.path().join("Cargo.toml");
+        let lock = root.path().join("Cargo.lock");
+        fs::write(&manifest, "before").unwrap();
+        for keeps in [false, true] {
+            let mut change = Change::default();
+            for file in [&manifest, &lock] {
+                change.will_edit(file).unwrap();
+                fs::write(file, "after").unwrap();
+            }
+            change.write(&root.path().join("a/b/c"), "text").unwrap();
+            if keeps {
+                change.keep();
+            } else {
+                drop(change);
+            }
+            assert_eq!(root.path().join("a").exists(), keeps);
+            assert_eq!(lock.exists(), keeps);
+            let expected = if keeps { "after" } else { "before" };
+            assert_eq!(fs::read_to_string(&manifest).unwrap(), expected);
+        }
+        let mut change = Change::default();
+        assert!(change.write(&root.path().join("a/b/c"), "other").is_err());
+        drop(change);
+        let text = fs::read_to_string(root.path().join("a/b/c")).unwrap();
+        assert_eq!(text, "text");
     }
 }

@@ -7,8 +7,7 @@ use std::path::Path;
 use cargo_metadata::MetadataCommand;
 use clap::Args;
 
-use super::templates::{BUILD, GITIGNORE, KERNEL, MAIN, WORKFLOW};
-use super::{CRATES, Source, Summary, VERSION, cargo};
+use super::{BUILD, CRATES, GITIGNORE, KERNEL, MAIN, Source, Summary, VERSION, WORKFLOW, cargo};
 use crate::error::{Error, Result};
 
 /// The workflow of GitHub Actions.
@@ -35,13 +34,10 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let checkout = options.source.checkout(current)?;
     // Cargo creates a package with other letters, but a file of kernels cannot have its name.
     if !name.is_ascii() {
-        return Err(Error::NotAscii { name: name.into() });
+        return Err(Error::NotAscii(name.into()));
     }
     let program = current.join(name);
-    let failed = |cause| Error::Save {
-        file: program.clone(),
-        cause,
-    };
+    let failed = |cause| Error::Save(program.clone(), cause);
     let staging = tempfile::tempdir_in(current).map_err(failed)?;
     // Otherwise Cargo would make the staged package a member of the workspace above.
     fs::write(staging.path().join("Cargo.toml"), "[workspace]\n").map_err(failed)?;
@@ -49,10 +45,10 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let words = ["new", "--quiet", "--bin", "--name", name, "package"];
     cargo(&words, staging.path(), "choose another name")?;
     if program.symlink_metadata().is_ok() {
-        return Err(Error::Occupied {
-            files: name.to_owned(),
-            remedy: "choose another name, or run `cargo syclbin init` in it if it is a crate",
-        });
+        return Err(Error::Occupied(
+            name.to_owned(),
+            "choose another name, or run `cargo syclbin init` in it if it is a crate",
+        ));
     }
     let manifest = fs::read_to_string(staged.join("Cargo.toml")).map_err(failed)?;
     let [runtime, build] = CRATES.map(|name| dependency(name, checkout.as_deref()));

@@ -5,9 +5,12 @@
 //! newer driver replaces the copy in the compiler's directory without a download.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use syclbin_build::headers::ALL;
+
+use super::manifest::Manifest;
 use super::staging::Staging;
 use crate::error::{Error, Result};
 
@@ -29,10 +32,8 @@ impl Driver {
     ///
     /// When the system does not report where this program is.
     pub fn beside_this_program() -> Result<Self> {
-        match std::env::current_exe() {
-            Ok(program) => Ok(Self::beside(&program)),
-            Err(cause) => Err(Error::NoProgram { cause }),
-        }
+        let program = std::env::current_exe().map_err(Error::NoProgram)?;
+        Ok(Self::beside(&program))
     }
 
     /// Returns its path, if the file exists.
@@ -44,9 +45,7 @@ impl Driver {
         if self.0.is_file() {
             return Ok(&self.0);
         }
-        Err(Error::NoDriver {
-            looked: self.0.clone(),
-        })
+        Err(Error::NoDriver(self.0.clone()))
     }
 
     /// Returns its size in bytes, or zero when it does not exist.
@@ -78,20 +77,46 @@ impl Driver {
 }
 
 fn same_content(a: &Path, b: &Path) -> io::Result<bool> {
-    let mut a = BufReader::with_capacity(1 << 16, File::open(a)?);
-    let mut b = BufReader::with_capacity(1 << 16, File::open(b)?);
-    loop {
-        let (left, right) = (a.fill_buf()?, b.fill_buf()?);
-        let common = left.len().min(right.len());
-        if common == 0 {
-            return Ok(left.is_empty() && right.is_empty());
-        }
-        if left[..common] != right[..common] {
-            return Ok(false);
-        }
-        a.consume(common);
-        b.consume(common);
+    Ok(std::fs::read(a)? == std::fs::read(b)?)
+}
+
+/// The include directory, relative to the compiler's directory.
+const FOLDER: &str = "include";
+
+/// Returns whether a path in a manifest names one of the headers `<syclbin/...>`. They are installed beside the compiler
+/// like `syclbin-clang`, come from this program, and are updated with it.
+pub(super) fn is_header(path: &str) -> bool {
+    path.strip_prefix("include/")
+        .is_some_and(|path| path.starts_with("syclbin/"))
+}
+
+/// Returns whether the compiler's directory holds exactly these headers, and the manifest records no others.
+pub(super) fn headers_fit(folder: &Path, manifest: &Manifest) -> bool {
+    let recorded = manifest.files.iter().filter(|entry| is_header(&entry.path));
+    let same = ALL.iter().all(|(path, text)| {
+        let path = format!("{FOLDER}/{path}");
+        manifest.recorded(&path) == u64::try_from(text.len()).ok()
+            && std::fs::read(folder.join(path)).is_ok_and(|old| old == text.as_bytes())
+    });
+    same && recorded.count() == ALL.len()
+}
+
+/// Writes the headers into the compiler's directory, each by a rename, and records them in its manifest.
+pub(super) fn write_headers(
+    folder: &Path,
+    manifest: &mut Manifest,
+    staging: &Staging,
+) -> Result<()> {
+    staging.create_folder(&folder.join(FOLDER).join("syclbin"))?;
+    manifest.files.retain(|entry| !is_header(&entry.path));
+    for (path, text) in ALL {
+        let path = format!("{FOLDER}/{path}");
+        let target = folder.join(&path);
+        syclbin_build::file::replace(&target, text.as_bytes())
+            .map_err(|cause| staging.failed(&target, cause))?;
+        manifest.record(&path, text.len() as u64);
     }
+    Ok(())
 }
 
 #[cfg(test)]

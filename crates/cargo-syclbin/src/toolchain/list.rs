@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is installed: one row per component and version, damaged installations included.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use syclbin_toolchain::{Component, Home, INSTALL_COMMAND};
 
 use super::manifest::Manifest;
+use super::staging::{Purpose, Staging};
 use crate::error::{Error, Result};
-use crate::ui::Size;
+use crate::ui::{Progress, Size};
 
 /// One version of one component in the home directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +37,17 @@ pub fn rows(home: &Home) -> Vec<Row> {
             .filter(|path| path.is_dir())
             .collect();
         folders.sort();
-        rows.extend(folders.into_iter().map(|folder| Row {
-            component,
-            version: version(&folder),
-            state: state(&folder),
-            folder,
+        rows.extend(folders.into_iter().map(|folder| {
+            Row {
+                component,
+                version: folder
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
+                state: Manifest::read_complete(&folder),
+                folder,
+            }
         }));
     }
     rows
@@ -107,24 +114,40 @@ pub fn path(home: &Home, component: Option<Component>) -> Result<PathBuf> {
     let Some(component) = component else {
         return Ok(home.path().to_owned());
     };
-    match home.newest(component) {
-        Some(installed) => Ok(installed.folder),
-        None => Err(Error::NotInstalled {
-            component,
-            home: home.path().to_owned(),
-        }),
-    }
+    let installed = home.newest(component);
+    let installed = installed.ok_or_else(|| Error::NotInstalled(home.path().into(), component))?;
+    Ok(installed.folder)
 }
 
-fn version(folder: &Path) -> String {
-    let name = folder.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
-
-fn state(folder: &Path) -> std::result::Result<Manifest, String> {
-    let manifest = Manifest::read(folder)?;
-    match manifest.damage(folder, |_| false) {
-        None => Ok(manifest),
-        Some(problem) => Err(problem),
+/// Removes every version of `components`, damaged versions included, and reports what it did. A missing component
+/// is not an error.
+///
+/// # Errors
+///
+/// When the home directory cannot be locked, or something in it cannot be removed.
+pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) -> Result<()> {
+    // There is nothing to remove, and no reason to create a home directory.
+    if !home.path().is_dir() {
+        progress.line(&format!(
+            "nothing is installed in {}",
+            home.path().display()
+        ));
+        return Ok(());
     }
+    let staging = Staging::open(home.path(), Purpose::Remove, progress)?;
+    for component in components {
+        let name = component.name();
+        let folder = home.path().join(name);
+        if folder.symlink_metadata().is_err() {
+            progress.line(&format!(
+                "{name} is not installed in {}",
+                home.path().display()
+            ));
+            continue;
+        }
+        std::fs::rename(&folder, staging.path().join(name))
+            .map_err(|cause| staging.failed(&folder, cause))?;
+        progress.line(&format!("removed {}", folder.display()));
+    }
+    staging.close()
 }

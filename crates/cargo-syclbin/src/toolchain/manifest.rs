@@ -94,6 +94,19 @@ impl Manifest {
         Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is not one"))
     }
 
+    /// Reads the manifest of a complete installation.
+    ///
+    /// # Errors
+    ///
+    /// When the file is missing or not a manifest, or when a file of the component differs from its record.
+    pub fn read_complete(folder: &Path) -> std::result::Result<Self, String> {
+        let manifest = Self::read(folder)?;
+        match manifest.damage(folder, |_| false) {
+            None => Ok(manifest),
+            Some(problem) => Err(problem),
+        }
+    }
+
     /// Writes the manifest into a directory and flushes it to the disk.
     ///
     /// # Errors

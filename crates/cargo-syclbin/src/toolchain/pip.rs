@@ -10,12 +10,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use syclbin_toolchain::file::find_program;
 
 use super::pins::{WheelPin, listing};
 use crate::error::{Error, Result};
-use crate::programs::Invocation;
 
 /// The variable that names the pip to use.
 pub const VARIABLE: &str = "SYCLBIN_PIP";
@@ -183,6 +184,77 @@ fn answer(invocation: Option<Invocation>) -> std::result::Result<Pip, String> {
     })
 }
 
+/// A program and its first arguments, as found on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// The path of the program.
+    pub program: PathBuf,
+    /// The arguments that always come first, like `-m pip`.
+    pub leading: Vec<String>,
+}
+
+impl Invocation {
+    /// Finds the program of a command line in `search`, and keeps the other words as its leading arguments.
+    #[must_use]
+    pub fn find(words: &[&str], search: Option<&OsStr>) -> Option<Self> {
+        let (name, leading) = words.split_first()?;
+        Some(Self {
+            program: find_program(name, search)?,
+            leading: leading.iter().map(|&word| word.to_owned()).collect(),
+        })
+    }
+
+    /// Creates a process that runs it, not yet started.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.leading);
+        command
+    }
+
+    /// Returns the first line that it prints when asked for its version.
+    ///
+    /// # Errors
+    ///
+    /// Why the version is unknown: the program did not start, failed, or printed nothing.
+    pub fn version(&self) -> std::result::Result<String, String> {
+        let output = self
+            .command()
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
+        let (out, err) = (lines(&output.stdout), lines(&output.stderr));
+        if !output.status.success() {
+            return Err(match err.as_slice() {
+                [] => output.status.to_string(),
+                [only] => only.clone(),
+                // Python names the error on the last line, other programs on the first.
+                [first, .., last] => format!("{first} ... {last}"),
+            });
+        }
+        let first = out.into_iter().next();
+        first.ok_or_else(|| "it printed no version".to_owned())
+    }
+}
+
+/// Returns the lines of some output that are not empty.
+fn lines(output: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(output);
+    let lines = text.lines().map(|line| line.trim().to_owned());
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+impl fmt::Display for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.program.display())?;
+        for word in &self.leading {
+            write!(f, " {word}")?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,5 +296,16 @@ mod tests {
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
         let found = explicit_invocation(link.as_os_str(), None).unwrap();
         assert_eq!((found.program, found.leading.len()), (link, 0));
+    }
+
+    #[test]
+    fn a_failing_program_answers_with_its_own_words() {
+        let mut shell = Invocation::find(&["sh", "-c"], Some(OsStr::new("/bin:/usr/bin"))).unwrap();
+        shell
+            .leading
+            .push("echo 'No module named pip' >&2; exit 1".to_owned());
+        assert_eq!(shell.version().unwrap_err(), "No module named pip");
+        shell.leading[1] = "echo; echo pip 23; exit 0".to_owned();
+        assert_eq!(shell.version().unwrap(), "pip 23");
     }
 }

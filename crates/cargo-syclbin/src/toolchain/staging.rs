@@ -89,9 +89,7 @@ impl Staging {
             .map_err(|cause| self.failed(&script, cause))?;
         match std::process::Command::new(&script).status() {
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
-                Err(Error::NotExecutable {
-                    home: self.home.clone(),
-                })
+                Err(Error::NotExecutable(self.home.clone()))
             }
             // Other failures are about the shell, which no component needs.
             _ => Ok(()),
@@ -162,10 +160,8 @@ fn lock(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<File> 
         }
         Err(TryLockError::Error(cause)) => Err(cause),
     };
-    match locked {
-        Ok(()) => Ok(file),
-        Err(cause) => Err(Error::Lock { file: path, cause }),
-    }
+    locked.map_err(|cause| Error::Lock(path, cause))?;
+    Ok(file)
 }
 
 /// Removes abandoned staging directories. The caller holds the lock, so no other process uses them.

@@ -9,6 +9,7 @@ use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Component as Step, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use syclbin_toolchain::store::hex;
 use zip::ZipArchive;
 
 use super::manifest::Manifest;
@@ -35,10 +36,7 @@ impl<'a> Wheel<'a> {
     /// When the file cannot be read or is not the pinned wheel.
     pub fn open(pin: &'a WheelPin, folder: &Path, progress: &dyn Progress) -> Result<Self> {
         let path = folder.join(pin.file);
-        let unreadable = |cause| Error::Read {
-            file: path.clone(),
-            cause,
-        };
+        let unreadable = |cause| Error::Read(path.clone(), cause);
         let mut file = File::open(&path).map_err(unreadable)?;
         let found = file.metadata().map_err(unreadable)?.len();
         if found != pin.size {
@@ -58,11 +56,8 @@ impl<'a> Wheel<'a> {
         }
         // Unpacks the same open file that was hashed, even if its name now points elsewhere.
         file.rewind().map_err(unreadable)?;
-        let archive =
-            ZipArchive::new(BufReader::new(file)).map_err(|error| Error::WheelContent {
-                file: path.clone(),
-                problem: error.to_string(),
-            })?;
+        let archive = ZipArchive::new(BufReader::new(file))
+            .map_err(|error| Error::WheelContent(path.clone(), error.to_string()))?;
         Ok(Self { pin, path, archive })
     }
 
@@ -105,10 +100,7 @@ impl<'a> Wheel<'a> {
     ) -> Result<()> {
         let name = self.pin.source(member);
         let path = self.path.clone();
-        let content = |problem: String| Error::WheelContent {
-            file: path.clone(),
-            problem,
-        };
+        let content = |problem| Error::WheelContent(path.clone(), problem);
         let mut source = self
             .archive
             .by_name(&name)
@@ -150,10 +142,7 @@ impl<'a> Wheel<'a> {
     }
 
     fn content(&self, problem: String) -> Error {
-        Error::WheelContent {
-            file: self.path.clone(),
-            problem,
-        }
+        Error::WheelContent(self.path.clone(), problem)
     }
 }
 
@@ -182,7 +171,7 @@ fn sha256(file: &mut File, progress: &dyn Progress) -> io::Result<String> {
     loop {
         let count = read_some(file, &mut buffer)?;
         if count == 0 {
-            return Ok(format!("{:x}", hash.finalize()));
+            return Ok(hex(hash.finalize()));
         }
         hash.update(&buffer[..count]);
         progress.advance(count as u64);

@@ -67,13 +67,6 @@ impl Depfile {
     }
 }
 
-/// Returns a path as spelled in a rule.
-pub(crate) fn quoted(path: &Path) -> String {
-    let rule = depfile::rule(path, []);
-    let name = rule.strip_suffix(":\n");
-    name.unwrap_or(&rule).to_owned()
-}
-
 /// Returns the files of a rule, without the headers inside the library, which do not exist as files.
 pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     let mut all = depfile::prerequisites(rule);
@@ -151,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_name_is_quoted_for_make() {
-        assert_eq!(quoted(Path::new("a b$c")), "a\\ b$$c");
-        assert_eq!(quoted(Path::new("k.syclbin")), "k.syclbin");
+        assert_eq!(depfile::escape(Path::new("a b$c")), "a\\ b$$c");
+        assert_eq!(depfile::escape(Path::new("k.syclbin")), "k.syclbin");
     }
 }

@@ -5,7 +5,6 @@
 //! other modules are parts of the request.
 
 pub(crate) mod depfile;
-pub(crate) mod help;
 pub(crate) mod inputs;
 pub(crate) mod options;
 pub(crate) mod response_file;
@@ -13,3 +12,6 @@ pub(crate) mod states;
 mod table;
 pub(crate) mod targets;
 pub(crate) mod warnings;
+
+/// The text of `--help`: every option, by topic.
+pub(crate) const HELP: &str = include_str!("help.txt");

@@ -42,269 +42,142 @@ use Treatment::{Inner, Join, Nothing, Ours, Pass, Refused, Unused};
 const ONLY_SYCLBIN: &str = "this program only writes SYCLBIN files";
 const NOT_64: &str = "SYCL device code is 64-bit here";
 
-/// Options with the same form and treatment.
-type Row = (&'static [&'static str], Form, Treatment);
+/// A form, a treatment, and the options that have them.
+type Row = (Form, Treatment, &'static str);
 
-const ROWS: [Row; 49] = [
+const ROWS: [Row; 29] = [
     // Options that this program reads.
     (
-        &["-fsyclbin", "-fsycl-link", "-v", "--verbose", "-###"],
         Flag,
         Ours,
-    ),
-    (&["--version", "--help", "-h", "-help", "-w"], Flag, Ours),
-    (&["-Qunused-arguments"], Flag, Ours),
-    (&["-MD", "-MMD", "-MP"], Flag, Ours),
-    (
-        &[
-            "-fsycl-allow-device-image-dependencies",
-            "-fno-sycl-allow-device-image-dependencies",
-        ],
-        Flag,
-        Ours,
+        "-fsyclbin -fsycl-link -v --verbose -### --version --help -h -help -w -Qunused-arguments -MD -MMD -MP \
+         -fsycl-allow-device-image-dependencies -fno-sycl-allow-device-image-dependencies --build-for-cpu \
+         --save-bitcode",
     ),
     (
-        &["-fsyclbin=", "-fsycl-targets=", "--offload-arch=", "-Wp,"],
         Joined,
         Ours,
+        "-fsyclbin= -fsycl-targets= --offload-arch= -Wp, --output= -Xsycl-target-backend= -Xsycl-target-frontend= \
+         --compile-bitcode= --compile-ptx= --optional-target=",
     ),
-    (&["-o", "-MF", "-MT", "-MQ", "-x"], Either, Ours),
-    (&["--output", "--language"], Separate, Ours),
-    (&["--output="], Joined, Ours),
+    (Either, Ours, "-o -MF -MT -MQ -x -Xs"),
     (
-        &["-Xsycl-target-backend", "-Xsycl-target-frontend"],
         Separate,
         Ours,
-    ),
-    (
-        &["-Xsycl-target-backend=", "-Xsycl-target-frontend="],
-        Joined,
-        Ours,
-    ),
-    (&["-Xs"], Either, Ours),
-    (&["--build-for-cpu", "--save-bitcode"], Flag, Ours),
-    (
-        &["--compile-bitcode=", "--compile-ptx=", "--optional-target="],
-        Joined,
-        Ours,
+        "--output --language -Xsycl-target-backend -Xsycl-target-frontend",
     ),
     // Options for clang.
-    (&["-I", "-D", "-U"], Either, Join),
     (
-        &["-isystem", "-iquote", "-idirafter", "-isysroot", "-B", "-F"],
         Either,
         Join,
+        "-I -D -U -isystem -iquote -idirafter -isysroot -B -F -iprefix -iwithprefix -iwithprefixbefore \
+         -cxx-isystem -stdlib++-isystem -iframework -iframeworkwithsysroot -iwithsysroot",
     ),
+    (Either, Inner, "-include -imacros"),
+    (Separate, Inner, "--include --imacros"),
+    (Joined, Inner, "--include= --imacros="),
     (
-        &[
-            "-iprefix",
-            "-iwithprefix",
-            "-iwithprefixbefore",
-            "-cxx-isystem",
-        ],
-        Either,
-        Join,
-    ),
-    (&["-stdlib++-isystem"], Either, Join),
-    (
-        &["-iframework", "-iframeworkwithsysroot", "-iwithsysroot"],
-        Either,
-        Join,
-    ),
-    (&["-include", "-imacros"], Either, Inner),
-    (&["--include", "--imacros"], Separate, Inner),
-    (&["--include=", "--imacros="], Joined, Inner),
-    (
-        &[
-            "-Xclang",
-            "-Xpreprocessor",
-            "-Xarch_device",
-            "--param",
-            "-target",
-        ],
         Separate,
         Pass,
+        "-Xclang -Xpreprocessor -Xarch_device --param -target --sysroot --include-directory \
+         --include-directory-after --define-macro --undefine-macro --prefix -resource-dir -serialize-diagnostics \
+         --serialize-diagnostics --system-header-prefix --no-system-header-prefix -ftrapv-handler -mthread-model",
     ),
-    (&["--sysroot"], Separate, Pass),
-    (
-        &[
-            "--include-directory",
-            "--include-directory-after",
-            "--define-macro",
-            "--undefine-macro",
-            "--prefix",
-            "-resource-dir",
-            "-serialize-diagnostics",
-            "--serialize-diagnostics",
-            "--system-header-prefix",
-            "--no-system-header-prefix",
-            "-ftrapv-handler",
-            "-mthread-model",
-        ],
-        Separate,
-        Pass,
-    ),
-    (&["-undef", "-emit-pch"], Flag, Pass), // so that they are not taken for -u and -e
+    (Flag, Pass, "-undef -emit-pch"), // so that they are not taken for -u and -e
     // Options that request the default behavior.
+    (Flag, Nothing, "-c -fsycl -pipe --offload-new-driver"),
     (
-        &["-c", "-fsycl", "-pipe", "--offload-new-driver"],
-        Flag,
-        Nothing,
-    ),
-    (
-        &["-fsycl-rdc", "-fgpu-rdc", "--offload-rdc", "-foffload-rdc"],
         Flag,
         Ours,
-    ),
-    (
-        &[
-            "-fno-sycl-rdc",
-            "-fno-gpu-rdc",
-            "--no-offload-rdc",
-            "-fno-offload-rdc",
-        ],
-        Flag,
-        Ours,
+        "-fsycl-rdc -fgpu-rdc --offload-rdc -foffload-rdc -fno-sycl-rdc -fno-gpu-rdc --no-offload-rdc \
+         -fno-offload-rdc",
     ),
     // Options for steps that do not exist here.
-    (&["-L", "-l", "-T"], Either, Unused),
+    (Either, Unused, "-L -l -T"),
+    (Joined, Unused, "-Wl, -Wa, -fuse-ld= -fsycl-host-compiler"),
     (
-        &["-Wl,", "-Wa,", "-fuse-ld=", "-fsycl-host-compiler"],
-        Joined,
-        Unused,
-    ),
-    (
-        &[
-            "-Xlinker",
-            "-Xassembler",
-            "-Xarch_host",
-            "-Xanalyzer",
-            "-Xcuda-fatbinary",
-            "-Xcuda-ptxas",
-            "-Xopenmp-target",
-            "-rpath",
-            "-z",
-            "-u",
-            "-e",
-        ],
         Separate,
         Unused,
+        "-Xlinker -Xassembler -Xarch_host -Xanalyzer -Xcuda-fatbinary -Xcuda-ptxas -Xopenmp-target -rpath -z -u -e \
+         -framework",
     ),
     (
-        &[
-            "-shared",
-            "-static",
-            "-pie",
-            "-no-pie",
-            "-rdynamic",
-            "-s",
-            "-r",
-            "-t",
-        ],
         Flag,
         Unused,
+        "-shared -static -pie -no-pie -rdynamic -s -r -t -nostdlib -nostartfiles -nodefaultlibs -nolibsycl \
+         -static-libgcc -static-libstdc++ -shared-libgcc",
     ),
-    (
-        &["-nostdlib", "-nostartfiles", "-nodefaultlibs", "-nolibsycl"],
-        Flag,
-        Unused,
-    ),
-    (
-        &["-static-libgcc", "-static-libstdc++", "-shared-libgcc"],
-        Flag,
-        Unused,
-    ),
-    (&["-framework"], Separate, Unused),
     // Options that would mislead.
+    // The library hangs or crashes on some of these.
     (
-        &["-fprofile-", "-fcoverage-", "--coverage", "-coverage"],
         Joined,
-        // The library hangs or crashes on some of these.
         Refused("the compiler library does not support profiles and coverage of device code"),
+        "-fprofile- -fcoverage- --coverage -coverage",
     ),
     (
-        &["-mllvm", "-ivfsoverlay", "-isystem-after"],
         Either,
         Refused("the compiler library ignores it"),
+        "-mllvm -ivfsoverlay -isystem-after",
     ),
     (
-        &["--config"],
         Joined,
         Refused("this program does not read it; name the file as @FILE"),
+        "--config",
     ),
     (
-        &["-arch"],
         Separate,
         Refused("device code is for the targets of -fsycl-targets"),
+        "-arch",
     ),
     (
-        &[
-            "-E",
-            "-S",
-            "-fsyntax-only",
-            "-emit-llvm",
-            "--precompile",
-            "-emit-ast",
-        ],
         Flag,
         Refused(ONLY_SYCLBIN),
+        "-E -S -fsyntax-only -emit-llvm --precompile -emit-ast",
     ),
     (
-        &["-M", "-MM", "-MG", "-MV", "-MJ", "-dependency-file"],
         Flag,
         Refused("a depfile is written with -MD or -MMD, beside the SYCLBIN file"),
+        "-M -MM -MG -MV -MJ -dependency-file",
     ),
-    (&["-m32", "-m16", "-mx32"], Flag, Refused(NOT_64)),
+    (Flag, Refused(NOT_64), "-m32 -m16 -mx32"),
     (
-        &["-fsycl-device-only"],
         Flag,
         Refused(
             "with it, clang++ writes LLVM bitcode even with -fsyclbin; leave it out, and `cargo syclbin extract` \
              writes the SPIR-V of the file",
         ),
+        "-fsycl-device-only",
     ),
     (
-        &["-fno-sycl"],
         Flag,
         Refused("it wins over -fsyclbin in clang++; leave it out"),
+        "-fno-sycl",
     ),
     (
-        &["--no-offload-new-driver", "-fno-offload-new-driver"],
         Flag,
         Refused("the old driver of clang++ writes no SYCLBIN file"),
+        "--no-offload-new-driver -fno-offload-new-driver",
     ),
     (
-        &["-working-directory", "-save-temps", "--save-temps"],
         Joined,
         Refused(
             "the compiler library does not support it; run this program in the directory you want, without \
              intermediate files",
         ),
+        "-working-directory -save-temps --save-temps",
     ),
     (
-        &[
-            "--persistent-auto-pch",
-            "--auto-pch",
-            "-include-pch",
-            "-fpch-",
-        ],
         Joined,
         Refused(
             "with precompiled headers, the compiler library loses the aspects of kernels; include \
              <syclbin/kernel.hpp> instead of <sycl/sycl.hpp>, which is faster still",
         ),
+        "--persistent-auto-pch --auto-pch -include-pch -fpch-",
     ),
     (
-        &[
-            "-Xsycl-target-linker",
-            "-Xdevice-post-link",
-            "-Xoffload-linker",
-            "-fsycl-link-",
-            "-fsycl-link=",
-            "--no-offload-arch=",
-        ],
         Joined,
         Refused("this program has no such step; use a DPC++ clang++ (SYCLBIN_CLANG)"),
+        "-Xsycl-target-linker -Xdevice-post-link -Xoffload-linker -fsycl-link- -fsycl-link= --no-offload-arch=",
     ),
 ];
 
@@ -323,8 +196,8 @@ pub(crate) struct Known<'a> {
 /// Returns the row for `argument`. The longest matching name wins.
 pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
     let mut best: Option<Known<'_>> = None;
-    for (names, form, treatment) in ROWS {
-        for &name in names {
+    for (form, treatment, names) in ROWS {
+        for name in names.split(' ') {
             let Some(rest) = argument.strip_prefix(name) else {
                 continue;
             };
@@ -355,9 +228,10 @@ mod tests {
 
     #[test]
     fn no_option_is_in_two_rows() {
-        let mut names: Vec<_> = ROWS.iter().flat_map(|(names, ..)| *names).collect();
+        let rows = ROWS.iter();
+        let mut names: Vec<_> = rows.flat_map(|(.., names)| names.split(' ')).collect();
         let all = names.len();
-        names.sort();
+        names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all);
     }

@@ -6,6 +6,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
+use syclbin_toolchain::store::hex;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
 use crate::{Result, own};
@@ -40,7 +41,7 @@ impl PinnedFile {
         };
         let content = read()
             .or_else(|error| own(format!("{} cannot be read: {error}", library.display())))?;
-        if hexadecimal(&Sha256::digest(&content)) == self.sha256 {
+        if hex(Sha256::digest(&content)) == self.sha256 {
             return Ok(content);
         }
         own(format!(
@@ -86,7 +87,7 @@ pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
         Ok(read) => read,
         Err(error) => return own(format!("{} cannot be read: {error}", path.display())),
     };
-    let digest = hexadecimal(&Sha256::digest(&head));
+    let digest = hex(Sha256::digest(&head));
     if (found, digest.as_str()) == (size, head_sha256) {
         return Ok(());
     }
@@ -95,8 +96,4 @@ pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
          so it is not called; run `{INSTALL_COMMAND} --force`",
         path.display()
     ))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

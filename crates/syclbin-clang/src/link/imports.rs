@@ -8,7 +8,7 @@ use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::property::{PropertySet, Value, key, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, State, ptx};
 
-use crate::link::input_file::InputFile;
+use crate::link::InputFile;
 use crate::link::symbols::named;
 use crate::{Result, own};
 

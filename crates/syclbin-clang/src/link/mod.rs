@@ -6,7 +6,6 @@
 //! others.
 
 pub(crate) mod imports;
-pub(crate) mod input_file;
 pub(crate) mod objects;
 pub(crate) mod symbols;
 
@@ -19,8 +18,25 @@ use syclbin::{State, Syclbin};
 
 use crate::command_line::states::check_join;
 use crate::{Result, own};
-use input_file::InputFile;
 use symbols::spelled;
+
+/// The contribution of an input to the file.
+#[derive(Clone, Debug)]
+pub(crate) struct InputFile {
+    /// The name of the input, as the user wrote it.
+    pub(crate) name: String,
+    pub(crate) file: Syclbin<'static>,
+}
+
+impl InputFile {
+    /// Returns the same input with another file.
+    pub(crate) fn map(self, change: impl FnOnce(Syclbin<'static>) -> Syclbin<'static>) -> Self {
+        Self {
+            file: change(self.file),
+            ..self
+        }
+    }
+}
 
 /// Reads a SYCLBIN file that is to join a file of state `whole`.
 pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {

@@ -8,8 +8,8 @@ use syclbin::property::set;
 use syclbin::{AbstractModule, Content, State, Syclbin};
 use syclbin_tools::extract::{DeviceImage, OffloadKind, images_with, package};
 
+use super::InputFile;
 use super::imports;
-use super::input_file::InputFile;
 use crate::command_line::states::check_join;
 use crate::command_line::targets::NVIDIA;
 use crate::{Result, lower, own};

@@ -15,7 +15,7 @@ use crate::compile;
 use crate::link::imports;
 use crate::link::objects::{self, Candidate, Object};
 use crate::link::symbols::spelled;
-use crate::link::{self, input_file::InputFile};
+use crate::link::{self, InputFile};
 use crate::nvidia::{self, Ptx};
 use crate::steps::{self, Step};
 use crate::{Failure, Result, own};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use syclbin::architecture::Family;
 use syclbin::metadata::DeviceRequirements;
 use syclbin::{AbstractModule, Architecture, Aspect, State};
+use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use super::{import, objection};
@@ -13,7 +14,7 @@ use crate::command_line::options::Options;
 use crate::command_line::targets::{Target, processor, processors};
 use crate::link::imports;
 use crate::nvidia;
-use crate::steps::{self, Step};
+use crate::steps::Step;
 use crate::{Failure, Result, own};
 
 /// The variable that tells Intel's CPU device which processor to compile for.
@@ -137,7 +138,7 @@ impl Backend {
     }
 
     fn gpu(target: Target, given: Vec<String>, state: State) -> Result<Self> {
-        let Some(ocloc) = steps::on_path("ocloc") else {
+        let Some(ocloc) = find_program("ocloc", std::env::var_os("PATH").as_deref()) else {
             return own(format!(
                 "target {}: Intel's offline compiler ocloc is not found on PATH; install it (Debian and \
                  Ubuntu: package intel-ocloc), or leave the target out",
@@ -199,24 +200,20 @@ impl Backend {
                 arguments.extend(self.options.iter().cloned());
                 arguments.extend([spirv, "-o".to_owned(), output]);
                 Ok(Step {
-                    program: program.clone(),
-                    arguments,
-                    variables: Vec::new(),
-                    subject: subject.to_owned(),
                     reads,
                     writes,
-                    like: None,
-                    is_optional: false,
-                    gpu: None,
+                    ..Step::new(program.clone(), subject, arguments)
                 })
             }
             Tool::CpuDevice { variables } => {
                 let options = self.options.join(" ");
                 let arguments = vec!["--build-for-cpu".to_owned(), spirv, output, options];
-                let mut step = Step::of_own(subject, arguments)?;
-                step.variables.clone_from(variables);
-                (step.reads, step.writes) = (reads, writes);
-                Ok(step)
+                Ok(Step {
+                    variables: variables.clone(),
+                    reads,
+                    writes,
+                    ..Step::of_own(subject, arguments)?
+                })
             }
             Tool::Ocloc(program) => {
                 // With `-q`, ocloc prints no warnings.
@@ -224,16 +221,12 @@ impl Backend {
                 let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
                 arguments.extend(self.options.iter().cloned());
                 arguments.extend(["-file".into(), spirv, "-output".into(), output]);
+                let subject = format!("{subject} for GPU {}", self.arch);
                 Ok(Step {
-                    program: program.clone(),
-                    arguments,
-                    variables: Vec::new(),
-                    subject: format!("{subject} for GPU {}", self.arch),
                     reads,
                     writes,
-                    like: None,
-                    is_optional: false,
                     gpu: Some(self.arch.clone()),
+                    ..Step::new(program.clone(), &subject, arguments)
                 })
             }
         }
@@ -297,13 +290,9 @@ fn lacks_doubles(arch: &str) -> bool {
 
 /// Returns the CPU device of the installation that this program belongs to, or else the user's.
 fn installed_cpu_device() -> Option<PathBuf> {
-    let own = std::env::current_exe().ok();
-    let own = own
-        .as_deref()
-        .and_then(|program| program.ancestors().nth(4));
+    let program = std::env::current_exe().unwrap_or_default();
     let users = std::env::var_os(HOME_VARIABLE);
-    let homes = [own.map(Path::as_os_str), users.as_deref(), None];
-    let homes = homes.into_iter().filter_map(|home| Home::locate(home).ok());
+    let homes = Home::of_compiler(&program, users.as_deref());
     let mut found = homes.filter_map(|home| home.newest(Component::CpuDevice));
     found.next().map(|installed| installed.entry())
 }

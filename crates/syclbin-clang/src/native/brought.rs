@@ -7,8 +7,8 @@ use syclbin::{AbstractModule, Image, ImageKind, State};
 
 use super::{Backend, described};
 use crate::command_line::targets::Target;
+use crate::link::InputFile;
 use crate::link::imports;
-use crate::link::input_file::InputFile;
 use crate::{Result, own};
 
 /// Removes from `parts` the native images that `backends` compile again. In an executable, also removes images for

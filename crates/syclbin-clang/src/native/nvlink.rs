@@ -81,15 +81,8 @@ impl<'f> Nvlink<'f> {
         arguments.extend(objects.iter().map(|path| path.display().to_string()));
         arguments.extend(["-o".to_owned(), output.display().to_string()]);
         self.link.push(Step {
-            program: linker,
-            arguments,
-            variables: Vec::new(),
-            subject: self.names[index].clone(),
-            reads: None,
             writes: vec![output.clone()],
-            like: None,
-            is_optional: false,
-            gpu: None,
+            ..Step::new(linker, &self.names[index], arguments)
         });
         let empty = || Linked {
             module: AbstractModule {

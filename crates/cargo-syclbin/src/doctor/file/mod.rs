@@ -6,16 +6,15 @@
 //! on behind the code that was last named.
 
 mod report;
-mod step;
-mod text;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-pub use report::{Answers, DeviceReport, ImageReport, KernelReport, ModuleReport, Outcome, Report};
-pub use step::{Position, Step};
+pub use report::{
+    Answers, DeviceReport, ImageReport, KernelReport, ModuleReport, Outcome, Position, Report, Step,
+};
 
 use super::child::{self, Ended};
 use crate::error::{Error, Result};
@@ -45,7 +44,7 @@ pub struct Options<'a> {
 pub fn run(options: &Options<'_>) -> Result<bool> {
     let input = Input::read(options.file)?;
     let (_, model) = input.syclbin()?;
-    let program = std::env::current_exe().map_err(|cause| Error::NoProgram { cause })?;
+    let program = std::env::current_exe().map_err(Error::NoProgram)?;
     let mut trial = Trial::default();
     while let Some(start) = trial.next {
         let mut command = Command::new(&program);
@@ -56,18 +55,15 @@ pub fn run(options: &Options<'_>) -> Result<bool> {
             command.env("SYCLBIN_DEVICE", device);
         }
         trial.begin(start);
-        let ended = child::run(command, input.bytes.clone(), options.limit, |line| {
+        let ended = child::run(command, &input.bytes, options.limit, |line| {
             if let Some(step) = Step::read(line) {
                 trial.take(step);
             }
         });
-        trial.end(&ended.map_err(|cause| Error::Child { cause })?);
+        trial.end(&ended.map_err(Error::Child)?);
     }
     let report = trial.report(input.name(), model.kernel_names());
-    ui::answer(&match options.format {
-        Format::Text => text::render(&report),
-        Format::Json => ui::json(&report)?,
-    })?;
+    ui::show(options.format, &report, report::render)?;
     Ok(report.passed)
 }
 

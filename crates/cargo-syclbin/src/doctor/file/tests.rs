@@ -84,7 +84,7 @@ fn trial_goes_on_behind_each_crash() {
     let kernels = report.modules[1].kernels.iter();
     let kernels: Vec<_> = kernels.map(|one| (&*one.symbol, one.outcome)).collect();
     assert_eq!(kernels, [("a", Usable), ("b", Hung), ("c", Usable)]);
-    let text = text::render(&report);
+    let text = report::render(&report);
     for expected in [
         "module 0: the driver crashed\n  !! the driver ended the process: signal: 6",
         "  kernel  work-group  multiple  registers  local\n  a              256        32         40   1024\n",

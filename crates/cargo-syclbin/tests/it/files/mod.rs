@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The commands about files, as users run them: `doctor`, `inspect`, `verify`, `convert`, `extract`, `expand`.
+//! The commands about files, as users run them: `doctor`, `inspect`, `verify`, `convert`, `extract`, `expand`, `stubs`.
 
 mod convert;
 mod doctor;

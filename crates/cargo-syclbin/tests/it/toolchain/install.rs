@@ -6,8 +6,8 @@ use std::fs;
 use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present, Refreshed};
 use cargo_syclbin::toolchain::install::Source;
+use cargo_syclbin::toolchain::list;
 use cargo_syclbin::toolchain::pins::{Member, MemberKind};
-use cargo_syclbin::toolchain::{list, remove};
 use cargo_syclbin::ui::Silent;
 use syclbin_toolchain::{Component, MANIFEST};
 
@@ -209,14 +209,14 @@ fn program_from_a_wheel_is_executable() {
 #[test]
 fn removing_one_component_leaves_the_other() {
     let world = World::new();
-    remove::remove(&world.home, &Component::ALL, &Silent).unwrap();
+    list::remove(&world.home, &Component::ALL, &Silent).unwrap();
     assert!(
         !world.home.path().exists(),
         "removing creates no home directory"
     );
 
     world.install().unwrap();
-    remove::remove(&world.home, &[Component::Compiler], &Silent).unwrap();
+    list::remove(&world.home, &[Component::Compiler], &Silent).unwrap();
     assert_eq!(world.in_home(), ["cpu-device"]);
     assert!(list::path(&world.home, Some(Component::CpuDevice)).is_ok());
     let error = list::path(&world.home, Some(Component::Compiler)).unwrap_err();
@@ -228,7 +228,7 @@ fn removing_one_component_leaves_the_other() {
     // Damaged ones too, and once more without complaint.
     fs::remove_file(world.folder(Component::CpuDevice).join(MANIFEST)).unwrap();
     for _ in 0..2 {
-        remove::remove(&world.home, &Component::ALL, &Silent).unwrap();
+        list::remove(&world.home, &Component::ALL, &Silent).unwrap();
         assert_eq!(world.in_home(), [""; 0]);
     }
 }

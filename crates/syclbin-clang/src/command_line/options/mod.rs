@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use syclbin::State;
+use syclbin_build::depfile::escape;
 
-use crate::command_line::depfile::{self, Depfile, Kind};
+use crate::command_line::depfile::{Depfile, Kind};
 use crate::command_line::states::Dependencies;
 use crate::command_line::table::{self, Treatment};
 use crate::command_line::targets::{Target, Targets};
@@ -235,7 +236,7 @@ impl Reader {
             "-MP" => self.phony = true,
             "-MF" => self.depfile = Some(PathBuf::from(value)),
             "-MT" => self.rule_targets.push(value),
-            "-MQ" => self.rule_targets.push(depfile::quoted(Path::new(&value))),
+            "-MQ" => self.rule_targets.push(escape(Path::new(&value))),
             "-x" | "--language" if ["c++", "none"].contains(&value.as_str()) => {}
             "-x" | "--language" => {
                 return own(format!(
@@ -319,7 +320,7 @@ impl Reader {
                 explicit: self.depfile.is_some(),
                 path: self.depfile.unwrap_or_else(|| output.with_extension("d")),
                 targets: if self.rule_targets.is_empty() {
-                    depfile::quoted(&output)
+                    escape(&output)
                 } else {
                     self.rule_targets.join(" ")
                 },

@@ -20,7 +20,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Unfit, debug_info};
+use super::Unfit;
 use crate::error::Error;
 use crate::spirv::words::{self, HEADER_WORDS, put};
 use scan::Scan;
@@ -168,11 +168,11 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
 }
 
 fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
-    if !debug_info::is_in(&words) {
+    if !super::is_in(&words) {
         return Ok(words);
     }
     let mut instructions = super::collect(&words)?;
-    debug_info::remove(&mut instructions);
+    super::remove(&mut instructions);
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     for instruction in instructions {
         put(&mut out, instruction.opcode, &[instruction.operands]);

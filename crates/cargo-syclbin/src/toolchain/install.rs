@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installing: turns pins into components that are either complete or absent.
 
-mod plan;
-
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use syclbin_toolchain::{Component, Home};
 
-use super::driver::Driver;
-use super::headers;
+use super::driver::{self, Driver};
 use super::manifest::Manifest;
 use super::pins::{ComponentPin, WheelPin, listing};
 use super::pip::Search;
@@ -17,7 +14,6 @@ use super::staging::{Purpose, Staging};
 use super::wheel::Wheel;
 use crate::error::{Error, Result};
 use crate::ui::{Progress, Size};
-use plan::Step;
 
 /// The source of the wheels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +118,7 @@ impl Installer<'_> {
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
         manifest.record(entry, size);
-        headers::write(folder, &mut manifest, staging)?;
+        driver::write_headers(folder, &mut manifest, staging)?;
         manifest.write(staging.path(), staging)?;
         let name = syclbin_toolchain::MANIFEST;
         staging.rename(&staging.path().join(name), &folder.join(name))?;
@@ -207,10 +203,7 @@ impl Installer<'_> {
         if lacking.is_empty() {
             return Ok(folder);
         }
-        Err(Error::MissingWheels {
-            folder,
-            wheels: listing(&lacking),
-        })
+        Err(Error::MissingWheels(folder, listing(&lacking)))
     }
 
     fn check<'a>(&self, wanted: &[&'a WheelPin], folder: &Path) -> Result<Vec<Wheel<'a>>> {
@@ -264,7 +257,7 @@ impl Installer<'_> {
             }
             let size = self.driver.copy_to(&target, staging)?;
             manifest.record(entry, size);
-            headers::write(folder, &mut manifest, staging)?;
+            driver::write_headers(folder, &mut manifest, staging)?;
         }
         // The file names must reach the disk before the manifest that vouches for them.
         for entry in &manifest.files {
@@ -336,4 +329,84 @@ fn wheels(pins: &[ComponentPin], steps: &[Step]) -> Vec<&'static WheelPin> {
         }
     }
     wheels
+}
+
+/// The action to take for a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Keep,
+    Refresh,
+    /// Carries the reason, unless the component is simply not installed.
+    Install(Option<String>),
+}
+
+impl Installer<'_> {
+    fn plan(&self, pins: &[ComponentPin]) -> Vec<Step> {
+        pins.iter().map(|pin| self.step(pin)).collect()
+    }
+
+    fn step(&self, pin: &ComponentPin) -> Step {
+        let folder = self.folder(pin);
+        if !folder.exists() {
+            return Step::Install(None);
+        }
+        if self.force {
+            return Step::Install(Some("--force".to_owned()));
+        }
+        let manifest = match Manifest::read(&folder) {
+            Ok(manifest) => manifest,
+            Err(problem) => return Step::Install(Some(problem)),
+        };
+        if let Some(problem) = manifest.mismatch(pin) {
+            return Step::Install(Some(problem));
+        }
+        let driver = driver_of(pin);
+        let is_ours = |path: &str| driver.is_some_and(|own| own == path || driver::is_header(path));
+        if let Some(problem) = manifest.damage(&folder, is_ours) {
+            return Step::Install(Some(problem));
+        }
+        match driver {
+            Some(entry) if !self.driver_fits(&folder, entry, &manifest) => Step::Refresh,
+            _ => Step::Keep,
+        }
+    }
+
+    /// Returns whether the installed driver is the one beside this program, with the headers built into this program.
+    /// If the driver beside this program is missing, any installed driver fits.
+    fn driver_fits(&self, folder: &Path, entry: &str, manifest: &Manifest) -> bool {
+        let copy = folder.join(entry);
+        if self.driver.path().is_err() {
+            return copy.is_file();
+        }
+        manifest.recorded(entry) == Some(self.driver.size())
+            && self.driver.is_same_as(&copy)
+            && driver::headers_fit(folder, manifest)
+    }
+
+    /// Checks for the driver before anything is fetched, so that a missing driver does not cost a download.
+    fn check_driver(&self, pins: &[ComponentPin], steps: &[Step]) -> Result<()> {
+        let mut pairs = pins.iter().zip(steps);
+        if pairs.any(|(pin, step)| driver_of(pin).is_some() && *step != Step::Keep) {
+            self.driver.path()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the peak space in bytes that the home directory needs: wheels and everything unpacked.
+    fn needed(&self, pins: &[ComponentPin], steps: &[Step]) -> u64 {
+        let fetched = match self.source {
+            Source::Pip(_) => wheels(pins, steps).iter().map(|wheel| wheel.size).sum(),
+            Source::Folder(_) => 0,
+        };
+        let kept = pins.iter().zip(steps).map(|(pin, step)| match step {
+            Step::Keep => 0,
+            Step::Refresh => self.driver.size(),
+            Step::Install(_) => self.kept(pin),
+        });
+        fetched + kept.sum::<u64>()
+    }
+
+    fn kept(&self, pin: &ComponentPin) -> u64 {
+        pin.unpacked_size() + driver_of(pin).map_or(0, |_| self.driver.size())
+    }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use super::*;
-use crate::doctor::facts::Nvidia;
-use crate::doctor::{Compiled, Compiler, Compilers, Cpp, Device, Devices, Ran, Taken, Tool};
+use crate::doctor::Ran;
+use crate::doctor::facts::{Compilers, Device, Facts, Part, Taken};
+use crate::doctor::trial::Compiled;
 
 /// Returns the facts of a machine that has everything.
 fn complete() -> Facts {
@@ -23,10 +24,9 @@ fn complete() -> Facts {
             passed_over: Vec::new(),
             behind: Vec::new(),
         },
-        compiler: Some(Compiler {
+        compiler: Some(Part {
             version: "2026.2.0".to_owned(),
-            driver: PathBuf::from("/cache/syclbin/bin/syclbin-clang"),
-            library: PathBuf::from("/cache/syclbin/lib/libsycl-jit.so"),
+            path: PathBuf::from("/cache/syclbin/lib/libsycl-jit.so"),
             damage: None,
         }),
         trial: Some(Ok(Compiled {
@@ -34,31 +34,18 @@ fn complete() -> Facts {
             file: Vec::new(),
         })),
         cache: Ok(Some((PathBuf::from("/cache/syclbin/kernels"), 3 << 20))),
-        cpp: Cpp {
-            compiler: Some(Tool {
-                command: "/usr/bin/g++".to_owned(),
-                version: "g++ 12.2.0".to_owned(),
-            }),
-            headers: Some(PathBuf::from("/usr/include/c++/12")),
-        },
-        pip: Ok(Tool {
-            command: "/usr/bin/python3 -m pip".to_owned(),
-            version: "pip 23".to_owned(),
-        }),
+        cpp_compiler: Some("/usr/bin/g++ (g++ 12.2.0)".to_owned()),
+        cpp_headers: Some(PathBuf::from("/usr/include/c++/12")),
+        pip: Ok("/usr/bin/python3 -m pip (pip 23)".to_owned()),
         uv: None,
         cpu_device: None,
         nvidia: None,
         device_variable: None,
-        devices: Devices {
-            all: Ok(vec![Device {
-                name: "Some GPU".to_owned(),
-                platform: "Some OpenCL".to_owned(),
-                library: "libOpenCL.so.1".to_owned(),
-                takes_spirv: true,
-                takes_ptx: false,
-            }]),
-            chosen: Some(0),
-        },
+        devices: Ok(vec![Device {
+            text: "Some GPU, Some OpenCL, libOpenCL.so.1".to_owned(),
+            takes: "",
+            is_chosen: true,
+        }]),
         run: Ok(Ran {
             device: "Some GPU".to_owned(),
             reason: "it is the first gpu".to_owned(),
@@ -69,14 +56,14 @@ fn complete() -> Facts {
 }
 
 fn remedies(report: &Report) -> Vec<&str> {
-    let items = report.sections.iter().flat_map(|section| &section.items);
+    let items = report.sections.iter().flat_map(|(_, items)| items);
     items.filter_map(|item| item.remedy.as_deref()).collect()
 }
 
 #[test]
 fn complete_machine_has_nothing_to_do() {
     let report = Report::of(&complete());
-    assert!(report.is_well(), "{report}");
+    assert!((report.compiles && report.runs), "{report}");
     assert_eq!(remedies(&report), [""; 0]);
     let text = report.to_string();
     assert!(
@@ -93,12 +80,10 @@ fn bare_machine_lists_every_missing_component() {
         compilers: none_found(),
         compiler: None,
         trial: None,
-        cpp: Cpp::default(),
+        cpp_compiler: None,
+        cpp_headers: None,
         pip: Err("`pip`: not found".to_owned()),
-        devices: Devices {
-            all: Err("no OpenCL library found".to_owned()),
-            chosen: None,
-        },
+        devices: Err("no OpenCL library found".to_owned()),
         run: Err("no device found".to_owned()),
         ..complete()
     };
@@ -126,7 +111,7 @@ fn none_found() -> Compilers {
 fn configured_compiler_replaces_the_installed_compiler() {
     let mut facts = complete();
     facts.compiler = None;
-    facts.cpp.headers = None;
+    facts.cpp_headers = None;
     facts.compilers.taken = Ok(Taken {
         text: "SYCLBIN_CLANG=/opt/dpcpp/clang++".to_owned(),
         version: "clang version 22.0.0".to_owned(),
@@ -178,14 +163,14 @@ fn a_damaged_compiler_does_not_count() {
 fn nvidia_gpus_are_noted_and_decide_nothing() {
     let mut facts = complete();
     let report = Report::of(&facts);
-    assert!(report.is_well());
+    assert!((report.compiles && report.runs));
     assert!(
         report.to_string().contains("--component nvidia"),
         "{report}"
     );
-    let mut nvidia = Nvidia {
+    let mut nvidia = Part {
         version: "13.5.37".to_owned(),
-        folder: "/cache/syclbin/nvidia/13.5.37".into(),
+        path: "/cache/syclbin/nvidia/13.5.37".into(),
         damage: None,
     };
     facts.nvidia = Some(nvidia.clone());
@@ -197,7 +182,9 @@ fn nvidia_gpus_are_noted_and_decide_nothing() {
     nvidia.damage = Some("bin/ptxas: gone".to_owned());
     facts.nvidia = Some(nvidia);
     let report = Report::of(&facts);
-    assert!(report.is_well() && remedies(&report)[0].contains("--component nvidia"));
+    assert!(
+        (report.compiles && report.runs) && remedies(&report)[0].contains("--component nvidia")
+    );
 }
 
 #[test]
@@ -207,7 +194,7 @@ fn failed_trial_blames_missing_headers() {
         "exit status: 1\nfatal error: 'climits' not found".to_owned()
     ));
     assert!(remedies(&Report::of(&facts))[0].contains("--force"));
-    facts.cpp.headers = None;
+    facts.cpp_headers = None;
     let report = Report::of(&facts);
     assert!(!report.compiles && report.runs);
     assert!(remedies(&report)[0].contains("install g++"));
@@ -242,7 +229,7 @@ fn skipped_devices_are_shown_with_reasons() {
     let skipped = "H200 (gpu, 580.1): CUDA devices take no SPIR-V".to_owned();
     facts.run.as_mut().unwrap().skipped.push(skipped);
     let report = Report::of(&facts);
-    assert!(report.is_well());
+    assert!((report.compiles && report.runs));
     assert!(
         report
             .to_string()
@@ -255,7 +242,7 @@ fn skipped_devices_are_shown_with_reasons() {
 fn wrong_device_variable_is_named_as_cause() {
     let mut facts = complete();
     facts.device_variable = Some("7".to_owned());
-    facts.devices.chosen = None;
+    facts.devices = Ok(Vec::new());
     facts.run = Err("SYCLBIN_DEVICE=7: no such device".to_owned());
     let report = Report::of(&facts);
     assert!(!report.runs);
@@ -268,10 +255,7 @@ fn on_another_platform_no_wheel_is_offered() {
         unsupported: Some("x86-64 Linux only".to_owned()),
         compilers: none_found(),
         compiler: None,
-        devices: Devices {
-            all: Ok(Vec::new()),
-            chosen: None,
-        },
+        devices: Ok(Vec::new()),
         run: Err("no device found".to_owned()),
         ..complete()
     };

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The report: facts, grouped and judged, with a remedy for each missing part.
+//!
+//! Two questions decide: can a kernel be compiled here, and can it be run? Facts that affect neither are shown
+//! without judgement. A machine with its own DPC++ is not told to install pip.
+
+use std::fmt;
+
+use syclbin_toolchain::INSTALL_COMMAND;
+
+use super::facts::{Facts, Part};
+use crate::ui::Size;
+
+/// The effect of a fact on compiling and running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    /// Everything is in order.
+    Good,
+    /// It prevents kernels from being compiled or run.
+    Bad,
+    /// It is for information only.
+    Note,
+}
+
+/// One line of the report.
+#[derive(Debug)]
+struct Item {
+    mark: Mark,
+    label: &'static str,
+    text: String,
+    remedy: Option<String>,
+}
+
+/// The whole report.
+#[derive(Debug)]
+pub(super) struct Report {
+    /// Titles, and the lines below them.
+    sections: [(&'static str, Vec<Item>); 3],
+    /// Whether a kernel can be compiled here.
+    pub(super) compiles: bool,
+    /// Whether a kernel can be run here.
+    pub(super) runs: bool,
+}
+
+impl Report {
+    /// Creates the report on `facts`.
+    pub(super) fn of(facts: &Facts) -> Self {
+        let (compile, run) = (compile(facts), run(facts));
+        let well = |items: &[Item]| items.iter().all(|item| item.mark != Mark::Bad);
+        Self {
+            compiles: well(&compile),
+            runs: well(&run),
+            sections: [
+                ("toolchain", toolchain(facts)),
+                ("compile", compile),
+                ("run", run),
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let items = self.sections.iter().flat_map(|(_, items)| items);
+        let width = items.map(|item| item.label.len()).max().unwrap_or(0);
+        for (title, items) in &self.sections {
+            writeln!(f, "{title}")?;
+            for item in items {
+                let mark = match item.mark {
+                    Mark::Good => "ok",
+                    Mark::Bad => "!!",
+                    Mark::Note => "  ",
+                };
+                let mut lines = item.text.lines();
+                let first = lines.next().unwrap_or_default();
+                writeln!(f, "  {mark} {:width$}  {first}", item.label)?;
+                for line in lines {
+                    writeln!(f, "     {:width$}  {line}", "")?;
+                }
+                if let Some(remedy) = &item.remedy {
+                    writeln!(f, "     {:width$}  -> {remedy}", "")?;
+                }
+            }
+            writeln!(f)?;
+        }
+        let verdict = match (self.compiles, self.runs) {
+            (true, true) => "kernels can be compiled and run here",
+            (true, false) => "kernels can be compiled here, but not run",
+            (false, true) => "kernels can be run here, but not compiled",
+            (false, false) => "kernels can neither be compiled nor run here",
+        };
+        writeln!(f, "{verdict}")
+    }
+}
+
+fn toolchain(facts: &Facts) -> Vec<Item> {
+    let from = if facts.home_is_set {
+        " (SYCLBIN_HOME)"
+    } else {
+        ""
+    };
+    let mut items = vec![match &facts.home {
+        Ok(home) => note("home", format!("{}{from}", home.display())),
+        Err(reason) => note("home", reason),
+    }];
+    if let Some(reason) = &facts.unsupported {
+        items.push(note("platform", reason));
+        // The wheels do not work here, so pip is not needed either.
+        return items;
+    }
+    items.push(match &facts.pip {
+        Ok(pip) => note("pip", pip),
+        Err(tried) => note("pip", format!("none: {tried}"))
+            .with_remedy("install pip or uv, or set SYCLBIN_PIP; or use --wheels DIR to install"),
+    });
+    items.extend(facts.uv.iter().map(|uv| note("uv", uv.display())));
+    items
+}
+
+/// Reports the compiler that a build would use, and what it needs.
+fn compile(facts: &Facts) -> Vec<Item> {
+    let compilers = &facts.compilers;
+    let skipped = compilers.passed_over.iter();
+    let mut items: Vec<_> = skipped.map(|text| note("skipped", text)).collect();
+    let remedy = match facts.unsupported {
+        None => format!("run `{INSTALL_COMMAND} --component compiler`"),
+        Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++".to_owned(),
+    };
+    let is_installed = compilers.taken.as_ref().is_ok_and(|one| one.is_installed);
+    match &compilers.taken {
+        Ok(taken) => {
+            items.push(good("compiler", &taken.text));
+            items.push(note("version", &taken.version));
+        }
+        // Where a variable forces a compiler, the reason already contains the remedy.
+        Err(reason) if reason.contains("unset ") => items.push(bad("compiler", reason)),
+        Err(reason) => items.push(bad("compiler", reason).with_remedy(&remedy)),
+    }
+    if is_installed {
+        items.extend(facts.compiler.as_ref().map(|compiler| {
+            let library = compiler.path.display();
+            match &compiler.damage {
+                None => good("library", library),
+                Some(problem) => {
+                    bad("library", format!("{library}, damaged: {problem}")).with_remedy(&remedy)
+                }
+            }
+        }));
+        // Most users do not need this, so it does not affect the verdict.
+        items.push(match &facts.nvidia {
+            Some(nvidia) => component("NVIDIA", nvidia, "nvidia"),
+            None => note(
+                "NVIDIA",
+                format!(
+                    "no code for NVIDIA GPUs; `{INSTALL_COMMAND} --component nvidia` is for that"
+                ),
+            ),
+        });
+    }
+    items.extend(compilers.behind.iter().map(|text| note("not used", text)));
+    items.push(note("g++", facts.cpp_compiler.as_deref().unwrap_or("none")));
+    items.push(match &facts.cpp_headers {
+        Some(folder) => note("C++ headers", folder.display()),
+        None => note("C++ headers", "none in /usr/include/c++"),
+    });
+    items.push(match &facts.cache {
+        Ok(Some((folder, size))) => {
+            note("cache", format!("{} ({})", folder.display(), Size(*size)))
+        }
+        Ok(None) => note("cache", "none"),
+        Err(problem) => note("cache", problem),
+    });
+    items.extend(facts.trial.as_ref().map(|trial| match trial {
+        Ok(compiled) => good(
+            "trial",
+            format!("compiled a kernel in {:.1?}", compiled.time),
+        ),
+        Err(problem) => {
+            let remedy = match (is_installed, &facts.cpp_headers) {
+                (false, _) => "set SYCLBIN_CLANG to another compiler that has -fsyclbin",
+                (true, None) => {
+                    "install g++: the compiler reads the C++ standard library from the system"
+                }
+                (true, Some(_)) => "run `cargo syclbin toolchain install --force`",
+            };
+            bad("trial", format!("compiling a kernel failed: {problem}")).with_remedy(remedy)
+        }
+    }));
+    items
+}
+
+/// Reports the devices, the device that a program would get, and the result of running a kernel on it.
+fn run(facts: &Facts) -> Vec<Item> {
+    let mut items = Vec::new();
+    // Another device may work, so a damaged CPU device alone does not affect the verdict.
+    let cpu_device = facts.cpu_device.as_ref();
+    items.extend(cpu_device.map(|part| component("CPU device", part, "cpu-device")));
+    let variable = facts.device_variable.as_ref();
+    items.extend(variable.map(|value| note("SYCLBIN_DEVICE", value)));
+    let remedy = match (&facts.unsupported, variable) {
+        (_, Some(_)) => "unset SYCLBIN_DEVICE, or name a device that is listed here".to_owned(),
+        (None, None) => format!(
+            "install the driver of your GPU, or run `{INSTALL_COMMAND} --component cpu-device`"
+        ),
+        (Some(_), None) => "install the driver of your GPU or processor".to_owned(),
+    };
+    let devices = match &facts.devices {
+        Ok(devices) => devices,
+        Err(reason) => {
+            items.push(bad("devices", reason).with_remedy(&remedy));
+            return items;
+        }
+    };
+    for (index, device) in devices.iter().enumerate() {
+        let text = format!("{index}: {}", device.text);
+        items.push(match &facts.run {
+            Ok(run) if device.is_chosen => {
+                good("device", format!("{text} (chosen: {})", run.reason))
+            }
+            _ => note("device", format!("{text}{}", device.takes)),
+        });
+    }
+    let skipped = facts.run.iter().flat_map(|run| &run.skipped);
+    items.extend(skipped.map(|skipped| note("skipped", skipped)));
+    let source = match facts.trial {
+        Some(Ok(_)) => "that was compiled here",
+        _ => "that is shipped with this program",
+    };
+    items.push(match &facts.run {
+        Ok(run) if run.is_right => {
+            good("trial", format!("ran a kernel {source} on {}", run.device))
+        }
+        Ok(run) => {
+            let text = format!("a kernel {source} had a wrong result on {}", run.device);
+            bad("trial", text).with_remedy(
+                "update the driver of the device, or set SYCLBIN_DEVICE to another one",
+            )
+        }
+        Err(problem) => {
+            let text = format!("running a kernel {source} failed: {problem}");
+            bad("trial", text).with_remedy(&remedy)
+        }
+    });
+    items
+}
+
+/// Reports an installed component without judgement.
+fn component(label: &'static str, part: &Part, name: &str) -> Item {
+    let text = format!("{}, {}", part.version, part.path.display());
+    match &part.damage {
+        None => note(label, text),
+        Some(problem) => note(label, format!("{text}, damaged: {problem}"))
+            .with_remedy(&format!("run `{INSTALL_COMMAND} --component {name}`")),
+    }
+}
+
+fn good(label: &'static str, text: impl ToString) -> Item {
+    item(Mark::Good, label, text)
+}
+
+fn bad(label: &'static str, text: impl ToString) -> Item {
+    item(Mark::Bad, label, text)
+}
+
+fn note(label: &'static str, text: impl ToString) -> Item {
+    item(Mark::Note, label, text)
+}
+
+fn item(mark: Mark, label: &'static str, text: impl ToString) -> Item {
+    Item {
+        mark,
+        label,
+        text: text.to_string(),
+        remedy: None,
+    }
+}
+
+impl Item {
+    fn with_remedy(mut self, remedy: &str) -> Self {
+        self.remedy = Some(remedy.to_owned());
+        self
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
