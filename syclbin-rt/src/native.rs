@@ -30,15 +30,16 @@
 //! ```
 #![allow(unsafe_code, reason = "handles of others are unsafe to take")]
 
+use std::sync::Arc;
+
 use bytemuck::Pod;
 
 pub use crate::backend::native::{
     DeviceHandle, EventHandle, KernelHandle, MemoryHandle, NativeEvent, QueueHandle,
 };
 
-use crate::backend;
-use crate::backend::dispatch::memory::Memory;
 use crate::backend::slice::DeviceSlice;
+
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch::kernel::Kernel;
@@ -82,7 +83,7 @@ impl Queue {
     ///   are dropped. A queue of OpenCL may be released earlier: it is reference-counted.
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
         // SAFETY: the duties are the same.
-        let raw = unsafe { backend::Queue::adopt(device.driver_device(), handle) };
+        let raw = unsafe { device.driver_device().adopt_queue(handle) };
         let failed = |failure| Error::driver(failure, "taking over a queue", device);
         raw.map(|raw| Self::of_raw(device, raw)).map_err(failed)
     }
@@ -114,9 +115,9 @@ impl Queue {
         let end = checked_size::<u8>(size.saturating_add(offset))?;
         let context = self.raw().context();
         // SAFETY: the duties are the same.
-        let memory = unsafe { Memory::adopt(&context, handle, end, Box::new(owner)) };
+        let memory = unsafe { context.adopt_memory(handle, end, Box::new(owner)) };
         let memory = memory.map_err(|failure| self.failed(failure, "taking over", size))?;
-        Ok(Buffer::in_memory(memory, offset, len))
+        Ok(Buffer::in_memory(Arc::new(memory), offset, len))
     }
 
     /// Enqueues a barrier: later commands wait for `event`, which another library made, and for all earlier commands.

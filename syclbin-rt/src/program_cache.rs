@@ -20,12 +20,10 @@ use hmac_sha256::Hash as Sha256;
 use syclbin_toolchain::store::{Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
-use crate::backend::dispatch::context::Context;
-use crate::backend::dispatch::program::{Program, WeakProgram};
+use crate::backend::facts::{DeviceKind, Facts};
 use crate::backend::failure::BuildError;
-use crate::backend::process::gate::Passage;
-use crate::backend::source::Source;
-use crate::device::facts::{DeviceKind, Facts};
+use crate::backend::gate::Passage;
+use crate::backend::{Context, Program, Source, WeakProgram};
 use crate::log;
 use crate::trace::{self, Class};
 
@@ -132,7 +130,7 @@ fn find_or_build(
     cache: Option<&Cache>,
 ) -> Result<(Program, Origin), BuildError> {
     if !context.keeps_programs() {
-        return Ok((Program::build(context, modules)?, Origin::Built));
+        return Ok((Arc::clone(context).build(modules)?, Origin::Built));
     }
     let settings = driver_settings();
     let key = key(context.device().facts(), &settings, modules);
@@ -149,7 +147,7 @@ fn find_or_build(
         return Ok((program, Origin::Process));
     }
     let (program, origin) = build(context, modules, &key, cache)?;
-    *kept = Some(program.downgrade());
+    *kept = Some(Arc::downgrade(&program));
     Ok((program, origin))
 }
 
@@ -162,7 +160,9 @@ fn slot(key: (usize, Key)) -> Slot {
     // Removes the slots that no other thread holds and whose program is gone.
     slots.retain(|_, slot| {
         let alive = |slot: &Slot| match slot.try_lock() {
-            Ok(program) => program.as_ref().is_some_and(WeakProgram::is_alive),
+            Ok(program) => program
+                .as_ref()
+                .is_some_and(|program| program.strong_count() > 0),
             Err(_) => true,
         };
         Arc::strong_count(slot) > 1 || alive(slot)
@@ -189,7 +189,7 @@ fn build(
         let Some(code) = cache.read(&key) else {
             continue;
         };
-        match Program::from_cache(context, &code) {
+        match Arc::clone(context).build_cached(&code) {
             Ok(Some(program)) => {
                 log::debug(format_args!("a program was compiled in an earlier run"));
                 return Ok((program, Origin::Cache));
@@ -219,7 +219,7 @@ fn build(
 
 fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildError> {
     let start = Instant::now();
-    let program = Program::build(context, modules)?;
+    let program = Arc::clone(context).build(modules)?;
     let bytes: usize = modules.iter().map(|module| module.code.len()).sum();
     log::info(format_args!(
         "{} compiled {bytes} bytes of SPIR-V ({} modules) in {:.1?}",

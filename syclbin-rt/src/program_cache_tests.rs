@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
+use crate::backend::BuildOptions;
 use crate::backend::failure::Failure;
-use crate::load::build_options::BuildOptions;
 use crate::queue::Queue;
 use std::path::PathBuf;
 
@@ -167,12 +167,12 @@ fn program_is_shared_until_last_user_drops() {
     let spirv = spirv();
     let (first, origin_of_first) = origin(context, &spirv, Sharing::All, None);
     let (second, origin_of_second) = origin(context, &spirv, Sharing::All, None);
-    assert!(first.is(&second));
+    assert!(Arc::ptr_eq(&first, &second));
     // Another test may have loaded the same program.
     assert_ne!(origin_of_first, Origin::Cache);
     assert_eq!(origin_of_second, Origin::Process);
     let (alone, _) = origin(context, &spirv, Sharing::None, None);
-    assert!(!first.is(&alone));
+    assert!(!Arc::ptr_eq(&first, &alone));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_new_program_evicts_only_programs_without_users() {
     drop(get(&unused));
     drop(get(&new));
     let (again, origin) = get(&kept);
-    assert!(program.is(&again));
+    assert!(Arc::ptr_eq(&program, &again));
     assert_eq!(origin, Origin::Process);
     let settings = driver_settings();
     let key = key(context.device().facts(), &settings, &ir(&unused));

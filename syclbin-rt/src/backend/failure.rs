@@ -3,7 +3,11 @@
 
 use std::fmt;
 
-use crate::backend::cuda::errors;
+#[cfg(feature = "cuda")]
+use crate::backend::cuda;
+
+/// A result of the backend.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// The reason why an action was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +27,10 @@ pub(crate) enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     OpenCl(i32),
+    #[cfg_attr(
+        not(feature = "cuda"),
+        allow(dead_code, reason = "only CUDA's driver returns it")
+    )]
     Cuda(i32),
 }
 
@@ -33,15 +41,15 @@ pub(crate) enum Code {
     allow(dead_code, reason = "some are limits of CUDA")
 )]
 pub(crate) enum Rejection {
-    /// A command got objects of two backends. The callers prevent this.
-    #[error("{0} takes nothing that belongs to another driver or context")]
-    Foreign(&'static str),
+    /// A command got objects of two drivers or contexts. The callers prevent this.
+    #[error("an object belongs to another driver or context")]
+    Foreign,
     /// A region is not inside its memory.
-    #[error("{0} takes nothing beyond the end of the memory")]
-    OutOfBounds(&'static str),
-    /// A call for memory with an address or for memory as an object got the other kind.
-    #[error("{0} does not take this kind of memory")]
-    Unsuitable(&'static str),
+    #[error("a region extends beyond the end of its memory")]
+    OutOfBounds,
+    /// A command for memory with an address or for memory as an object got the other kind.
+    #[error("the command does not support this kind of memory")]
+    Unsuitable,
     /// The address of a view is not aligned for its elements.
     #[error("the address of the memory is not aligned for its elements")]
     Unaligned,
@@ -119,6 +127,11 @@ pub(crate) struct Unstarted {
 }
 
 impl Failure {
+    /// The failure of a command that got objects of two drivers or contexts.
+    pub(crate) const FOREIGN: Self = Self::Rejected(Rejection::Foreign);
+    /// The failure of a command that got the wrong kind of memory.
+    pub(crate) const UNSUITABLE: Self = Self::Rejected(Rejection::Unsuitable);
+
     /// Creates the failure of `call` of OpenCL, which returned `code`.
     pub(crate) const fn opencl(call: &'static str, code: i32) -> Self {
         let code = Code::OpenCl(code);
@@ -126,20 +139,18 @@ impl Failure {
     }
 
     /// Creates the failure of `call` of CUDA, which returned `code`.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "there are no calls"))]
-    pub(in crate::backend) const fn cuda(call: &'static str, code: i32) -> Self {
+    #[cfg(feature = "cuda")]
+    pub(crate) const fn cuda(call: &'static str, code: i32) -> Self {
         let code = Code::Cuda(code);
         Self::Driver { call, code }
     }
 
-    /// Creates the failure of `call` for objects of two backends.
-    pub(in crate::backend) const fn foreign(call: &'static str) -> Self {
-        Self::Rejected(Rejection::Foreign(call))
-    }
-
-    /// Creates the failure of `call` for the wrong kind of memory.
-    pub(in crate::backend) const fn unsuitable(call: &'static str) -> Self {
-        Self::Rejected(Rejection::Unsuitable(call))
+    /// Returns the failure as one of `call`, which enqueued the command: another call may have reported it.
+    pub(crate) fn of_call(self, call: &'static str) -> Self {
+        match self {
+            Self::Driver { code, .. } => Self::Driver { call, code },
+            other => other,
+        }
     }
 
     /// Returns the driver's code, if the driver was asked.
@@ -169,15 +180,19 @@ impl Code {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OpenCl(code) => opencl3::error_codes::error_text(code),
-            Self::Cuda(code) => errors::error_name(code),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(code) => cuda::error_name(code),
+            #[cfg(not(feature = "cuda"))]
+            Self::Cuda(_) => "an unknown error",
         }
     }
 
     /// Returns whether it ends a context with everything in it.
     pub(crate) fn ends_context(self) -> bool {
         match self {
-            Self::OpenCl(_) => false,
-            Self::Cuda(code) => errors::is_sticky(code),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(code) => cuda::is_sticky(code),
+            _ => false,
         }
     }
 }
@@ -207,6 +222,18 @@ impl From<Failure> for BuildError {
             log: String::new(),
             advice: None,
         }
+    }
+}
+
+impl From<Failure> for NoView {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Unstarted> for Failure {
+    fn from(unstarted: Unstarted) -> Self {
+        unstarted.failure
     }
 }
 

@@ -1,47 +1,121 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The drivers a program can run on: all unsafe code is in here.
+//! The drivers a program can run on, with all unsafe code of this crate.
 //!
-//! A backend wraps a driver interface in two layers: `sys` with the foreign spelling, and safe wrappers that
-//! own their handles. The types of this module are the types of the device's backend. The modules above know
-//! neither handles nor error numbers.
+//! Each concept (device, context, queue, memory, program, kernel, event) is a trait that `opencl` and `cuda` implement.
+//! The modules above use these traits and know neither handles nor error numbers. This module uses none of them.
 #![allow(
     unsafe_code,
-    reason = "drivers have interfaces of C; what is unsafe of a backend is passed on by the types above it"
+    reason = "drivers have C interfaces; their wrappers are the only unsafe code of this crate"
 )]
 
+/// Declares a value of one of the drivers, which dereferences to the trait that the types of both drivers implement.
+macro_rules! either {
+    ($(#[$meta:meta])* $name:ident: dyn $api:ident, $owner:ident<$opencl:ty, $cuda:ty>) => {
+        $(#[$meta])*
+        pub(crate) enum $name {
+            OpenCl($owner<$opencl>),
+            #[cfg(feature = "cuda")]
+            Cuda($owner<$cuda>),
+        }
+
+        #[allow(dead_code, reason = "not every driver narrows every type")]
+        impl $name {
+            /// Returns the OpenCL value.
+            #[inline(always)]
+            pub(crate) fn opencl(&self) -> Result<&$owner<$opencl>, crate::backend::failure::Failure> {
+                match self {
+                    Self::OpenCl(value) => Ok(value),
+                    #[cfg(feature = "cuda")]
+                    Self::Cuda(_) => Err(crate::backend::failure::Failure::FOREIGN),
+                }
+            }
+
+            /// Returns the CUDA value.
+            #[cfg(feature = "cuda")]
+            #[inline(always)]
+            pub(crate) fn cuda(&self) -> Result<&$owner<$cuda>, crate::backend::failure::Failure> {
+                match self {
+                    Self::OpenCl(_) => Err(crate::backend::failure::Failure::FOREIGN),
+                    Self::Cuda(value) => Ok(value),
+                }
+            }
+        }
+
+        impl std::ops::Deref for $name {
+            type Target = dyn $api;
+
+            #[inline]
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    Self::OpenCl(value) => {
+                        let value: &$opencl = value;
+                        value
+                    }
+                    #[cfg(feature = "cuda")]
+                    Self::Cuda(value) => {
+                        let value: &$cuda = value;
+                        value
+                    }
+                }
+            }
+        }
+
+        impl From<$owner<$opencl>> for $name {
+            #[inline]
+            fn from(value: $owner<$opencl>) -> Self {
+                Self::OpenCl(value)
+            }
+        }
+
+        #[cfg(feature = "cuda")]
+        impl From<$owner<$cuda>> for $name {
+            #[inline]
+            fn from(value: $owner<$cuda>) -> Self {
+                Self::Cuda(value)
+            }
+        }
+    };
+}
+
+/// The owner of a value that is not shared, for [`either`].
+type Owned<T> = T;
+
 #[cfg(feature = "cuda")]
-pub(crate) mod cuda;
-#[cfg(not(feature = "cuda"))]
-pub(crate) mod cuda_absent;
-#[cfg(not(feature = "cuda"))]
-pub(crate) use cuda_absent as cuda;
-pub(crate) mod opencl;
+mod cuda;
+mod opencl;
 
-pub(crate) mod argument;
-pub(crate) mod dispatch;
+pub(crate) mod device;
+pub(crate) mod event;
+pub(crate) mod facts;
 pub(crate) mod failure;
-pub(crate) mod library_error;
-pub(crate) mod mapping;
+pub(crate) mod gate;
+pub(crate) mod host;
+pub(crate) mod image;
+pub(crate) mod kernel;
+pub(crate) mod memory;
 pub(crate) mod native;
-pub(crate) mod pattern;
-pub(crate) mod pointer;
-pub(crate) mod process;
-pub(crate) mod reach;
+pub(crate) mod program;
+pub(crate) mod queue;
+pub(crate) mod range;
 pub(crate) mod slice;
-pub(crate) mod slot;
-pub(crate) mod source;
-pub(crate) mod times;
-pub(crate) mod transfer;
+mod wakers;
 
-pub(crate) use dispatch::context::Context;
-pub(crate) use dispatch::event::Event;
-pub(crate) use dispatch::image::Image;
-pub(crate) use dispatch::kernel::Kernel;
-pub(crate) use dispatch::queue::Queue;
-#[cfg(test)]
-pub(crate) use dispatch::queue::pending_event;
-pub(crate) use dispatch::sampler::Sampler;
-pub use mapping::{Mapped, MappedMut};
+pub(crate) use device::*;
+pub(crate) use event::*;
+pub(crate) use facts::*;
+pub(crate) use failure::*;
+pub(crate) use gate::*;
+pub(crate) use host::PendingCopy;
+pub use host::{Mapped, MappedMut};
+pub(crate) use image::*;
+pub(crate) use kernel::*;
+pub(crate) use memory::*;
+pub(crate) use native::*;
 #[cfg(test)]
 pub(crate) use opencl::UserEvent;
-pub use pointer::DevicePointer;
+pub(crate) use opencl::{Image, Sampler};
+pub(crate) use program::*;
+pub(crate) use queue::*;
+pub(crate) use range::*;
+pub use slice::DevicePointer;
+pub(crate) use slice::*;

@@ -91,7 +91,7 @@ pub struct NativeEvent {
 }
 
 impl NativeEvent {
-    pub(in crate::backend) fn new(handle: EventHandle, keeps: Arc<dyn Send + Sync>) -> Self {
+    pub(crate) fn new(handle: EventHandle, keeps: Arc<dyn Send + Sync>) -> Self {
         let _keeps = keeps;
         Self { handle, _keeps }
     }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device slices: elements on a device, as a type that only exists behind a reference.
-#![allow(
-    unsafe_code,
-    reason = "a reference to an unsized wrapper is made by a cast, as `str` is of bytes"
-)]
+//! Places in memory of a device: slices, which only exist behind a reference, and pointers, which are values.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::dispatch::memory::Memory;
+use bytemuck::{Pod, Zeroable};
+
+use crate::backend::Memory;
 
 /// Elements of `T` in memory of a device. A device slice relates to a [`Buffer`](crate::Buffer) as `[T]`
 /// relates to a `Vec<T>`.
@@ -21,11 +20,11 @@ use crate::backend::dispatch::memory::Memory;
 #[repr(transparent)]
 pub struct DeviceSlice<T> {
     element: PhantomData<fn() -> T>,
-    region: Region<[()]>,
+    region: Region,
 }
 
-/// The region of some elements.
-pub(crate) struct Region<Tail: ?Sized = [(); 0]> {
+/// The region of some elements, behind a reference.
+pub(crate) struct Region<Tail: ?Sized = [()]> {
     pub(crate) memory: Arc<Memory>,
     /// In bytes.
     pub(crate) offset: usize,
@@ -37,7 +36,10 @@ pub(crate) struct Region<Tail: ?Sized = [(); 0]> {
     _tail: Tail,
 }
 
-impl Region {
+/// The region of some elements, as a value.
+pub(crate) type OwnedRegion = Region<[(); 0]>;
+
+impl OwnedRegion {
     pub(crate) fn new(
         memory: Arc<Memory>,
         offset: usize,
@@ -57,7 +59,7 @@ impl Region {
     pub(crate) fn as_slice<T>(&self) -> &DeviceSlice<T> {
         // A view of the host counts elements of `T`.
         debug_assert_eq!(self.element_bytes, size_of::<T>());
-        let region: &Region<[()]> = self;
+        let region: &Region = self;
         // SAFETY: the slice is `repr(transparent)` over the region, and the lifetimes are the same.
         unsafe { &*(std::ptr::from_ref(region) as *const DeviceSlice<T>) }
     }
@@ -65,7 +67,7 @@ impl Region {
     /// Returns it as a writable slice of `T`.
     pub(crate) fn as_mut_slice<T>(&mut self) -> &mut DeviceSlice<T> {
         debug_assert_eq!(self.element_bytes, size_of::<T>());
-        let region: &mut Region<[()]> = self;
+        let region: &mut Region = self;
         // SAFETY: as above, and the reference is the only one.
         unsafe { &mut *(std::ptr::from_mut(region) as *mut DeviceSlice<T>) }
     }
@@ -79,9 +81,9 @@ impl<Tail: ?Sized> Region<Tail> {
     }
 
     /// Returns a separate region in the same memory.
-    pub(crate) fn part(&self, first: usize, len: usize) -> Region {
+    pub(crate) fn part(&self, first: usize, len: usize) -> OwnedRegion {
         let offset = first.saturating_mul(self.element_bytes);
-        Region::new(
+        OwnedRegion::new(
             Arc::clone(&self.memory),
             self.offset.saturating_add(offset),
             len,
@@ -91,7 +93,113 @@ impl<Tail: ?Sized> Region<Tail> {
 }
 
 impl<T> DeviceSlice<T> {
-    pub(crate) fn region(&self) -> &Region<[()]> {
+    pub(crate) fn region(&self) -> &Region {
         &self.region
+    }
+}
+
+/// The address of a `T` on a device, as in a pointer inside a struct. It has 8 bytes, and zero is the null
+/// pointer.
+///
+/// Returned by [`DeviceArray::pointer`](crate::DeviceArray::pointer). It is a number and keeps nothing alive.
+#[repr(transparent)]
+pub struct DevicePointer<T> {
+    address: u64,
+    pointee: PhantomData<T>,
+}
+
+impl<T> DevicePointer<T> {
+    /// Returns the null pointer.
+    #[must_use]
+    pub const fn null() -> Self {
+        Self::from_address(0)
+    }
+
+    /// Returns the pointer to `address`.
+    #[must_use]
+    pub const fn from_address(address: u64) -> Self {
+        let pointee = PhantomData;
+        Self { address, pointee }
+    }
+
+    /// Returns the address that it points to.
+    #[must_use]
+    pub const fn address(self) -> u64 {
+        self.address
+    }
+
+    /// Casts to a pointer to `U` with the same address, as a pointer cast in C++ does.
+    #[must_use]
+    pub const fn cast<U>(self) -> DevicePointer<U> {
+        DevicePointer::from_address(self.address)
+    }
+
+    /// Returns the pointer to the element that is `count` elements further.
+    #[must_use]
+    pub const fn wrapping_add(self, count: u64) -> Self {
+        let bytes = count.wrapping_mul(size_of::<T>() as u64);
+        Self::from_address(self.address.wrapping_add(bytes))
+    }
+}
+
+// SAFETY: it is one `u64`, for which zero is a value.
+unsafe impl<T> Zeroable for DevicePointer<T> {}
+// SAFETY: it is `repr(transparent)` over one `u64`, and the marker has no bytes.
+unsafe impl<T: 'static> Pod for DevicePointer<T> {}
+// SAFETY: it is a number; nothing on the host goes through it.
+unsafe impl<T> Send for DevicePointer<T> {}
+// SAFETY: as for Send.
+unsafe impl<T> Sync for DevicePointer<T> {}
+
+// Derived implementations would require the same of `T`.
+impl<T> Clone for DevicePointer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for DevicePointer<T> {}
+
+impl<T> PartialEq for DevicePointer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.address == other.address
+    }
+}
+
+impl<T> Eq for DevicePointer<T> {}
+
+impl<T> fmt::Debug for DevicePointer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DevicePointer({:#x})", self.address)
+    }
+}
+
+/// The largest pattern that all devices fill memory with (OpenCL 3.0, clEnqueueFillBuffer), in bytes.
+const LARGEST_PATTERN: usize = 128;
+
+/// Returns the pattern for devices to fill memory with this element, if they can. The pattern of an element
+/// that repeats itself is shorter than the element.
+pub(crate) fn pattern(element: &[u8]) -> Option<&[u8]> {
+    match element {
+        [first, rest @ ..] if rest.iter().all(|byte| byte == first) => element.get(..1),
+        _ => {
+            (element.len().is_power_of_two() && element.len() <= LARGEST_PATTERN).then_some(element)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pattern_is_power_of_two_or_byte() {
+        assert_eq!(pattern(&[1, 2, 3, 4]), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(pattern(&[1, 2, 3]), None);
+        assert_eq!(pattern(&[7, 7, 7]), Some(&[7][..]));
+        assert_eq!(pattern(&[]), None);
+        let large: Vec<u8> = (0..=255).collect();
+        assert_eq!(pattern(&large), None);
+        assert_eq!(pattern(&large[..128]), Some(&large[..128]));
     }
 }

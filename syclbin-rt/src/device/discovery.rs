@@ -6,12 +6,11 @@
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::backend::library_error::LibraryError;
-use crate::device::best;
+use crate::backend::LibraryError;
+use crate::backend::facts::Facts;
 use crate::device::driver_libraries::{self, LibraryLookup};
-use crate::device::facts::Facts;
 use crate::device::selector::{Selector, Term};
-use crate::device::{Device, DeviceChoice};
+use crate::device::{Device, DeviceChoice, best};
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::coverage::Coverage;
 use crate::log;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use syclbin_toolchain::trust::is_trusted;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
-use crate::backend::dispatch::device::Library;
+use crate::backend::Library;
 
 /// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices: finding and choosing a device never starts work on it.
 
-pub(crate) mod aspects;
 pub(crate) mod best;
 pub(crate) mod discovery;
 mod division;
 pub(crate) mod driver_libraries;
-pub(crate) mod facts;
-pub(crate) mod partition;
 pub(crate) mod selector;
 
 use std::fmt;
@@ -16,9 +13,9 @@ use std::hash::{Hash, Hasher};
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::dispatch::device::DriverDevice;
+use crate::backend::Device as DriverDevice;
+use crate::backend::facts::{DeviceKind, Facts};
 use crate::device::discovery::Discovery;
-use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytemuck::{NoUninit, Pod};
 
-use crate::backend::argument::Argument;
+use crate::backend::kernel::Argument;
 use crate::backend::slice::{DeviceSlice, Region};
 use crate::backend::{self, DevicePointer};
 use crate::launch::accessor::AccessorRange;

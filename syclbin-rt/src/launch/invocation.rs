@@ -6,16 +6,17 @@
 
 use std::fmt;
 
-use crate::backend::argument::{Argument, Arguments, Values};
-use crate::backend::dispatch::event::WaitList;
+use crate::backend::WaitList;
 use crate::backend::failure::Failure;
+use crate::backend::kernel::{Argument, Arguments, Values};
+use crate::backend::range::Grid;
 use crate::backend::slice::Region;
 use crate::device::Device;
 use crate::error::{Error, Result, join};
 use crate::launch::arg::Arg;
 use crate::launch::contract::{Broken, LaunchView};
 use crate::launch::kernel::Kernel;
-use crate::launch::range::{AnyRange, Grid};
+use crate::launch::range::AnyRange;
 use crate::launch::{parameter_kinds, work_group};
 use crate::load::code::Takes;
 use crate::queue::event::Event;

@@ -8,23 +8,18 @@ use std::sync::Arc;
 use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
-use crate::backend;
-use crate::backend::argument::Argument;
-use crate::backend::dispatch::memory::Memory;
-use crate::backend::dispatch::program::Program;
 use crate::backend::failure::Failure;
-use crate::backend::reach::Reach;
-use crate::backend::slot::Slot;
+use crate::backend::kernel::{Argument, KernelAttributes, Slot};
+use crate::backend::range::Extent;
+use crate::backend::{self, Memory, Program, UsmKind};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join};
 use crate::launch::Launch;
 use crate::launch::arg::Arg;
 use crate::launch::parameter_kinds::Kinds;
-use crate::launch::range::Extent;
 use crate::launch::work_group::Limits;
 use crate::load::code::Takes;
 use crate::load::requirements;
-use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::Queue;
 use crate::queue::asserts::Asserting;
 use crate::queue::event::Command;
@@ -105,11 +100,12 @@ impl Kernel {
         // A name with a NUL inside cannot be a symbol of a program.
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
-        let raw = backend::Kernel::new(program, name, symbol.slots.clone());
+        let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
         let mut raw = raw.map_err(|failure| {
             let action = format!("making kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
         })?;
+        let bounds = raw.bounds();
         let sizes = &symbol.sizes;
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
         let declared = sizes.required.map(|size| driver_order(size.xyz()));
@@ -120,12 +116,12 @@ impl Kernel {
         let limits = Limits {
             max_range: max_range(symbol.id_range),
             dimensions: sizes.dimensions.map(Dimensions::get),
-            required: raw.required_local().or(declared),
+            required: bounds.required_local.or(declared),
             max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
-            max_items: raw.max_local().min(max_linear),
+            max_items: bounds.max_local.min(max_linear),
             max_sizes: queue.device().facts().max_work_item_sizes,
         };
-        raw.keep_to(limits.max_items, limits.max_declared);
+        raw.restrict(limits.max_items, limits.max_declared);
         let required_local = limits.required.map(|required| {
             // The driver fills up to three dimensions; the file knows how many there were.
             let dimensions = match (sizes.dimensions, sizes.required) {
@@ -146,9 +142,9 @@ impl Kernel {
                 } else {
                     Vec::new()
                 },
-                arguments: raw.arguments() + usize::from(symbol.scratch),
+                arguments: bounds.arguments + usize::from(symbol.scratch),
                 constants: constants.cloned(),
-                local_memory: raw.local_memory(),
+                local_memory: bounds.local_memory,
                 raw_queue: queue.raw().clone(),
                 limits,
             },
@@ -353,12 +349,12 @@ impl ConstantsBuffer {
     /// Uploads `values`, which have the layout that the file describes.
     pub(crate) fn new(queue: &Queue, values: &[u8]) -> Result<Self, Failure> {
         let queue = queue.raw();
-        let memory = queue.zeroed_at_address(Reach::Device, values.len())?;
+        let memory = queue.zeroed(Some(UsmKind::Device), values.len())?;
         queue.write(&memory, 0, values)?;
         let address = memory.address().unwrap_or_default();
         Ok(Self {
             address: address.to_ne_bytes(),
-            _memory: Arc::new(memory),
+            _memory: memory,
         })
     }
 

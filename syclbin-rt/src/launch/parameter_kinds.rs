@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kinds of arguments: the kinds that a parameter takes, determined once for a kernel and not at each launch.
 
-use crate::backend::argument::Argument;
+use crate::backend::kernel::Argument;
 use crate::load::code::Takes;
 
 /// The kinds of arguments that a parameter takes.

@@ -5,16 +5,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::argument::{Argument, Arguments as _};
-use crate::backend::dispatch::event::WaitList;
-use crate::backend::dispatch::image::Image;
-use crate::backend::dispatch::kernel::KernelObject;
-use crate::backend::dispatch::memory::MemoryUse;
-use crate::backend::dispatch::sampler::Sampler;
+use crate::backend::kernel::Argument;
+use crate::backend::range::Grid;
+use crate::backend::{Image, KernelObject, MemoryUse, Sampler, WaitList};
 use crate::error::{Error, Result};
 use crate::launch::invocation::{Contract, Invocation, check};
 use crate::launch::kernel::Kernel;
-use crate::launch::range::{AnyRange, Grid};
+use crate::launch::range::AnyRange;
 use crate::launch::{Launch, SafeLaunch};
 use crate::queue::event::Event;
 

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::backend::range::{Extent, Grid};
+
 /// The work-items of a launch in `D` dimensions, one to three, and their division into work-groups.
 ///
 /// Sizes are in SYCL's order: dimension 0 varies slowest, and a kernel reads dimension 0 as
@@ -44,22 +46,6 @@ pub struct AnyRange {
     global: Extent,
     local: Option<Extent>,
     offset: Option<Extent>,
-}
-
-/// A range as a driver takes it. It has a work-group size unless the driver chooses one.
-#[derive(Clone, Copy)]
-pub(crate) struct Grid {
-    offset: Option<Extent>,
-    global: Extent,
-    local: Option<Extent>,
-}
-
-/// Sizes in one to three dimensions, converted from a number or an array of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
-    /// In the driver's order, which is the reverse of SYCL's; 1 beyond `dimensions`.
-    sizes: [usize; 3],
-    dimensions: usize,
 }
 
 /// Sizes in `D` dimensions, one to three: the number of work-items of a launch, or of a work-group.
@@ -174,14 +160,10 @@ impl AnyRange {
 
     /// Returns the range in work-groups of `local`, as a driver takes it.
     pub(crate) fn grid(&self, local: Option<Extent>) -> Grid {
-        Grid {
-            // Without an offset, ids begin at 0, which is fastest on devices.
-            offset: self
-                .offset
-                .filter(|offset| offset.driver_order().iter().any(|id| *id != 0)),
-            global: self.global,
-            local,
-        }
+        // Without an offset, ids begin at 0, which is fastest on devices.
+        let is_zero = |offset: &Extent| offset.driver_order().iter().all(|id| *id == 0);
+        let offset = self.offset.filter(|offset| !is_zero(offset));
+        Grid::new(offset, self.global, local)
     }
 
     pub(crate) fn global_extent(&self) -> Extent {
@@ -193,91 +175,6 @@ impl AnyRange {
     }
 }
 
-impl Grid {
-    /// Returns the first ids, in the driver's order; `None` where they are 0.
-    pub(crate) fn offset(&self) -> Option<&[usize]> {
-        let offset = self.offset.as_ref()?;
-        offset.sizes.get(..self.global.dimensions)
-    }
-
-    /// Returns the sizes in the driver's order.
-    pub(crate) fn global(&self) -> &[usize] {
-        self.global.driver_order()
-    }
-
-    /// Returns the sizes of a work-group, in as many dimensions as the range has.
-    pub(crate) fn local(&self) -> Option<&[usize]> {
-        let local = self.local.as_ref()?;
-        local.sizes.get(..self.global.dimensions)
-    }
-
-    /// Returns the range in SYCL's order, for messages.
-    pub(crate) fn sycl_order(&self) -> Vec<usize> {
-        self.global.sycl_order()
-    }
-}
-
-impl Extent {
-    /// Takes the driver's three sizes, as many of them as there are dimensions.
-    pub(crate) fn from_driver(sizes: [usize; 3], dimensions: usize) -> Self {
-        Self { sizes, dimensions }
-    }
-
-    /// Returns how many dimensions `sizes` has without the dimensions of size 1 at the slow end.
-    pub(crate) fn used(sizes: [usize; 3]) -> usize {
-        let last = sizes.iter().rposition(|size| *size > 1);
-        last.map_or(1, |last| last + 1)
-    }
-
-    /// Returns the sizes in the driver's order: the fastest dimension first.
-    pub(crate) fn driver_order(&self) -> &[usize] {
-        &self.sizes[..self.dimensions]
-    }
-
-    /// Returns the sizes in SYCL's order: the slowest dimension first.
-    #[must_use]
-    pub fn sycl_order(&self) -> Vec<usize> {
-        self.driver_order().iter().rev().copied().collect()
-    }
-
-    pub(crate) fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
-    /// Returns the size of a dimension in SYCL's order, 1 beyond the last.
-    pub(crate) fn size(&self, dimension: usize) -> usize {
-        let mut sizes = self.driver_order().iter().rev();
-        sizes.nth(dimension).copied().unwrap_or(1)
-    }
-
-    /// Returns the sizes in SYCL's order, 1 beyond the last.
-    pub(crate) fn sizes<const D: usize>(&self) -> [usize; D] {
-        std::array::from_fn(|dimension| self.size(dimension))
-    }
-
-    /// Returns the number of work-items; `usize::MAX` on overflow.
-    pub(crate) fn items(&self) -> usize {
-        let [x, y, z] = self.sizes;
-        x.saturating_mul(y).saturating_mul(z)
-    }
-
-    /// Returns the number of work-items of a range from 0 to the end of this range, if this range begins at
-    /// `offset`; `None` on overflow.
-    pub(crate) fn checked_reach(&self, offset: Self) -> Option<usize> {
-        let mut reach = *self;
-        for (size, from) in reach.sizes.iter_mut().zip(offset.driver_order()) {
-            *size = size.checked_add(*from)?;
-        }
-        reach.checked_items()
-    }
-
-    /// Returns the number of work-items; `None` on overflow.
-    pub(crate) fn checked_items(&self) -> Option<usize> {
-        let [x, y, z] = self.sizes;
-        x.checked_mul(y)?.checked_mul(z)
-    }
-}
-
 /// Writes the sizes in SYCL's order, such as `[480, 640]`.
 impl fmt::Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -285,27 +182,10 @@ impl fmt::Display for Extent {
     }
 }
 
-impl From<usize> for Extent {
-    fn from(size: usize) -> Self {
-        Self::from([size])
-    }
-}
-
-impl From<[usize; 1]> for Extent {
-    fn from([d0]: [usize; 1]) -> Self {
-        Self::from_driver([d0, 1, 1], 1)
-    }
-}
-
-impl From<[usize; 2]> for Extent {
-    fn from([d0, d1]: [usize; 2]) -> Self {
-        Self::from_driver([d1, d0, 1], 2)
-    }
-}
-
-impl From<[usize; 3]> for Extent {
-    fn from([d0, d1, d2]: [usize; 3]) -> Self {
-        Self::from_driver([d2, d1, d0], 3)
+impl Extent {
+    /// Returns the sizes in SYCL's order, 1 beyond the last.
+    pub(crate) fn sizes<const D: usize>(&self) -> [usize; D] {
+        std::array::from_fn(|dimension| self.size(dimension))
     }
 }
 

@@ -6,14 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
-use crate::backend;
-use crate::backend::dispatch::event::WaitList;
-use crate::backend::dispatch::memory::MemoryUse;
-use crate::backend::dispatch::recording::Graph;
 use crate::backend::failure::Failure;
-use crate::backend::pattern::pattern;
-use crate::backend::process::gate::Passage;
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::gate::Passage;
+use crate::backend::slice::{DeviceSlice, OwnedRegion, pattern};
+use crate::backend::{self, Graph, MemoryUse, WaitList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::prepared::BoundKernel;
@@ -172,11 +168,11 @@ fn unrecordable(what: &str) -> Error {
 }
 
 /// Returns the steps as a graph; `None` if the driver does not support graphs.
-fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Graph>, Failure> {
+fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
     if steps.is_empty() {
         return Ok(None);
     }
-    let Some(mut graph) = Graph::new(queue.raw())? else {
+    let Some(mut graph) = queue.raw().graph()? else {
         return Ok(None);
     };
     for step in steps {
@@ -236,7 +232,7 @@ const REPLAY: &str = "replaying a recording";
 #[must_use = "nothing runs before `replay`"]
 pub struct Recording {
     // Dropped first: it waits until nothing runs that uses the steps.
-    graph: Option<Graph>,
+    graph: Option<Box<dyn Graph>>,
     steps: Vec<Step>,
     queue: Queue,
     /// Locked while the steps are enqueued, so that the steps of two replays do not mix.
@@ -247,12 +243,12 @@ pub struct Recording {
 enum Step {
     Launch(Box<BoundKernel>),
     Copy {
-        from: Region,
-        to: Region,
+        from: OwnedRegion,
+        to: OwnedRegion,
         _uses: [MemoryUse; 2],
     },
     Fill {
-        region: Region,
+        region: OwnedRegion,
         pattern: Vec<u8>,
         _use: MemoryUse,
     },

@@ -3,11 +3,12 @@
 
 use std::fmt;
 
-use crate::backend::argument::Argument;
+use crate::backend::kernel::Argument;
+use crate::backend::range::Extent;
 use crate::error::{Error, Result, join};
 use crate::launch::invocation::check;
 use crate::launch::kernel::Kernel;
-use crate::launch::range::{AnyRange, Extent, NdRange};
+use crate::launch::range::{AnyRange, NdRange};
 use crate::launch::{Launch, SafeLaunch};
 
 /// The bounds on ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
@@ -254,7 +255,7 @@ fn suggested_extent<'a>(
     let told = match values {
         Some(values) => {
             let raw = kernel.raw();
-            raw.suggested_local(queue.raw(), values, global.driver_order())
+            raw.suggested_local(queue.raw(), &mut { values }, global.driver_order())
                 .map_err(failed)?
         }
         None => None,

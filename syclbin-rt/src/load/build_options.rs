@@ -3,16 +3,8 @@
 
 use syclbin::metadata::MiscProperties;
 
-use crate::device::facts::Facts;
-
-/// Options of `clBuildProgram` and its two halves.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BuildOptions {
-    /// For `clBuildProgram` and `clCompileProgram`.
-    pub(crate) compile: String,
-    /// For `clLinkProgram`: the options that affect native code, which some drivers make at that time.
-    pub(crate) link: String,
-}
+use crate::backend::BuildOptions;
+use crate::backend::facts::Facts;
 
 impl BuildOptions {
     /// Returns the options for code with these properties.
@@ -54,7 +46,7 @@ impl BuildOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::facts::DeviceKind;
+    use crate::backend::facts::DeviceKind;
 
     fn of(misc: &MiscProperties, kind: DeviceKind, vendor: &str) -> (String, String) {
         let facts = Facts {

@@ -14,10 +14,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use syclbin::Aspect;
 
-use crate::backend::DevicePointer;
-use crate::backend::dispatch::memory::Memory;
-use crate::backend::reach::Reach;
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::slice::{DeviceSlice, OwnedRegion};
+use crate::backend::{DevicePointer, Memory, UsmKind};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::copy::checked_size;
@@ -29,19 +27,19 @@ use crate::queue::Queue;
 /// A buffer is used as the [`DeviceSlice`] of all its elements. It may be dropped while kernels that use it
 /// still run: the driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
-    region: Region,
+    region: OwnedRegion,
     element: PhantomData<T>,
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(memory: Memory, len: usize) -> Self {
+    pub(crate) fn new(memory: Arc<Memory>, len: usize) -> Self {
         Self::in_memory(memory, 0, len)
     }
 
     /// Creates a buffer of `len` elements from byte `offset` of the memory on.
-    pub(crate) fn in_memory(memory: Memory, offset: usize, len: usize) -> Self {
+    pub(crate) fn in_memory(memory: Arc<Memory>, offset: usize, len: usize) -> Self {
         Self {
-            region: Region::new(Arc::new(memory), offset, len, size_of::<T>()),
+            region: OwnedRegion::new(memory, offset, len, size_of::<T>()),
             element: PhantomData,
         }
     }
@@ -52,7 +50,7 @@ macro_rules! arrays {
         $(
             $(#[$meta])*
             pub struct $name<T: Pod> {
-                region: Region,
+                region: OwnedRegion,
                 element: PhantomData<T>,
             }
 
@@ -64,7 +62,7 @@ macro_rules! arrays {
                 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such
                 /// memory; and when it does not have enough of it.
                 pub fn zeroed(queue: &Queue, len: usize) -> Result<Self> {
-                    let region = region::<T>(queue, Reach::$reach, $plural, $needs, len)?;
+                    let region = region::<T>(queue, UsmKind::$reach, $plural, $needs, len)?;
                     let element = PhantomData;
                     Ok(Self { region, element })
                 }
@@ -183,13 +181,13 @@ const ALWAYS_ALIGNED: usize = 64;
 
 fn region<T: Pod>(
     queue: &Queue,
-    reach: Reach,
+    kind: UsmKind,
     what: &'static str,
     needs: &'static str,
     len: usize,
-) -> Result<Region> {
+) -> Result<OwnedRegion> {
     let device = queue.device();
-    if !has(device, reach) || !queue.raw().has_addresses() {
+    if !has(device, kind) || !queue.raw().has_addresses() {
         return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;
@@ -198,7 +196,7 @@ fn region<T: Pod>(
     let align = align_of::<T>();
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);
-    let memory = queue.raw().zeroed_at_address(reach, size);
+    let memory = queue.raw().zeroed(Some(kind), size);
     let memory = memory.map_err(|failure| {
         let action = format!("making one of the {what}, of {size} bytes");
         Error::driver(failure, action, device)
@@ -209,13 +207,13 @@ fn region<T: Pod>(
         0 => 0,
         _ => usize::try_from(address.next_multiple_of(align as u64) - address).unwrap_or(0),
     };
-    Ok(Region::new(Arc::new(memory), offset, len, size_of::<T>()))
+    Ok(OwnedRegion::new(memory, offset, len, size_of::<T>()))
 }
 
-fn has(device: &Device, reach: Reach) -> bool {
-    device.has(match reach {
-        Reach::Device => Aspect::USM_DEVICE_ALLOCATIONS,
-        Reach::Host => Aspect::USM_HOST_ALLOCATIONS,
-        Reach::Shared => Aspect::USM_SHARED_ALLOCATIONS,
+fn has(device: &Device, kind: UsmKind) -> bool {
+    device.has(match kind {
+        UsmKind::Device => Aspect::USM_DEVICE_ALLOCATIONS,
+        UsmKind::Host => Aspect::USM_HOST_ALLOCATIONS,
+        UsmKind::Shared => Aspect::USM_SHARED_ALLOCATIONS,
     })
 }

@@ -3,11 +3,9 @@
 
 use bytemuck::Pod;
 
-use crate::backend;
-use crate::backend::dispatch::event::WaitList;
 use crate::backend::failure::Failure;
-use crate::backend::pattern::pattern;
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::slice::{DeviceSlice, Region, pattern};
+use crate::backend::{self, WaitList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;
 use crate::queue::Queue;
@@ -45,7 +43,7 @@ impl Queue {
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let size = checked_size::<T>(len)?;
         let _span = trace::span(Class::Memory, "zeroing", size);
-        let memory = self.raw().zeroed(size);
+        let memory = self.raw().zeroed(None, size);
         let memory = memory.map_err(|failure| self.failed(failure, "zeroing", size))?;
         Ok(Buffer::new(memory, len))
     }
@@ -230,7 +228,7 @@ impl After<'_> {
         raw.barrier(after)?.wait()?;
         make(&mut bytes)?;
         raw.write(&to.memory, to.offset, &bytes)?;
-        raw.barrier(&WaitList::Nothing)
+        raw.barrier(WaitList::NOTHING)
     }
 
     fn started(

@@ -7,7 +7,7 @@ use std::ops::{Bound, Deref, DerefMut, RangeBounds};
 
 use bytemuck::Pod;
 
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::slice::{DeviceSlice, OwnedRegion};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -24,14 +24,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// # }
 /// ```
 pub struct SliceRef<'a, T> {
-    region: Region,
+    region: OwnedRegion,
     whole: PhantomData<&'a DeviceSlice<T>>,
 }
 
 /// A writable part of memory on a device, like `&mut data[2..8]` of a slice on the host. Made by
 /// [`DeviceSlice::slice_mut`] and [`DeviceSlice::split_at_mut`].
 pub struct SliceMut<'a, T> {
-    region: Region,
+    region: OwnedRegion,
     whole: PhantomData<&'a mut DeviceSlice<T>>,
 }
 

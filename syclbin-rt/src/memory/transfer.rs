@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 
 use bytemuck::Pod;
 
-use crate::backend::dispatch::event::End;
+use crate::backend::PendingCopy;
+use crate::backend::event::Completion;
 use crate::backend::slice::DeviceSlice;
-use crate::backend::transfer::Lent;
 use crate::error::{Error, Result};
 use crate::memory::copy::{After, host_memory};
 use crate::queue::Queue;
@@ -41,12 +41,17 @@ const WRITING: &str = "writing a buffer";
 /// ```
 #[must_use = "dropping it waits for the copy; `wait` gives the elements back"]
 pub struct Transfer<T: Pod> {
-    lent: Lent<T>,
+    lent: PendingCopy<T>,
     event: Event,
 }
 
 impl<T: Pod> Transfer<T> {
-    fn new(queue: &Queue, action: &'static str, bytes: usize, lent: Lent<T>) -> Result<Self> {
+    fn new(
+        queue: &Queue,
+        action: &'static str,
+        bytes: usize,
+        lent: PendingCopy<T>,
+    ) -> Result<Self> {
         let raw = lent.event();
         let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
         let event = Event::of_copy(queue, action, bytes, raw);
@@ -177,7 +182,7 @@ impl<T: Pod> fmt::Debug for Transfer<T> {
 pub struct TransferFuture<T: Pod> {
     /// `None` when the transfer has been given back.
     transfer: Option<Transfer<T>>,
-    end: End,
+    end: Option<Completion>,
 }
 
 // The elements lie elsewhere, and nothing in here is pinned.
@@ -216,7 +221,7 @@ impl<T: Pod> IntoFuture for Transfer<T> {
     fn into_future(self) -> TransferFuture<T> {
         TransferFuture {
             transfer: Some(self),
-            end: End::default(),
+            end: None,
         }
     }
 }

@@ -5,14 +5,12 @@
 
 use syclbin::{Image, IrType};
 
-use crate::backend::dispatch::context::Context;
-use crate::backend::dispatch::program::Program;
-use crate::backend::source::Source;
+use crate::backend::BuildOptions;
+use crate::backend::Source;
+use crate::backend::facts::DeviceKind;
 use crate::device::Device;
 use crate::device::discovery::not_selected;
-use crate::device::facts::DeviceKind;
 use crate::error::{Error, Result};
-use crate::load::build_options::BuildOptions;
 use crate::load::code;
 use crate::module::unloadable;
 
@@ -66,7 +64,9 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         );
         return Err(refused(reason));
     }
-    let context = Context::shared(device.driver_device())
+    let context = device
+        .driver_device()
+        .shared_context()
         .map_err(|failure| Error::driver(failure, "creating a context", device))?;
     let codes = code::portable(vec![spirv.into()], device.facts()).map_err(refused)?;
     let sources = codes.into_iter().map(|code| Source {
@@ -78,7 +78,9 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         },
     });
     let sources: Vec<Source<'_>> = sources.collect();
-    let program = Program::build(&context, &sources).map_err(|error| refused(error.to_string()))?;
+    let program = context
+        .build(&sources)
+        .map_err(|error| refused(error.to_string()))?;
     program
         .binary()
         .map_err(|failure| Error::driver(failure, "reading native code", device))

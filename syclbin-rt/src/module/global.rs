@@ -11,10 +11,8 @@ use bytemuck::Pod;
 use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
-use crate::backend::dispatch::memory::Memory;
-use crate::backend::dispatch::program::Program;
 use crate::backend::failure::Failure;
-use crate::backend::reach::Reach;
+use crate::backend::{Memory, Program, UsmKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
@@ -240,9 +238,9 @@ pub(crate) fn connect(
                 } else {
                     let raw = queue.raw();
                     let memory = if queue.device().facts().lifts_variables {
-                        raw.zeroed(size)
+                        raw.zeroed(None, size)
                     } else if raw.has_addresses() {
-                        raw.zeroed_at_address(Reach::Device, size)
+                        raw.zeroed(Some(UsmKind::Device), size)
                     } else {
                         return Err(fail(
                             &"the device lacks unified shared memory (cl_intel_unified_shared_memory)",
@@ -251,7 +249,7 @@ pub(crate) fn connect(
                     let memory = memory.map_err(|failure| fail(&failure))?;
                     let initialized = initialize(queue, program, &symbol, &memory, size);
                     initialized.map_err(|failure| fail(&failure))?;
-                    Storage::Memory(Arc::new(memory))
+                    Storage::Memory(memory)
                 };
                 indices.insert(c_id.clone(), variables.len());
                 variables.push(Variable {
@@ -270,7 +268,7 @@ pub(crate) fn connect(
         match &mut variable.storage {
             // Modules that are linked to each other may both list it.
             Storage::Programs(programs) => {
-                if !programs.iter().any(|known| known.is(program)) {
+                if !programs.iter().any(|known| Arc::ptr_eq(known, program)) {
                     programs.push(program.clone());
                 }
             }

@@ -2,17 +2,12 @@
 //! Device globals as hidden arguments, on every OpenCL device: also where the driver has functions for them.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
-use crate::backend::dispatch::device::DriverDevice;
 use crate::{Arg, Device, Launch, Module, Queue, Result};
 
 /// Returns a queue of the best device, as if its driver had no functions for variables.
 fn queue() -> Option<Queue> {
     let device = Device::best().expect("a device");
-    let DriverDevice::OpenCl(device) = device.driver_device() else {
-        return None;
-    };
-    let device = device.without_globals().expect("the driver answers again");
-    let queue = Device::new(DriverDevice::OpenCl(device)).queue();
+    let queue = Device::new(device.driver_device().without_globals()?).queue();
     Some(queue.expect("a queue"))
 }
 

@@ -9,7 +9,7 @@ use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
 use syclbin::AbstractModule;
 use syclbin::metadata::{KernelSizes, ModuleMetadata};
 
-use crate::backend::process::gate::Passage;
+use crate::backend::gate::Passage;
 use crate::error::Result;
 use crate::launch::kernel::{Kernel, Symbol};
 use crate::load::code::{self, Code};

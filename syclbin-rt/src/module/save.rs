@@ -9,8 +9,8 @@ use syclbin::metadata::{MiscProperties, ModuleMetadata, SpecializationConstants}
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, MergeError, State, Syclbin};
 
-use crate::backend::dispatch::program::Program;
-use crate::device::facts::{DeviceKind, Facts};
+use crate::backend::Program;
+use crate::backend::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::files::{Unit, list_of_kernels};
 use crate::load::native::SavedOn;

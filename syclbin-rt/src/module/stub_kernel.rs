@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::backend::process::gate::Passage;
+use crate::backend::gate::Passage;
 use crate::error::Result;
 use crate::launch::kernel::Kernel;
 use crate::module::Module;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
-use crate::backend::dispatch::program::Program;
+use crate::backend::Program;
 use crate::backend::failure::Failure;
 use crate::error::{Error, Result};
 use crate::queue::Queue;
@@ -62,7 +62,9 @@ impl Queue {
         }
         let programs = asserts.programs.lock();
         let programs = programs.unwrap_or_else(PoisonError::into_inner);
-        let known = programs.iter().find(|known| known.program.is(program));
+        let known = programs
+            .iter()
+            .find(|known| Arc::ptr_eq(&known.program, program));
         known.cloned()
     }
 
@@ -82,7 +84,7 @@ impl Queue {
             if !matches!(first, Ok(None)) {
                 return true;
             }
-            let is_used = asserting.program.is_shared();
+            let is_used = Arc::strong_count(&asserting.program) > 1;
             if asserting.launched.swap(false, Ordering::AcqRel) {
                 first = self.take_failed_assert(asserting);
             }

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::backend;
-use crate::backend::dispatch::event::{End, WaitList};
+use crate::backend::event::{Completion, Times};
 use crate::backend::failure::Failure;
-use crate::backend::times::Times;
+use crate::backend::{self, WaitList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use crate::trace::{self, Class};
@@ -161,7 +160,7 @@ impl Event {
     }
 
     /// Returns whether the command has finished. If it has not, `waker` is woken when it has.
-    pub(crate) fn poll(&self, end: &mut End, waker: &Waker) -> Poll<Result<()>> {
+    pub(crate) fn poll(&self, end: &mut Option<Completion>, waker: &Waker) -> Poll<Result<()>> {
         if let Err(failure) = self.queue().raw().flushed() {
             return Poll::Ready(Err(self.failed(failure)));
         }
@@ -233,7 +232,7 @@ impl fmt::Debug for Event {
 #[must_use = "the command runs without it; to wait, `.await` it"]
 pub struct EventFuture<E: Borrow<Event> = Event> {
     event: E,
-    end: End,
+    end: Option<Completion>,
 }
 
 impl<E: Borrow<Event> + Unpin> Future for EventFuture<E> {
@@ -251,7 +250,7 @@ impl IntoFuture for Event {
     type IntoFuture = EventFuture;
 
     fn into_future(self) -> EventFuture {
-        let end = End::default();
+        let end = None;
         EventFuture { event: self, end }
     }
 }
@@ -261,7 +260,7 @@ impl<'a> IntoFuture for &'a Event {
     type IntoFuture = EventFuture<&'a Event>;
 
     fn into_future(self) -> EventFuture<&'a Event> {
-        let end = End::default();
+        let end = None;
         EventFuture { event: self, end }
     }
 }
@@ -279,10 +278,7 @@ pub(crate) mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::Arg;
-    use crate::Buffer;
-    use crate::Launch;
-    use crate::common;
+    use crate::{Arg, Buffer, Launch, common};
 
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
@@ -331,13 +327,13 @@ pub(crate) mod tests {
         let waker = Waker::from(Arc::new(Bell(send)));
         let mut out = queue.upload(&[7.0f32; 2])?;
         // An event that ends on the test's request.
-        let Some((user, raw)) = backend::pending_event(queue.raw()) else {
+        let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
             common::say_skipped("no user events, and a failed kernel takes its context with it");
             return Ok(());
         };
         let event = Event::of_action(&queue, "being a test", raw);
         let launched = iota(&queue, &mut out, &[&event])?;
-        let mut end = End::default();
+        let mut end = None;
         for _ in 0..3 {
             assert!(launched.poll(&mut end, &waker).is_pending());
         }
@@ -506,7 +502,7 @@ impl Queue {
         let queue = self.raw();
         for (index, event) in events.iter().enumerate() {
             let of_event = event.queue().raw();
-            if !of_event.context().is(&queue.context()) {
+            if of_event.context_address() != queue.context_address() {
                 let problem = event.foreign(index, self);
                 return Err(match kernel {
                     Some(kernel) => Error::launch(kernel, problem),
@@ -526,7 +522,7 @@ impl Queue {
                 return Err(event.failed(failure));
             }
         }
-        Ok(WaitList::new(queue, events.iter().map(|event| &event.raw)))
+        Ok(WaitList::new(events.iter().map(|event| &event.raw)))
     }
 }
 

@@ -3,7 +3,6 @@
 
 pub(crate) mod asserts;
 pub(crate) mod event;
-pub(crate) mod options;
 #[cfg(test)]
 mod out_of_order_tests;
 
@@ -12,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::backend;
+use crate::backend::queue::QueueOptions;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::queue::asserts::Asserts;
-use crate::queue::options::QueueOptions;
 use crate::trace::{self, Class};
 
 /// A queue of one device.
@@ -67,7 +66,9 @@ impl Device {
 
 impl Queue {
     pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
-        let context = backend::Context::shared(device.driver_device())
+        let context = device
+            .driver_device()
+            .shared_context()
             .map_err(|failure| Error::driver(failure, "creating a context", device))?;
         Self::in_context(device, context, options)
     }
@@ -81,13 +82,13 @@ impl Queue {
         trace::apply_settings();
         let mut driver_options = options;
         if options != QueueOptions::new() || trace::needs_times() {
-            let abilities = backend::Queue::abilities(&context).map_err(failed)?;
+            let abilities = device.facts().queues;
             if let Some((what, needs)) = options.beyond(abilities) {
                 return Err(Error::unsupported(what, needs, device));
             }
             driver_options.profiling |= trace::needs_times() && abilities.profiling;
         }
-        let raw = backend::Queue::new(context, driver_options).map_err(failed)?;
+        let raw = context.new_queue(driver_options).map_err(failed)?;
         Ok(Self::with_options(device, raw, options))
     }
 

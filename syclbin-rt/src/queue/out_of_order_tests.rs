@@ -5,8 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::backend::dispatch::event::End;
-use crate::backend::dispatch::queue::is_out_of_order;
+use crate::backend::queue::is_out_of_order;
 use crate::queue::event::Event;
 use crate::queue::event::tests::{Bell, iota, iota_from, say_queue_ended};
 use crate::{Buffer, Queue, QueueOptions, Result, backend, common};
@@ -19,7 +18,8 @@ struct Gate {
 
 impl Gate {
     fn new(queue: &Queue) -> Self {
-        let (user, raw) = backend::pending_event(queue.raw()).expect("OpenCL has user events");
+        let (user, raw) =
+            backend::queue::pending_event(queue.raw()).expect("OpenCL has user events");
         let event = Event::of_action(queue, "being a test", raw);
         Self {
             user: Some(user),
@@ -129,7 +129,7 @@ fn future_of_overtaking_command_is_woken_first() -> Result<()> {
     let running = iota(&queue, &mut free, &[])?;
     let (send, woken) = mpsc::channel();
     let waker = Waker::from(Arc::new(Bell(send)));
-    let (mut end_of_waiting, mut end_of_running) = (End::default(), End::default());
+    let (mut end_of_waiting, mut end_of_running) = (None, None);
     assert!(waiting.poll(&mut end_of_waiting, &waker).is_pending());
     if overtakes(&running)? {
         let ended = running.poll(&mut end_of_running, &waker);
@@ -187,7 +187,7 @@ fn failed_dependency_stops_only_what_waits_for_it() -> Result<()> {
     let after_that = iota(&queue, &mut held, &[&waiting])?;
     let (send, woken) = mpsc::channel();
     let waker = Waker::from(Arc::new(Bell(send)));
-    let mut end = End::default();
+    let mut end = None;
     assert!(after_that.poll(&mut end, &waker).is_pending());
     let running = iota(&queue, &mut free, &[])?;
     gate.end(-9999);

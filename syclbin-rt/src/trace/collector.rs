@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::backend;
-use crate::backend::process::gate::Passage;
+use crate::backend::gate::Passage;
 use crate::device::Device;
 use crate::trace::statistics::Statistics;
 use crate::trace::{Call, Class};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, Once, PoisonError};
 
-use crate::backend::process::gate;
+use crate::backend::gate;
 use crate::trace::collector::{Collector, Unfinished};
 use crate::trace::{RECORDERS, Trace};
 

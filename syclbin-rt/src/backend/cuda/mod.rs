@@ -1,51 +1,128 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CUDA: the functions of NVIDIA's driver ([`sys`]), and owners of the handles they return.
 //!
-//! A launch costs what the driver's own call costs: see [`context::stream`].
+//! A launch costs what the driver's own call costs: see [`stream`].
 //!
-//! All calls are made with the context of what they are about ([`Context::enter`]). One that a kernel
-//! has ended makes no calls any more.
-#![allow(
-    unsafe_code,
-    reason = "CUDA is a C interface; its wrappers are the only unsafe code of this crate"
-)]
+//! All calls are made with the context of what they are about ([`Context::enter`](context::Context::enter)). One that
+//! a kernel has ended makes no calls any more.
+
+/// Calls a function in `$context`, which becomes the current one.
+macro_rules! call {
+    ($context:expr => $name:ident($($argument:expr),* $(,)?)) => {
+        match $context.enter() {
+            Ok(functions) => $context.check(
+                stringify!($name),
+                (functions.$name.pass())($($argument),*),
+            ),
+            Err(failure) => Err(failure),
+        }
+    };
+}
 
 mod context;
-mod device;
-pub(in crate::backend) mod errors;
-mod kernel;
-mod memory;
+mod copy;
+pub(crate) mod device;
+pub(crate) mod event;
+pub(crate) mod graph;
+pub(crate) mod kernel;
+mod kernel_object;
+pub(crate) mod memory;
 mod program;
-mod queue;
+pub(crate) mod queue;
+mod stream;
 mod sys;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use context::Context;
-pub(crate) use device::DriverDevice;
-pub(crate) use device::library::Library;
-pub(crate) use kernel::Kernel;
-pub(crate) use kernel::object::KernelObject;
-pub(crate) use kernel::sampler::Sampler;
-pub(crate) use memory::Memory;
-pub(crate) use memory::image::Image;
-pub(crate) use memory::mapping::HostView;
-pub(crate) use program::Program;
-pub(crate) use queue::Queue;
-pub(crate) use queue::end::End;
-pub(crate) use queue::event::Event;
-pub(crate) use queue::graph::Graph;
-pub(crate) use queue::wait_list::WaitList;
+pub(crate) use context::*;
+pub(crate) use copy::*;
+pub(crate) use device::*;
+pub(crate) use event::*;
+pub(crate) use kernel::*;
+pub(crate) use kernel_object::*;
+pub(crate) use memory::*;
+pub(crate) use program::*;
+pub(crate) use queue::*;
+pub(crate) use stream::*;
+pub(crate) use sys::*;
 
 use std::ffi::c_int;
 
-use crate::backend::cuda::errors::SUCCESS;
-use crate::backend::failure::Failure;
+use crate::backend::{Failure, Result};
+
+pub(crate) const SUCCESS: c_int = 0;
+pub(crate) const INVALID_VALUE: c_int = 1;
+pub(crate) const NO_DEVICE: c_int = 100;
+pub(crate) const NOT_FOUND: c_int = 500;
+pub(crate) const NOT_READY: c_int = 600;
+pub(crate) const NOT_SUPPORTED: c_int = 801;
+
+/// Returns whether the context is lost after this error: every later call in it returns the same error.
+///
+/// The driver's reference says of each of them that the process must be ended to go on with CUDA.
+pub(crate) fn is_sticky(code: c_int) -> bool {
+    matches!(code, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721)
+}
 
 /// Turns the number that a call returned into a result.
-fn check(call: &'static str, code: c_int) -> Result<(), Failure> {
+fn check(call: &'static str, code: c_int) -> Result<()> {
     match code {
         SUCCESS => Ok(()),
-        code => Err(Failure::cuda(call, code)),
+        code => Err(failure_of(call, code)),
+    }
+}
+
+/// Returns the failure of a function. Its name in the headers has no version at the end.
+fn failure_of(function: &'static str, code: c_int) -> Failure {
+    Failure::cuda(function.strip_suffix("_v2").unwrap_or(function), code)
+}
+
+/// Returns the failure of a call that answers with a value that it must not return, or that gets such a value.
+const fn invalid(call: &'static str) -> Failure {
+    Failure::cuda(call, INVALID_VALUE)
+}
+
+#[cfg(test)]
+mod error_tests {
+    use cudarc::driver::sys::CUresult;
+
+    use super::*;
+
+    #[test]
+    fn codes_have_the_values_of_the_header() {
+        for (code, theirs) in [
+            (SUCCESS, CUresult::CUDA_SUCCESS),
+            (INVALID_VALUE, CUresult::CUDA_ERROR_INVALID_VALUE),
+            (NO_DEVICE, CUresult::CUDA_ERROR_NO_DEVICE),
+            (NOT_FOUND, CUresult::CUDA_ERROR_NOT_FOUND),
+            (NOT_READY, CUresult::CUDA_ERROR_NOT_READY),
+            (NOT_SUPPORTED, CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        ] {
+            assert_eq!(code, theirs as c_int, "{theirs:?}");
+        }
+    }
+
+    #[test]
+    fn only_kernel_faults_end_the_context() {
+        for code in [
+            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+            CUresult::CUDA_ERROR_LAUNCH_FAILED,
+            CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+            CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+            CUresult::CUDA_ERROR_ASSERT,
+        ] {
+            assert!(is_sticky(code as c_int), "{code:?}");
+        }
+        for code in [
+            SUCCESS,
+            INVALID_VALUE,
+            NO_DEVICE,
+            CUresult::CUDA_ERROR_INVALID_CONTEXT as c_int,
+            NOT_FOUND,
+            NOT_READY,
+            NOT_SUPPORTED,
+        ] {
+            assert!(!is_sticky(code), "{code}");
+        }
     }
 }

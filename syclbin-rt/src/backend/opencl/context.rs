@@ -5,21 +5,21 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use opencl3::types::{cl_context, cl_context_properties};
 
-use crate::backend::failure::Failure;
-use crate::backend::opencl::device::DriverDevice;
-use crate::backend::opencl::driver::sys::Functions;
-use crate::backend::opencl::queue::handle::Handle;
-use crate::backend::opencl::{check, check_handle};
-use crate::backend::process::gate::{self, Passage, Stage};
+use crate::backend::opencl::{
+    CpuTarget, DriverDevice, Functions, Memory, OwnedQueue, Queue, program,
+};
+use crate::backend::{
+    BuildError, Device, DriverContext, LiveQueues, Memory as AnyMemory, MemoryHandle, Owner,
+    Passage, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
+};
 
 /// An owned context of a device.
 pub(crate) struct Context {
-    device: &'static DriverDevice,
-    pub(super) handle: cl_context,
+    pub(crate) device: &'static DriverDevice,
+    pub(crate) handle: cl_context,
     /// Whether another library made it.
     foreign: bool,
-    /// Its queues, possibly including dropped queues.
-    queues: Mutex<Vec<Weak<Handle>>>,
+    pub(crate) queues: LiveQueues<OwnedQueue>,
 }
 
 // SAFETY: contexts may be used from every thread (OpenCL 3.0, appendix A.2).
@@ -35,7 +35,7 @@ impl Context {
     /// Returns the context that everything on `device` shares: the context in use, else a new context.
     ///
     /// A single context per device lets queues share buffers and kernels.
-    pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         in_use.retain(|(_, context)| context.strong_count() > 0);
@@ -57,10 +57,10 @@ impl Context {
     /// # Safety
     ///
     /// `handle` is a live context of the library of `device`, and has that device.
-    pub(super) unsafe fn adopt(
+    pub(crate) unsafe fn adopt(
         device: &'static DriverDevice,
         handle: cl_context,
-    ) -> Result<Arc<Self>, Failure> {
+    ) -> Result<Arc<Self>> {
         let _passage = Passage::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = in_use.iter().filter_map(|(_, context)| context.upgrade());
@@ -70,15 +70,13 @@ impl Context {
             return Ok(context);
         }
         // SAFETY: the context is alive, and has one owner more from here on.
-        check("clRetainContext", unsafe {
-            (device.functions.clRetainContext.pass())(handle)
-        })?;
+        unsafe { call!(device.functions => clRetainContext(handle)) }?;
         gate::close_at_exit(device.platform, Stage::FirstContext);
         let context = Arc::new(Self {
             device,
             handle,
             foreign: true,
-            queues: Mutex::default(),
+            queues: LiveQueues::new(),
         });
         in_use.push((device, Arc::downgrade(&context)));
         Ok(context)
@@ -87,60 +85,82 @@ impl Context {
     /// Creates a separate context.
     ///
     /// Programs use [`Context::shared`]; tests use this function to simulate another device.
-    pub(crate) fn new(device: &'static DriverDevice) -> Result<Self, Failure> {
+    pub(crate) fn new(device: &'static DriverDevice) -> Result<Self> {
         let properties: [cl_context_properties; 3] = [
             opencl_sys::CL_CONTEXT_PLATFORM,
             device.platform as cl_context_properties,
             0,
         ];
-        let mut code = 0;
+        let (callback, none) = (None, std::ptr::null_mut());
         // SAFETY: the properties end with 0, there is one device, and no callback is registered.
         let handle = unsafe {
-            (device.functions.clCreateContext.pass())(
-                properties.as_ptr(),
-                1,
-                &raw const device.id,
-                None,
-                std::ptr::null_mut(),
-                &raw mut code,
-            )
-        };
-        let handle = check_handle("clCreateContext", handle, code)?;
+            let (properties, device_id) = (properties.as_ptr(), &raw const device.id);
+            create!(device.functions => clCreateContext(properties, 1, device_id, callback, none))
+        }?;
         gate::close_at_exit(device.platform, Stage::FirstContext);
         Ok(Self {
             device,
             handle,
             foreign: false,
-            queues: Mutex::default(),
+            queues: LiveQueues::new(),
         })
     }
 
-    /// Returns its device.
-    pub(crate) fn device(&self) -> &'static DriverDevice {
+    pub(crate) fn functions(&self) -> &'static Functions {
+        self.device.functions
+    }
+}
+
+impl DriverContext for Context {
+    fn device(&self) -> Device {
         self.device
     }
 
-    /// Registers a queue of this context as long as the queue lives.
-    pub(super) fn register(&self, queue: &Arc<Handle>) {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        queues.retain(|queue| queue.strong_count() > 0);
-        queues.push(Arc::downgrade(queue));
+    fn finish_all(&self) -> Result<()> {
+        self.queues.finish(OwnedQueue::drain)
     }
 
-    /// Waits for everything that was put into any queue of this context before. Commands that other threads
-    /// enqueue meanwhile may or may not be waited for. A caller that needs more must stop those threads.
-    pub(crate) fn finish_all(&self) -> Result<(), Failure> {
-        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let live: Vec<Arc<Handle>> = queues.iter().filter_map(Weak::upgrade).collect();
-        // The wait may take long and must not delay a thread that makes a queue.
-        drop(queues);
-        // All queues are waited for, even if one of them returns an error.
-        let finished = live.iter().map(|queue| queue.drain());
-        finished.fold(Ok(()), Result::and)
+    fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<AnyQueue> {
+        Ok(Arc::new(Queue::new(self, options)?).into())
     }
 
-    pub(super) fn functions(&self) -> &'static Functions {
-        self.device.functions
+    unsafe fn adopt_memory(
+        self: Arc<Self>,
+        handle: MemoryHandle,
+        size: usize,
+        owner: Owner,
+    ) -> Result<AnyMemory> {
+        // SAFETY: as the caller says.
+        unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
+    }
+
+    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError> {
+        Ok(Arc::new(program::Program::build(&self, sources)?))
+    }
+
+    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError> {
+        Ok(Arc::new(program::Program::from_file(&self, source)?))
+    }
+
+    fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<Program>, BuildError> {
+        let program = program::Program::from_cache(&self, code)?;
+        Ok(program.map(|program| -> Program { Arc::new(program) }))
+    }
+
+    fn keeps_programs(&self) -> bool {
+        true
+    }
+
+    fn variant(&self) -> Option<[u8; 4]> {
+        program::variant()
+    }
+
+    fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
+        program::variant_of_own(code)
+    }
+
+    fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
+        CpuTarget::of(code).map(CpuTarget::bytes)
     }
 }
 

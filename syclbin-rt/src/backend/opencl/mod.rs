@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OpenCL: a table of functions per library ([`driver::sys`]), and owners of the handles they return.
+//! OpenCL: a table of functions per library ([`functions`]), and owners of the handles they return.
 //!
 //! Types, constants and the names of errors come from `opencl3` and `opencl-sys`. Their calls are not used:
 //! `cl3` holds one library for the whole process and lets an environment variable choose it. A fallback to the
@@ -8,47 +8,49 @@
 //! ABI.
 //!
 //! So every library is loaded here, with a separate table of functions.
-#![allow(
-    unsafe_code,
-    reason = "OpenCL is a C interface; its wrappers are the only unsafe code of this crate"
-)]
+
+#[macro_use]
+mod functions;
 
 mod context;
-mod device;
-mod driver;
-mod kernel;
-mod memory;
+mod copy;
+pub(crate) mod device;
+pub(crate) mod event;
+pub(crate) mod image;
+pub(crate) mod kernel;
+mod kernel_object;
+pub(crate) mod memory;
+mod partition;
 mod program;
-mod queue;
-pub(in crate::backend) mod quirks;
+pub(crate) mod queue;
+mod quirks;
+mod variable;
 
-pub(crate) use context::Context;
-pub(crate) use device::DriverDevice;
-pub(crate) use device::library::Library;
-pub(crate) use kernel::Kernel;
-pub(crate) use kernel::object::KernelObject;
-pub(crate) use kernel::sampler::Sampler;
-pub(crate) use memory::Memory;
-pub(crate) use memory::image::Image;
-pub(crate) use memory::mapping::HostView;
-pub(crate) use program::Program;
-pub(crate) use queue::Queue;
-pub(crate) use queue::end::End;
-pub(crate) use queue::event::Event;
-#[cfg(test)]
-pub(crate) use queue::user_event::UserEvent;
-pub(crate) use queue::wait_list::WaitList;
+pub(crate) use context::*;
+pub(crate) use device::*;
+pub(crate) use event::*;
+pub(crate) use functions::*;
+pub(crate) use image::*;
+pub(crate) use kernel::*;
+pub(crate) use kernel_object::*;
+pub(crate) use memory::*;
+pub(crate) use partition::*;
+pub(crate) use program::*;
+pub(crate) use queue::*;
+pub(crate) use quirks::*;
+pub(crate) use variable::*;
 
 use opencl3::types::cl_int;
 
-use crate::backend::failure::Failure;
+use crate::backend::{Failure, Result};
 
 /// Turns the status that a call returned into a result.
-fn check(call: &'static str, code: cl_int) -> Result<(), Failure> {
-    if code == opencl3::error_codes::CL_SUCCESS {
+#[inline]
+fn check(call: &'static str, status: cl_int) -> Result<()> {
+    if status == opencl3::error_codes::CL_SUCCESS {
         Ok(())
     } else {
-        Err(Failure::opencl(call, code))
+        Err(Failure::opencl(call, status))
     }
 }
 
@@ -56,11 +58,15 @@ fn check(call: &'static str, code: cl_int) -> Result<(), Failure> {
 /// elsewhere.
 ///
 /// A null handle with a good status would break every later call, so it counts as a failure.
-fn check_handle<T>(call: &'static str, handle: *mut T, code: cl_int) -> Result<*mut T, Failure> {
-    check(call, code)?;
+fn check_handle<T>(call: &'static str, handle: *mut T, status: cl_int) -> Result<*mut T> {
+    check(call, status)?;
     if handle.is_null() {
-        let code = opencl3::error_codes::CL_INVALID_VALUE;
-        return Err(Failure::opencl(call, code));
+        return Err(invalid(call));
     }
     Ok(handle)
+}
+
+/// Returns the failure of a call that answers with a value that it must not return.
+fn invalid(call: &'static str) -> Failure {
+    Failure::opencl(call, opencl3::error_codes::CL_INVALID_VALUE)
 }

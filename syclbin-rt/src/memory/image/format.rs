@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
+use crate::backend::image::{Order, Storage};
+
 /// How an image stores its pixels: [`R`], [`Rg`] or [`Rgba`] of a [`Channel`].
 ///
 /// ```
@@ -57,35 +59,6 @@ pub enum Snorm8 {}
 
 /// An `i16` that kernels read as a `float` from -1 to 1.
 pub enum Snorm16 {}
-
-/// The order of the components, as a driver knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    R,
-    Rg,
-    Rgba,
-}
-
-/// The type of a component, as a driver knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
-    Unorm8,
-    Unorm16,
-    Snorm8,
-    Snorm16,
-    I8,
-    I16,
-    I32,
-    U8,
-    U16,
-    U32,
-    #[cfg_attr(
-        not(feature = "half"),
-        allow(dead_code, reason = "no number of Rust is one")
-    )]
-    F16,
-    F32,
-}
 
 pub(crate) mod sealed {
     use super::{Order, Storage};

@@ -38,25 +38,24 @@ fn a_child_loses_its_context() -> Tested {
     let event = unsafe { object.enqueue(queue, &grid(NdRange::new(1)), WaitList::NOTHING) }?;
     let fault = Failure::cuda("cuLaunchKernel", 700);
     assert_eq!(event.wait(), Err(fault));
-    assert!(queue.context().is_lost());
+    assert!(queue.cuda()?.stream.context.is_lost());
     // All of it answers with what it died of.
     for answer in [
         out.read(queue).map(drop),
         queue.finish(),
-        queue.zeroed(4).map(drop),
+        queue.zeroed(None, 4).map(drop),
         bench.iota(queue, &out, 1, WaitList::NOTHING).map(drop),
         event.is_complete().map(drop),
         queue.context().finish_all(),
     ] {
         assert_eq!(answer.map_err(name), Err("CUDA_ERROR_ILLEGAL_ADDRESS"));
     }
-    let mut end = End::default();
-    let polled = event.poll(&mut end, Waker::noop());
+    let polled = event.poll(queue, &mut None, Waker::noop());
     assert_eq!(polled, Poll::Ready(Err(fault)));
 
     let device = queue.context().device();
     drop((object, event, bench, out));
-    let refused = Context::shared(device).err();
+    let refused = device.shared_context().err();
     assert_eq!(refused.map(Failure::code), Some(fault.code()));
     Ok(())
 }
@@ -66,20 +65,20 @@ fn refused_code_comes_with_the_drivers_log() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
-    let context = bench.queue.context();
+    let context = &bench.queue.context();
     let code = PTX.to_vec();
     let text = String::from_utf8(code).unwrap();
     let broken = text.replace("add.s32", "bad.s32");
-    let error = Program::of(context, &[module(broken.as_bytes())]).err();
+    let error = try_build(context, &[module(broken.as_bytes())]).err();
     let BuildError { failure, log, .. } = error.expect("no such instruction");
     assert_eq!(name(failure), "CUDA_ERROR_INVALID_PTX");
     assert!(!log.is_empty());
     let newer = text.replace(".version 6.3", ".version 99.0");
-    let error = Program::of(context, &[module(newer.as_bytes())]).err();
+    let error = try_build(context, &[module(newer.as_bytes())]).err();
     let failure = error.expect("no such version").failure;
     assert_eq!(name(failure), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION");
     // The context is as it was.
-    assert!(!context.is_lost());
+    assert!(!bench.queue.cuda()?.stream.context.is_lost());
     bench.queue.finish()
 }
 

@@ -13,7 +13,7 @@ fn a_kernel_runs_and_its_result_is_read() -> Tested {
     event.wait()?;
     assert!(event.is_complete()?);
     // It is known to have ended, so it takes no event of the driver.
-    assert!(event.mark()?.is_none());
+    assert!(event.cuda()?.mark()?.is_none());
     assert_eq!(out.read(&bench.queue)?, counted(5));
     let names = bench.program.kernel_names()?;
     let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -45,7 +45,7 @@ fn queues_wait_for_each_other() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
-    let other = Queue::new(Arc::clone(bench.queue.context()), QueueOptions::new())?;
+    let other = bench.queue.context().new_queue(QueueOptions::new())?;
     let out = Numbers::new(&bench.queue)?;
     let mut last = bench.iota(&bench.queue, &out, 0, WaitList::NOTHING)?;
     for _ in 0..10 {
@@ -92,8 +92,7 @@ fn bad_arguments_never_reach_the_driver() -> Tested {
         return Ok(());
     };
     let mut object = bench.kernel("iota", &[8, 4])?.object()?;
-    let code = errors::INVALID_VALUE;
-    let refused = Failure::cuda("cuLaunchKernel", code);
+    let refused = invalid("cuLaunchKernel");
     // SAFETY: nothing is launched.
     unsafe {
         assert_eq!(object.set(1, Argument::Bytes(&[0; 8])), Err(refused));
@@ -103,7 +102,7 @@ fn bad_arguments_never_reach_the_driver() -> Tested {
         let refused = Failure::Rejected(Rejection::TooManyGroups);
         assert_eq!(launched.err(), Some(refused));
     }
-    let missing = Kernel::new(&bench.program, c"nothing".to_owned(), None);
+    let missing = Arc::clone(&bench.program).kernel(c"nothing".to_owned(), None);
     assert_eq!(missing.err().map(name), Some("CUDA_ERROR_NOT_FOUND"));
     Ok(())
 }
@@ -113,14 +112,14 @@ fn unknown_parameters_are_queried_from_the_driver() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
-    let kernel = match Kernel::new(&bench.program, c"reverse".to_owned(), None) {
+    let kernel = match Arc::clone(&bench.program).kernel(c"reverse".to_owned(), None) {
         Err(Failure::Missing { .. }) => {
             say_skipped("the driver does not tell");
             return Ok(());
         }
         kernel => kernel?,
     };
-    assert_eq!(kernel.arguments(), 3);
+    assert_eq!(kernel.bounds().arguments, 3);
     Ok(())
 }
 
@@ -158,10 +157,11 @@ fn constants_have_the_values_that_were_set() -> Tested {
         return Ok(());
     };
     let mut set = module(PTX);
-    let settings = [("__syclbin_constant_by", 11u32), ("no thread reads it", 5)]
-        .map(|(name, value)| (name.to_owned(), value.to_le_bytes().to_vec()));
-    set.settings = &settings;
-    bench.program = build(bench.queue.context(), &[set])?;
+    let constants = [("__syclbin_constant_by", 11u32), ("no thread reads it", 5)];
+    set.constants = constants
+        .map(|(name, value)| (name.to_owned(), value.to_le_bytes().to_vec()))
+        .to_vec();
+    bench.program = build(&bench.queue.context(), &[set])?;
     let out = Numbers::new(&bench.queue)?;
     bench.iota(&bench.queue, &out, 0, WaitList::NOTHING)?;
     bench.double(&bench.queue, &out, WaitList::NOTHING)?;

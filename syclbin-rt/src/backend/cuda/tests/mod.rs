@@ -10,36 +10,37 @@ use std::sync::{Arc, mpsc};
 use std::task::{Poll, Wake, Waker};
 
 use super::*;
-use crate::backend::argument::{Argument, Arguments as _};
-use crate::backend::cuda::program::{Kind, Module};
-use crate::backend::dispatch::memory::Memory as AnyMemory;
+use crate::backend::cuda::program::{Kind, Program as CudaProgram};
+use crate::backend::cuda::{context::Context as CudaContext, memory::Memory as CudaMemory};
 use crate::backend::failure::{BuildError, Code, Failure, Rejection};
-use crate::backend::reach::Reach;
-use crate::backend::slice::Region;
-use crate::backend::slot::Slot;
+use crate::backend::kernel::{Argument, Slot};
+use crate::backend::range::Grid;
+use crate::backend::{
+    BuildOptions, Context, Device, Event, Kernel, KernelObject, Library, Memory, Program, Queue,
+    QueueOptions, Result, Source, UsmKind, WaitList, device::downcast, slice::OwnedRegion,
+};
 use crate::common::{on_cuda, say_skipped};
-use crate::launch::range::{AnyRange, Grid, NdRange};
-use crate::queue::options::QueueOptions;
+use crate::launch::range::{AnyRange, NdRange};
 
 const PTX: &[u8] = include_bytes!("../tests.ptx");
 /// How many elements most tests have.
 const LEN: usize = 1000;
 
-type Tested = Result<(), Failure>;
+type Tested = Result<()>;
 
 /// A queue, and the program of the tests.
 struct Bench {
-    queue: Arc<Queue>,
-    program: Arc<Program>,
+    queue: Queue,
+    program: Program,
 }
 
-fn device() -> Option<&'static DriverDevice> {
-    let reason = match Library::load() {
-        Ok(library) => match library.devices() {
-            Ok([first, ..]) => return Some(first),
-            Ok([]) => "the driver has no device".to_owned(),
-            Err(failure) => format!("{failure:?}"),
+fn device() -> Option<Device> {
+    let reason = match Library::cuda().map(Library::devices) {
+        Ok(Ok(devices)) => match devices.first() {
+            Some(first) => return Some(*first),
+            None => "the driver has no device".to_owned(),
         },
+        Ok(Err(failure)) => format!("{failure:?}"),
         Err(error) => error.to_string(),
     };
     assert!(!on_cuda(), "SYCLBIN_DEVICE asks for CUDA, but {reason}");
@@ -47,71 +48,68 @@ fn device() -> Option<&'static DriverDevice> {
     None
 }
 
-fn build(context: &Arc<Context>, modules: &[Module<'_>]) -> Result<Arc<Program>, Failure> {
-    match Program::of(context, modules) {
-        Ok(program) => Ok(Arc::new(program)),
-        Err(BuildError { failure, log, .. }) => {
-            assert_eq!(log, "", "{failure:?}");
-            Err(failure)
-        }
+fn try_build(context: &Context, sources: &[Source<'_>]) -> Result<Program, BuildError> {
+    let context: Arc<CudaContext> = downcast(context.clone())?;
+    Ok(Arc::new(CudaProgram::build(&context, sources, Kind::Ptx)?))
+}
+
+fn build(context: &Context, sources: &[Source<'_>]) -> Result<Program> {
+    try_build(context, sources).map_err(|error| {
+        assert_eq!(error.log, "", "{:?}", error.failure);
+        error.failure
+    })
+}
+
+fn module(code: &[u8]) -> Source<'_> {
+    Source {
+        code: code.into(),
+        constants: Vec::new(),
+        options: BuildOptions::default(),
     }
 }
 
-fn module(code: &[u8]) -> Module<'_> {
-    Module {
-        code,
-        kind: Kind::Ptx,
-        settings: &[],
-        max_registers: None,
-    }
-}
-
-fn bench_with(options: QueueOptions) -> Result<Option<Bench>, Failure> {
+fn bench_with(options: QueueOptions) -> Result<Option<Bench>> {
     let Some(device) = device() else {
         return Ok(None);
     };
-    let context = Context::shared(device)?;
+    let context = device.shared_context()?;
     Ok(Some(Bench {
         program: build(&context, &[module(PTX)])?,
-        queue: Arc::new(Queue::new(context, options)?),
+        queue: context.new_queue(options)?,
     }))
 }
 
-fn bench() -> Result<Option<Bench>, Failure> {
+fn bench() -> Result<Option<Bench>> {
     bench_with(QueueOptions::new())
 }
 
 /// `LEN` numbers on the device.
-struct Numbers(Region);
+struct Numbers(OwnedRegion);
 
 /// Bytes of memory.
-fn region(memory: Memory, offset: usize, size: usize) -> Region {
-    Region::new(Arc::new(AnyMemory::from(memory)), offset, size, 1)
-}
-
-fn raw(region: &Region) -> &Memory {
-    region.memory.raw().cuda().expect("memory of CUDA")
+fn region(memory: Arc<Memory>, offset: usize, size: usize) -> OwnedRegion {
+    OwnedRegion::new(memory, offset, size, 1)
 }
 
 impl Numbers {
-    fn new(queue: &Queue) -> Result<Self, Failure> {
-        let memory = queue.zeroed(LEN * 4)?;
+    fn new(queue: &Queue) -> Result<Self> {
+        let memory = queue.zeroed(None, LEN * 4)?;
         Ok(Self(region(memory, 0, LEN * 4)))
     }
 
-    fn memory(&self) -> &Memory {
-        raw(&self.0)
+    fn memory(&self) -> &CudaMemory {
+        self.0.memory.raw().cuda().expect("memory of CUDA")
     }
 
-    fn read(&self, queue: &Queue) -> Result<Vec<u32>, Failure> {
+    fn read(&self, queue: &Queue) -> Result<Vec<u32>> {
         let mut numbers = vec![0u32; LEN];
-        queue.read(self.memory(), 0, bytemuck::cast_slice_mut(&mut numbers))?;
+        queue.read(&self.0.memory, 0, bytemuck::cast_slice_mut(&mut numbers))?;
         Ok(numbers)
     }
 }
 
 impl Bench {
-    fn kernel(&self, name: &str, sizes: &[usize]) -> Result<Kernel, Failure> {
+    fn kernel(&self, name: &str, sizes: &[usize]) -> Result<Kernel> {
         let mut slots = Vec::new();
         let mut end: usize = 0;
         for size in sizes {
@@ -122,16 +120,10 @@ impl Bench {
                 size: *size,
             });
         }
-        Kernel::new(&self.program, CString::new(name).unwrap(), Some(slots))
+        Arc::clone(&self.program).kernel(CString::new(name).unwrap(), Some(slots))
     }
 
-    fn iota(
-        &self,
-        queue: &Queue,
-        out: &Numbers,
-        by: u32,
-        after: &WaitList<'_>,
-    ) -> Result<Event, Failure> {
+    fn iota(&self, queue: &Queue, out: &Numbers, by: u32, after: &WaitList<'_>) -> Result<Event> {
         let mut object = self.kernel("iota", &[8, 4])?.object()?;
         let grid = grid(NdRange::new(LEN));
         // SAFETY: the kernel takes a pointer to as many numbers, and a number.
@@ -142,13 +134,13 @@ impl Bench {
         }
     }
 
-    fn double(&self, queue: &Queue, out: &Numbers, after: &WaitList<'_>) -> Result<Event, Failure> {
+    fn double(&self, queue: &Queue, out: &Numbers, after: &WaitList<'_>) -> Result<Event> {
         let object = self.doubling(out)?;
         // SAFETY: the memory has as many numbers.
         unsafe { object.enqueue(queue, &grid(NdRange::new(LEN)), after) }
     }
 
-    fn doubling(&self, out: &Numbers) -> Result<KernelObject, Failure> {
+    fn doubling(&self, out: &Numbers) -> Result<KernelObject> {
         let mut object = self.kernel("double", &[8])?.object()?;
         // SAFETY: the kernel takes a pointer to numbers.
         unsafe { object.set(0, Argument::Memory(&out.0, true)) }?;

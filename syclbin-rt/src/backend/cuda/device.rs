@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! NVIDIA's driver, loaded once and never unloaded, and its devices, with everything a program asks of them read once.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, OsStr, c_int};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use syclbin::Aspect;
+use syclbin::ptx::Version;
+
+use crate::backend::cuda::{
+    CUdevice, CUdevice_attribute as Attribute, CUresult, Context, Functions, NO_DEVICE, Queue,
+    check, invalid,
+};
+use crate::backend::{
+    Context as AnyContext, DeviceHandle, DeviceKind, Facts, LibraryError, Passage, PtxFacts,
+    Queue as AnyQueue, QueueAbilities, QueueHandle, Result, Stage, gate, load_library,
+};
+
+/// File names of the library, in the order they are tried. The driver installs the first. On Linux the
+/// second can also be a stub of the CUDA toolkit, whose functions only return errors.
+const NAMES: &[&str] = if cfg!(windows) {
+    &["nvcuda.dll"]
+} else {
+    &["libcuda.so.1", "libcuda.so"]
+};
+
+/// The driver.
+pub(crate) struct Library {
+    /// The file name it was found by.
+    name: &'static str,
+    functions: Functions,
+    /// The CUDA version that it supports: 12040 is CUDA 12.4.
+    version: c_int,
+    /// Whether it reports a device.
+    has_devices: bool,
+    /// Filled by [`Library::devices`]: a device must stay the same value however often it is asked
+    /// for.
+    devices: OnceLock<Vec<DriverDevice>>,
+}
+
+static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
+
+impl Library {
+    /// Loads the driver of this machine.
+    ///
+    /// # Errors
+    ///
+    /// When the driver is missing, or this crate cannot use it. The failure is not remembered: a
+    /// driver may be installed later.
+    pub(crate) fn load() -> Result<&'static Self, LibraryError> {
+        let _passage = Passage::new();
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = *loaded {
+            return Ok(library);
+        }
+        let (name, library) = find()?;
+        // SAFETY: its functions have the types of CUDA's header: the system vouches that a library of
+        // this name is NVIDIA's driver.
+        let functions = unsafe { Functions::load(library) }.map_err(LibraryError::TooOld)?;
+        // SAFETY: 0 is the only flag there is.
+        let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
+            NO_DEVICE => false,
+            code => check("cuInit", code).map(|()| true)?,
+        };
+        gate::close_at_exit(std::ptr::null::<Self>(), Stage::Loaded);
+        let mut version = 0;
+        // SAFETY: one number is written.
+        let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
+        check("cuDriverGetVersion", code)?;
+        let library: &'static Self = Box::leak(Box::new(Self {
+            name,
+            functions,
+            version,
+            has_devices,
+            devices: OnceLock::new(),
+        }));
+        *loaded = Some(library);
+        Ok(library)
+    }
+}
+
+/// Loads the library, and returns the name it was found by.
+///
+/// # Errors
+///
+/// When it does not load by any name.
+fn find() -> Result<(&'static str, &'static libloading::Library), LibraryError> {
+    let mut first = None;
+    for name in NAMES {
+        // SAFETY: loading runs the initializers of the library. That it is NVIDIA's driver is taken
+        // on trust from the system.
+        match unsafe { load_library(OsStr::new(name)) } {
+            Ok(library) => return Ok((name, library)),
+            Err(error) => first.get_or_insert((*name, error.to_string())),
+        };
+    }
+    // The driver installs the first name, so that problem is the one to solve.
+    let (name, reason) = first.unwrap_or_default();
+    Err(LibraryError::NoCudaDriver { name, reason })
+}
+
+/// The number of threads of a device that run in step.
+pub(crate) const WARP: usize = 32;
+
+/// A device of the driver. It lives as long as the process.
+pub(crate) struct DriverDevice {
+    library: &'static str,
+    pub(crate) functions: &'static Functions,
+    pub(crate) device: CUdevice,
+    pub(crate) facts: Facts,
+    /// The most work-groups of a launch in each dimension, x first.
+    pub(crate) max_grid: [usize; 3],
+}
+
+impl crate::backend::device::DriverDevice for DriverDevice {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn library(&self) -> &'static str {
+        self.library
+    }
+
+    fn native(&self) -> DeviceHandle {
+        DeviceHandle::Cuda(self.device)
+    }
+
+    fn shared_context(&'static self) -> Result<AnyContext> {
+        Ok(Context::shared(self)?)
+    }
+
+    #[cfg(test)]
+    fn separate_context(&'static self) -> Result<AnyContext> {
+        Ok(std::sync::Arc::new(Context::new(self)?))
+    }
+
+    unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
+        // SAFETY: as the caller says.
+        let queue = unsafe { Queue::adopt(self, handle) }?;
+        Ok(std::sync::Arc::new(queue).into())
+    }
+}
+
+impl Library {
+    /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
+    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices);
+        }
+        let mut count = 0;
+        if self.has_devices {
+            // SAFETY: one number is written.
+            let code = unsafe { (self.functions.cuDeviceGetCount.pass())(&raw mut count) };
+            check("cuDeviceGetCount", code)?;
+        }
+        // A device that fails must not hide the others.
+        let mut failed = None;
+        let mut devices = Vec::new();
+        for number in 0..count {
+            match self.device(number) {
+                Ok(device) => devices.push(device),
+                Err(failure) => {
+                    failed.get_or_insert(failure);
+                }
+            }
+        }
+        if devices.is_empty() {
+            return failed.map_or(Ok(&[]), Err);
+        }
+        Ok(self.devices.get_or_init(|| devices))
+    }
+
+    fn device(&'static self, number: c_int) -> Result<DriverDevice> {
+        let functions = &self.functions;
+        let mut device = 0;
+        // SAFETY: one handle is written; it is a number that is good as long as the process.
+        let code = unsafe { (functions.cuDeviceGet.pass())(&raw mut device, number) };
+        check("cuDeviceGet", code)?;
+        let number = |attribute| attribute_of(functions, device, attribute);
+        Ok(DriverDevice {
+            library: self.name,
+            functions,
+            device,
+            facts: facts(functions, device, self.version)?,
+            max_grid: [
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+                number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
+            ],
+        })
+    }
+}
+
+/// Returns the driver's answer about a device.
+fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -> Result<usize> {
+    let (call, mut value) = ("cuDeviceGetAttribute", 0);
+    // SAFETY: the device is one of the driver; one number is written.
+    let code =
+        unsafe { (functions.cuDeviceGetAttribute.pass())(&raw mut value, attribute, device) };
+    check(call, code)?;
+    usize::try_from(value).map_err(|_| invalid(call))
+}
+
+/// Reads everything that a program needs to know about a device.
+fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts> {
+    let mut bytes = [0u8; 256];
+    let mut memory = 0usize;
+    // SAFETY: the device is one of the driver. The name is written to as many bytes as there
+    // are, with a zero at its end, and the size to one number.
+    unsafe {
+        let code = (functions.cuDeviceGetName.pass())(bytes.as_mut_ptr().cast(), 256, device);
+        check("cuDeviceGetName", code)?;
+        let code = (functions.cuDeviceTotalMem_v2.pass())(&raw mut memory, device);
+        check("cuDeviceTotalMem_v2", code)?;
+    }
+    let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
+    let number = |attribute| attribute_of(functions, device, attribute);
+    // A device lacks what its driver does not know.
+    let flag = |attribute| number(attribute).is_ok_and(|flag| flag != 0);
+    let major = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let units = number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    let local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?;
+    // More than the other where code asks for it.
+    let most_local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    let abilities = Abilities {
+        sm: u32::try_from(major * 10 + minor).unwrap_or(u32::MAX),
+        // Without the latter the host must not touch such memory while any kernel runs.
+        managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
+            && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
+        pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
+        // The host's pointer is the device's only then.
+        host_memory: flag(Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
+            && flag(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
+    };
+    Ok(Facts {
+        name: name.to_string_lossy().into_owned(),
+        memory_bytes: memory as u64,
+        max_buffer_bytes: memory as u64,
+        local_memory_bytes: local.max(most_local.unwrap_or_default()) as u64,
+        compute_units: u32::try_from(units).unwrap_or(u32::MAX),
+        max_work_group_size: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        max_work_item_sizes: [
+            number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+            number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+            number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+        ],
+        ..abilities.facts(driver)
+    })
+}
+
+/// The numbers and flags that determine the aspects of a device.
+#[derive(Default)]
+struct Abilities {
+    /// The compute capability: 90 for `sm_90`.
+    sm: u32,
+    managed: bool,
+    pageable: bool,
+    host_memory: bool,
+}
+
+impl Abilities {
+    /// Returns the facts that they and the version of the driver determine.
+    fn facts(&self, driver: c_int) -> Facts {
+        let driver = u32::try_from(driver).unwrap_or_default();
+        let ptx = Version::of_driver(driver);
+        let version = format!("CUDA {}.{}", driver / 1000, driver % 1000 / 10);
+        Facts {
+            vendor: "NVIDIA Corporation".to_owned(),
+            platform: "NVIDIA CUDA".to_owned(),
+            driver_version: version.clone(),
+            version,
+            kind: DeviceKind::Gpu,
+            debug_info: true,
+            queues: QueueAbilities {
+                out_of_order: true,
+                profiling: true,
+            },
+            work_group_functions: true,
+            buffer_alignment: 1,
+            sub_group_sizes: vec![WARP],
+            aspects: self.aspects(),
+            architecture: format!("nvidia_gpu_sm_{}", self.sm).parse().ok(),
+            ptx: Some(PtxFacts {
+                sm: self.sm,
+                ptx: ptx.map_or((0, 0), |version| (version.major, version.minor)),
+                driver,
+            }),
+            ..Facts::default()
+        }
+    }
+
+    /// Returns its aspects, in SYCL's names: the aspects of all NVIDIA GPUs that drivers still support, and the
+    /// aspects that came with a compute capability. CUDA features that this crate does not offer are left out.
+    fn aspects(&self) -> BTreeSet<Aspect> {
+        // From there on also for one operation with the host and other devices.
+        let system_atomics = self.sm >= 60;
+        let conditions: [(bool, &[Aspect]); 9] = [
+            (self.sm >= 53, &[Aspect::FP16]),
+            (system_atomics, &[Aspect::ATOMIC64]),
+            (self.host_memory, &[Aspect::USM_HOST_ALLOCATIONS]),
+            (
+                self.host_memory && system_atomics,
+                &[Aspect::USM_ATOMIC_HOST_ALLOCATIONS],
+            ),
+            (
+                self.managed,
+                &[
+                    Aspect::USM_SHARED_ALLOCATIONS,
+                    Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
+                ],
+            ),
+            (
+                self.managed && system_atomics,
+                &[Aspect::USM_ATOMIC_SHARED_ALLOCATIONS],
+            ),
+            (self.pageable, &[Aspect::USM_SYSTEM_ALLOCATIONS]),
+            (self.sm >= 80, &[Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER]),
+            (self.sm >= 90, &[Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP]),
+        ];
+        let held = conditions.into_iter().filter(|(held, _)| *held);
+        let always = [
+            Aspect::GPU,
+            Aspect::FP64,
+            Aspect::INT64_BASE_ATOMICS,
+            Aspect::INT64_EXTENDED_ATOMICS,
+            Aspect::ONLINE_COMPILER,
+            Aspect::ONLINE_LINKER,
+            Aspect::QUEUE_PROFILING,
+            Aspect::USM_DEVICE_ALLOCATIONS,
+            Aspect::EXT_ONEAPI_NATIVE_ASSERT,
+            Aspect::EXT_ONEAPI_FRAGMENT,
+            Aspect::EXT_ONEAPI_CHUNK,
+            Aspect::EXT_ONEAPI_TANGLE,
+        ];
+        always
+            .into_iter()
+            .chain(held.flat_map(|(_, aspects)| aspects).copied())
+            .collect()
+    }
+}
+
+/// Returns the driver's name of an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+pub(crate) fn error_name(code: c_int) -> &'static str {
+    let loaded = *LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut name = std::ptr::null();
+    if let (Some(library), Ok(code)) = (loaded, CUresult::try_from(code)) {
+        // SAFETY: one pointer is written.
+        unsafe { (library.functions.cuGetErrorName.pass())(code, &raw mut name) };
+    }
+    if name.is_null() {
+        return "an unknown error";
+    }
+    // SAFETY: the driver's names are constants that end with a zero byte.
+    unsafe { CStr::from_ptr(name) }
+        .to_str()
+        .unwrap_or("an unknown error")
+}
+
+#[cfg(test)]
+mod tests {
+    use syclbin::architecture::Architecture;
+
+    use super::*;
+
+    #[test]
+    fn compute_capability_determines_architecture_and_aspects() {
+        let abilities = |sm| Abilities {
+            sm,
+            managed: true,
+            ..Abilities::default()
+        };
+        let facts = abilities(90).facts(12_040);
+        let architecture = facts.architecture.and_then(Architecture::name);
+        assert_eq!(architecture, Some("nvidia_gpu_sm_90"));
+        assert_eq!(facts.version, "CUDA 12.4");
+        let expected = PtxFacts {
+            sm: 90,
+            ptx: (8, 4),
+            driver: 12_040,
+        };
+        assert_eq!(facts.ptx, Some(expected));
+        assert!(
+            facts
+                .aspects
+                .contains(&Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP)
+        );
+        assert!(
+            facts
+                .aspects
+                .contains(&Aspect::USM_ATOMIC_SHARED_ALLOCATIONS)
+        );
+        assert!(!facts.aspects.contains(&Aspect::USM_HOST_ALLOCATIONS));
+        let old = abilities(50).facts(11_080);
+        assert_eq!(old.version, "CUDA 11.8");
+        for aspect in [Aspect::FP16, Aspect::ATOMIC64, Aspect::IMAGE] {
+            assert!(!old.aspects.contains(&aspect), "{aspect}");
+        }
+    }
+
+    #[test]
+    fn old_driver_error_names_missing_functions() {
+        assert_eq!(
+            LibraryError::TooOld(vec!["cuGraphCreate", "cuGraphLaunch"]).to_string(),
+            "the driver is too old: it has no cuGraphCreate, cuGraphLaunch; install a newer one"
+        );
+    }
+
+    #[test]
+    fn driver_loads_once_or_says_why_not() {
+        match Library::load() {
+            Ok(library) => {
+                assert!(library.version > 0);
+                assert!(std::ptr::eq(library, Library::load().unwrap()));
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}");
+            }
+        }
+    }
+}

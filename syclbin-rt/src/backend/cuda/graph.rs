@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CUDA graphs: commands that are recorded once and enqueued by one driver call.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::Zeroable;
+
+use crate::backend::cuda::{
+    CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphExec,
+    CUgraphNode, CUmemorytype, Context, FILL, Functions, KernelObject, Queue, invalid, steps,
+};
+use crate::backend::{
+    DriverQueue as _, Event as AnyEvent, Failure, Graph as AnyGraph, Grid,
+    KernelObject as AnyKernelObject, Passage, Region, Result, UsmKind, WaitList,
+};
+
+/// The driver function that enqueues a graph.
+const LAUNCH: &str = "cuGraphLaunch";
+
+/// An owned graph, in which each command depends on the one before.
+pub(crate) struct Graph {
+    queue: Arc<Queue>,
+    graph: CUgraph,
+    /// What can be queued, once the recording has ended: by one thread at a time.
+    ready: Mutex<Option<CUgraphExec>>,
+    last: Option<CUgraphNode>,
+}
+
+// SAFETY: graphs may be used from every thread, by one at a time (CUDA driver API, "Graph object thread
+// safety"). Recording takes `&mut self`, and what can be queued is behind a lock.
+unsafe impl Send for Graph {}
+// SAFETY: as for Send.
+unsafe impl Sync for Graph {}
+
+impl Graph {
+    /// Creates an empty graph for `queue`; `None` if the driver is older than CUDA 12.
+    pub(crate) fn for_queue(queue: &Arc<Queue>) -> Result<Option<Box<dyn AnyGraph>>> {
+        let context = &queue.stream.context;
+        let functions = context.device.functions;
+        if functions.cuGraphInstantiateWithFlags.is_none()
+            || functions.cuGraphAddKernelNode_v2.is_none()
+        {
+            return Ok(None);
+        }
+        let mut graph = std::ptr::null_mut();
+        // SAFETY: one handle is written.
+        unsafe { call!(context => cuGraphCreate(&raw mut graph, 0)) }?;
+        Ok(Some(Box::new(Self {
+            queue: Arc::clone(queue),
+            graph,
+            ready: Mutex::new(None),
+            last: None,
+        })))
+    }
+
+    fn context(&self) -> &Arc<Context> {
+        &self.queue.stream.context
+    }
+
+    /// Records a command that comes after the last one.
+    fn add(
+        &mut self,
+        call: &'static str,
+        command: impl FnOnce(
+            &'static Functions,
+            CUgraph,
+            *const CUgraphNode,
+            usize,
+            *mut CUgraphNode,
+        ) -> Result<i32>,
+    ) -> Result<()> {
+        let context = Arc::clone(self.context());
+        let functions = context.enter()?;
+        let mut added = std::ptr::null_mut();
+        let (after, count) = match &self.last {
+            Some(last) => (std::ptr::from_ref(last), 1),
+            None => (std::ptr::null(), 0),
+        };
+        let code = command(functions, self.graph, after, count, &raw mut added)?;
+        context.check(call, code)?;
+        self.last = Some(added);
+        Ok(())
+    }
+}
+
+impl AnyGraph for Graph {
+    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &Grid) -> Result<()> {
+        let call = "cuGraphAddKernelNode";
+        let kernel: &dyn Any = &**kernel;
+        let kernel = kernel
+            .downcast_ref::<KernelObject>()
+            .ok_or(Failure::FOREIGN)?;
+        if !Arc::ptr_eq(&kernel.context, self.context()) {
+            return Err(Failure::FOREIGN);
+        }
+        kernel.prepare(grid, |launch| {
+            let [x, y, z] = launch.blocks.groups;
+            let [items_x, items_y, items_z] = launch.blocks.items;
+            let node = CUDA_KERNEL_NODE_PARAMS {
+                func: launch.function,
+                gridDimX: x,
+                gridDimY: y,
+                gridDimZ: z,
+                blockDimX: items_x,
+                blockDimY: items_y,
+                blockDimZ: items_z,
+                sharedMemBytes: launch.local_bytes,
+                kernelParams: launch.pointers.as_mut_ptr(),
+                ..Zeroable::zeroed()
+            };
+            self.add(call, |functions, graph, after, count, added| {
+                let add = functions.cuGraphAddKernelNode_v2.ok_or(Failure::Missing {
+                    function: "cuGraphAddKernelNode_v2",
+                    needs: "a driver of CUDA 12.0",
+                })?;
+                // SAFETY: graph and kernel are alive and of the current context. There is a pointer for
+                // each parameter, and the driver copies the arguments before it returns (CUDA driver
+                // API, cuGraphAddKernelNode).
+                Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node) })
+            })
+        })
+    }
+
+    fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()> {
+        let (source, target) = (self.queue.address_of(from)?, self.queue.address_of(to)?);
+        // Managed memory must be declared as device memory (CUDA driver API, cuGraphAddMemcpyNode).
+        let kind = |region: &Region| -> Result<CUmemorytype> {
+            Ok(if region.memory.raw().cuda()?.kind == Some(UsmKind::Host) {
+                CUmemorytype::CU_MEMORYTYPE_UNIFIED
+            } else {
+                CUmemorytype::CU_MEMORYTYPE_DEVICE
+            })
+        };
+        // One row of as many bytes: of pitches a device takes no more than two gigabytes, so there is none.
+        let node = CUDA_MEMCPY3D {
+            srcMemoryType: kind(from)?,
+            srcDevice: source,
+            dstMemoryType: kind(to)?,
+            dstDevice: target,
+            WidthInBytes: from.bytes(),
+            Height: 1,
+            Depth: 1,
+            ..Zeroable::zeroed()
+        };
+        let context = self.context().handle;
+        self.add(
+            "cuGraphAddMemcpyNode",
+            |functions, graph, after, count, added| {
+                let add = functions.cuGraphAddMemcpyNode;
+                // SAFETY: graph and context are alive; both regions are inside of memory of it.
+                Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node, context) })
+            },
+        )
+    }
+
+    fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()> {
+        let steps = steps(self.queue.address_of(region)?, region.bytes(), pattern);
+        let context = self.context().handle;
+        for step in steps.ok_or(invalid(FILL))? {
+            // One row of words, or as many rows of one word.
+            let (width, height) = if step.pitch == step.width {
+                (step.count, 1)
+            } else {
+                (1, step.count)
+            };
+            let node = CUDA_MEMSET_NODE_PARAMS {
+                dst: step.address,
+                pitch: step.pitch,
+                value: step.value,
+                elementSize: match step.width {
+                    4 => 4,
+                    2 => 2,
+                    _ => 1,
+                },
+                width,
+                height,
+            };
+            self.add(
+                "cuGraphAddMemsetNode",
+                |functions, graph, after, count, added| {
+                    let add = functions.cuGraphAddMemsetNode;
+                    // SAFETY: graph and context are alive; the step is inside of memory of it.
+                    Ok(unsafe {
+                        (add.pass())(added, graph, after, count, &raw const node, context)
+                    })
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let call = "cuGraphInstantiateWithFlags";
+        let context = Arc::clone(self.context());
+        let functions = context.enter()?;
+        let instantiate = functions.cuGraphInstantiateWithFlags;
+        let instantiate = instantiate.ok_or(Failure::Missing {
+            function: call,
+            needs: "a driver of CUDA 11.4",
+        })?;
+        let mut ready = std::ptr::null_mut();
+        // SAFETY: the graph is alive; one handle is written.
+        let code = unsafe { (instantiate.pass())(&raw mut ready, self.graph, 0) };
+        context.check(call, code)?;
+        let known = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = known.replace(ready) {
+            // SAFETY: it is owned, and the driver keeps it while it runs.
+            unsafe { (functions.cuGraphExecDestroy.pass())(before) };
+        }
+        Ok(())
+    }
+
+    unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<AnyEvent> {
+        let _passage = Passage::new();
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let ready_now = ready.ok_or(invalid(LAUNCH))?;
+        let event = self.queue.submit(LAUNCH, after, |functions, stream| {
+            // SAFETY: graph and stream are alive and of the current context; the rest is as the caller
+            // says.
+            let code = unsafe { (functions.cuGraphLaunch.pass())(ready_now, stream) };
+            self.context().check(LAUNCH, code)
+        });
+        event.map(AnyEvent::from)
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // The objects that it uses may be dropped next. So it is not freed if the wait fails.
+        if self.queue.finish().is_ok()
+            && let Ok(functions) = self.context().enter()
+        {
+            // SAFETY: both handles are owned, and the runs have finished.
+            unsafe {
+                let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
+                if let Some(ready) = ready.take() {
+                    (functions.cuGraphExecDestroy.pass())(ready);
+                }
+                (functions.cuGraphDestroy.pass())(self.graph);
+            }
+        }
+    }
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A kernel that several threads can launch: arguments are set and the launch is enqueued under one lock.
+//!
+//! Also divides a range into work-groups (blocks) of the same size: a CUDA launch is a number of them.
+
+use std::ffi::{CStr, CString, c_int};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::backend::cuda::{
+    CUfunction, CUfunction_attribute as Attribute, Context, Event, Handles, INVALID_VALUE,
+    KernelObject, NOT_FOUND, NOT_SUPPORTED, Program, Queue, TWIN, WARP, invalid,
+};
+use crate::backend::{
+    Code, DriverKernel, Failure, Grid, KernelAttributes, KernelBounds, KernelHandle,
+    KernelObject as AnyKernelObject, Passage, Result, Slot, Values, WaitList,
+};
+
+/// A kernel that several threads can launch, with the driver's answers about it.
+pub(crate) struct Kernel {
+    object: Mutex<KernelObject>,
+    program: Arc<Program>,
+    handles: Handles,
+    parameters: Vec<Slot>,
+}
+
+impl Kernel {
+    /// Finds the kernel called `symbol`. The driver is asked for the parameters where they are not known.
+    pub(crate) fn new(
+        program: Arc<Program>,
+        symbol: &CStr,
+        parameters: Option<Vec<Slot>>,
+    ) -> Result<Self> {
+        let context = &program.context;
+        let plain = find(&program, symbol)?;
+        let twin = [symbol.to_bytes(), TWIN.as_bytes()].concat();
+        let twin = match CString::new(twin) {
+            Ok(twin) => match find(&program, &twin) {
+                Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
+                found => Some(found?).filter(|twin| is_twin(context, plain, *twin)),
+            },
+            // No name has a zero byte in it.
+            Err(_) => None,
+        };
+        let parameters = agreed(reported_parameters(context, plain), parameters)?;
+        let number = |attribute| attribute_of(context, plain, attribute);
+        let facts = &context.device.facts;
+        let handles = Handles {
+            plain,
+            twin,
+            bounds: Bounds {
+                groups: context.device.max_grid,
+                items: facts.max_work_item_sizes,
+                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            },
+            fixed_local: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            max_local: usize::try_from(facts.local_memory_bytes).unwrap_or(usize::MAX),
+        };
+        let object = KernelObject::new(&program, handles, parameters.clone());
+        Ok(Self {
+            object: Mutex::new(object),
+            program,
+            handles,
+            parameters,
+        })
+    }
+
+    /// Restricts the work-group size of launches without a size to the limits in the file. The code does not contain
+    /// these limits.
+    pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
+        let bounds = &mut self.handles.bounds;
+        bounds.all_items = bounds.all_items.min(all_items);
+        for (most, declared) in bounds
+            .items
+            .iter_mut()
+            .zip(items.unwrap_or([usize::MAX; 3]))
+        {
+            *most = declared.min(*most);
+        }
+        let object = self
+            .object
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        object.handles.bounds = self.handles.bounds;
+    }
+
+    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
+    ///
+    /// # Errors
+    ///
+    /// Contains the index of the argument, if it cannot be set.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Kernel::launch`](crate::backend::kernel::Kernel::launch).
+    pub(crate) unsafe fn launch(
+        &self,
+        queue: &Queue,
+        values: &impl Values,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event, (Option<usize>, Failure)> {
+        let _passage = Passage::new();
+        let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as the caller says.
+        let given = unsafe { values.give(&mut *object) };
+        given.map_err(|(index, failure)| (Some(index), failure))?;
+        // SAFETY: as the caller says.
+        let launched = unsafe { object.launch(queue, grid, after) };
+        launched.map_err(|failure| (None, failure))
+    }
+}
+
+impl DriverKernel for Kernel {
+    fn native(&self) -> KernelHandle {
+        KernelHandle::Cuda {
+            function: self.handles.plain.cast(),
+            module: self.program.handle.cast(),
+        }
+    }
+
+    fn object(&self) -> Result<AnyKernelObject> {
+        let parameters = self.parameters.clone();
+        Ok(Box::new(KernelObject::new(
+            &self.program,
+            self.handles,
+            parameters,
+        )))
+    }
+
+    fn bounds(&self) -> KernelBounds {
+        KernelBounds {
+            arguments: self.parameters.len(),
+            // Only the file contains it, not the code.
+            required_local: None,
+            max_local: self.handles.bounds.all_items,
+            local_memory: self.handles.fixed_local as u64,
+        }
+    }
+
+    fn preferred_multiple(&self) -> Result<usize> {
+        Ok(WARP)
+    }
+
+    fn attributes(&self) -> Result<KernelAttributes> {
+        let number = |attribute| attribute_of(&self.program.context, self.handles.plain, attribute);
+        let private = number(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
+        let registers = number(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
+        Ok(KernelAttributes {
+            max_work_group_size: self.bounds().max_local,
+            preferred_work_group_size_multiple: WARP,
+            local_memory_bytes: self.bounds().local_memory,
+            private_memory_bytes: Some(private as u64),
+            spill_memory_bytes: None,
+            registers: u32::try_from(registers).ok(),
+            max_sub_group_size: Some(WARP),
+            required_sub_group_size: None,
+        })
+    }
+}
+
+/// Finds the kernel called `symbol`.
+fn find(program: &Program, symbol: &CStr) -> Result<CUfunction> {
+    let mut function = std::ptr::null_mut();
+    // SAFETY: the module is loaded, the name NUL-terminated; one handle is written.
+    unsafe {
+        let (found, name) = (&raw mut function, symbol.as_ptr());
+        call!(program.context => cuModuleGetFunction(found, program.handle, name))
+    }?;
+    Ok(function)
+}
+
+/// Returns the driver's answer about a kernel.
+fn attribute_of(context: &Context, function: CUfunction, attribute: Attribute) -> Result<usize> {
+    let mut value: c_int = 0;
+    // SAFETY: the kernel is alive; one number is written.
+    unsafe { call!(context => cuFuncGetAttribute(&raw mut value, attribute, function)) }?;
+    usize::try_from(value).map_err(|_| invalid("cuFuncGetAttribute"))
+}
+
+/// The most bytes that parameters of a kernel have together (PTX ISA, "Kernel function parameters").
+const MAX_PARAMETER_BYTES: usize = 32_764;
+
+/// Returns the parameters of a kernel according to the driver, which reads them, compared with the PTX beside
+/// the code. Where the driver does not report them, it returns the PTX's parameters.
+fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<Slot>> {
+    let refused = invalid("cuFuncGetParamInfo");
+    let sizes = |slots: &[Slot]| -> Vec<usize> { slots.iter().map(|slot| slot.size).collect() };
+    match (reported, known) {
+        (Ok(reported), Some(known)) if sizes(&reported) != sizes(&known) => Err(refused),
+        (Ok(reported), _) => Ok(reported),
+        (Err(failure), Some(known)) if is_unsupported(failure) => {
+            let mut ends = known.iter().map(|slot| slot.offset.checked_add(slot.size));
+            let fit = ends.all(|end| end.is_some_and(|end| end <= MAX_PARAMETER_BYTES));
+            fit.then_some(known).ok_or(refused)
+        }
+        (Err(failure), _) => Err(failure),
+    }
+}
+
+/// Returns whether a kernel takes the parameters of another kernel, and an offset. If the driver does not
+/// report them, there is assumed to be no unrelated kernel of that name.
+fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
+    match (
+        reported_parameters(context, plain),
+        reported_parameters(context, twin),
+    ) {
+        (Ok(plain), Ok(twin)) => match twin.split_last() {
+            Some((last, rest)) => last.size == 12 && rest == plain,
+            None => false,
+        },
+        (Err(failure), _) => is_unsupported(failure),
+        _ => false,
+    }
+}
+
+/// Returns whether a driver does not report parameters.
+fn is_unsupported(failure: Failure) -> bool {
+    matches!(failure, Failure::Missing { .. }) || failure.code() == Some(Code::Cuda(NOT_SUPPORTED))
+}
+
+/// Returns the parameters of a kernel according to the driver. Drivers before CUDA 12.4 do not report them.
+fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Slot>> {
+    let call = "cuFuncGetParamInfo";
+    let functions = context.enter()?;
+    let ask = functions.cuFuncGetParamInfo.ok_or(Failure::Missing {
+        function: call,
+        needs: "a driver of CUDA 12.4",
+    })?;
+    let mut parameters = Vec::new();
+    loop {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the kernel is alive; two numbers are written.
+        let code =
+            unsafe { (ask.pass())(function, parameters.len(), &raw mut offset, &raw mut size) };
+        match context.check(call, code) {
+            Ok(()) => parameters.push(Slot { offset, size }),
+            // There are no more.
+            Err(failure) if failure.code() == Some(Code::Cuda(INVALID_VALUE)) => {
+                return Ok(parameters);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+/// This number of work-items in a work-group is tried first: a few warps hide the latency of memory, and there
+/// are enough registers for all of them.
+const TARGET: usize = 256;
+
+/// The bounds of a launch. Sizes are in the driver's order, x first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// The largest number of work-groups in each dimension.
+    pub(crate) groups: [usize; 3],
+    /// The largest number of work-items of a work-group in each dimension.
+    pub(crate) items: [usize; 3],
+    /// The largest number of work-items of a work-group.
+    pub(crate) all_items: usize,
+}
+
+/// A launch as the driver takes it, x first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    pub(crate) groups: [u32; 3],
+    pub(crate) items: [u32; 3],
+}
+
+/// Divides `global` into work-groups of `local`, or of a good size; `None` if that is impossible.
+#[inline]
+pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds) -> Option<Blocks> {
+    let global = padded(global)?;
+    let local = match local {
+        Some(local) => padded(local)?,
+        None => local_size(global, bounds)?,
+    };
+    let mut blocks = Blocks {
+        groups: [1; 3],
+        items: [1; 3],
+    };
+    let mut all = 1usize;
+    for dimension in 0..3 {
+        let (size, items) = (global[dimension], local[dimension]);
+        if (size, items) == (1, 1) {
+            continue; // a division is a tenth of what a launch costs here
+        }
+        if size == 0 || items == 0 || size % items != 0 {
+            return None;
+        }
+        let groups = size / items;
+        all = all.checked_mul(items)?;
+        if groups > bounds.groups[dimension] || items > bounds.items[dimension] {
+            return None;
+        }
+        blocks.groups[dimension] = u32::try_from(groups).ok()?;
+        blocks.items[dimension] = u32::try_from(items).ok()?;
+    }
+    (all <= bounds.all_items).then_some(blocks)
+}
+
+/// Pads a range to three dimensions.
+#[inline]
+fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
+    match *sizes {
+        [x] => Some([x, 1, 1]),
+        [x, y] => Some([x, y, 1]),
+        [x, y, z] => Some([x, y, z]),
+        _ => None,
+    }
+}
+
+/// Returns a good work-group size for `global`: whole warps in x where the range has such a divisor, and at
+/// most as many groups as a launch may have. `None` if such a size does not exist.
+pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 3]> {
+    let [x, y, z] = global;
+    let most = bounds.items;
+    let target = TARGET.min(bounds.all_items);
+    // This case covers nearly all ranges.
+    if y == 1
+        && z == 1
+        && x.is_multiple_of(TARGET)
+        && TARGET <= target.min(most[0])
+        && x / TARGET <= bounds.groups[0]
+    {
+        return Some([TARGET, 1, 1]);
+    }
+    // So many at least, or there are too many groups.
+    let least = |dimension: usize| {
+        let size: usize = global[dimension];
+        let fewest = size.div_ceil(bounds.groups[dimension].max(1)).max(1);
+        (fewest..=most[dimension].min(size)).find(|items| size.is_multiple_of(*items))
+    };
+    let [least_x, least_y, least_z] = [least(0)?, least(1)?, least(2)?];
+    let in_x = |all: usize| {
+        let left = all / (least_y * least_z);
+        divisor(x, least_x, left.min(most[0]))
+    };
+    // The target is not a requirement.
+    let items_x = in_x(target).or_else(|| in_x(bounds.all_items))?;
+    let all = if items_x * least_y * least_z > target {
+        bounds.all_items
+    } else {
+        target
+    };
+    let left = all / (items_x * least_z);
+    let items_y = largest(y, least_y, left.min(most[1]))?;
+    let left = all / (items_x * items_y);
+    let items_z = largest(z, least_z, left.min(most[2]))?;
+    Some([items_x, items_y, items_z])
+}
+
+/// Returns the largest divisor of `of` within the bounds that is whole warps, else the largest divisor.
+fn divisor(of: usize, least: usize, most: usize) -> Option<usize> {
+    let mut warps = (1..=most.min(of) / WARP).rev().map(|warps| warps * WARP);
+    let whole = warps.find(|items| *items >= least && of.is_multiple_of(*items));
+    whole.or_else(|| largest(of, least, most))
+}
+
+fn largest(of: usize, least: usize, most: usize) -> Option<usize> {
+    let mut items = (least..=most.min(of)).rev();
+    items.find(|items| of.is_multiple_of(*items))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_in_ptx_count_where_drivers_report_none() {
+        let slots = |size| vec![Slot { offset: 0, size }];
+        let failed = |code| Failure::cuda("cuFuncGetParamInfo", code);
+        let [invalid, unsupported] = [INVALID_VALUE, NOT_SUPPORTED].map(failed);
+        let agreed = |reported, size| agreed(reported, Some(slots(size)));
+        assert_eq!(
+            agreed(Err(unsupported), MAX_PARAMETER_BYTES),
+            Ok(slots(MAX_PARAMETER_BYTES))
+        );
+        assert_eq!(
+            agreed(Err(unsupported), MAX_PARAMETER_BYTES + 1),
+            Err(invalid)
+        );
+        assert_eq!(agreed(Err(invalid), 4), Err(invalid));
+        assert_eq!(agreed(Ok(slots(4)), 4), Ok(slots(4)));
+        assert_eq!(agreed(Ok(slots(4)), 8), Err(invalid));
+    }
+}
+
+#[cfg(test)]
+mod blocks_tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds {
+        groups: [0x7FFF_FFFF, 65_535, 65_535],
+        items: [1024, 1024, 64],
+        all_items: 1024,
+    };
+
+    fn items(global: &[usize]) -> Option<[u32; 3]> {
+        blocks(global, None, &BOUNDS).map(|blocks| blocks.items)
+    }
+
+    #[test]
+    fn range_is_divided_into_whole_warps() {
+        assert_eq!(items(&[1 << 20]), Some([256, 1, 1]));
+        assert_eq!(items(&[96]), Some([96, 1, 1]));
+        assert_eq!(items(&[480]), Some([160, 1, 1]));
+        assert_eq!(items(&[1000]), Some([250, 1, 1]));
+        assert_eq!(items(&[997]), Some([1, 1, 1]));
+        assert_eq!(items(&[64, 48]), Some([64, 4, 1]));
+        assert_eq!(items(&[256, 48]), Some([256, 1, 1]));
+        assert_eq!(items(&[7, 5, 3]), Some([7, 5, 3]));
+        assert_eq!(items(&[1]), Some([1, 1, 1]));
+    }
+
+    #[test]
+    fn group_count_stays_within_driver_limits() {
+        // y and z have 65535 at most.
+        assert_eq!(items(&[1, 1 << 20]), Some([1, 256, 1]));
+        for global in [
+            [512, 1 << 20, 1],
+            [3, 131_070, 70_000],
+            [1, 65_536 * 4, 65_536],
+        ] {
+            let blocks = blocks(&global, None, &BOUNDS).unwrap();
+            let all = blocks.groups.into_iter().zip(blocks.items).zip(global);
+            for (((groups, items), size), most) in all.zip(BOUNDS.groups) {
+                assert_eq!(groups as usize * items as usize, size);
+                assert!(groups as usize <= most, "{blocks:?}");
+            }
+            assert!(blocks.items.iter().product::<u32>() <= 1024, "{blocks:?}");
+        }
+        // No divisor of a prime helps.
+        assert_eq!(items(&[1, 65_537]), None);
+    }
+
+    #[test]
+    fn explicit_size_is_kept_or_refused() {
+        let with = |global: &[usize], local: &[usize]| blocks(global, Some(local), &BOUNDS);
+        let taken = with(&[64, 48], &[8, 16]).unwrap();
+        assert_eq!((taken.groups, taken.items), ([8, 3, 1], [8, 16, 1]));
+        assert_eq!(with(&[64], &[48]), None);
+        assert_eq!(with(&[64], &[0]), None);
+        assert_eq!(with(&[0], &[1]), None);
+        assert_eq!(with(&[4096], &[2048]), None);
+        assert_eq!(with(&[64, 64, 64], &[1, 1, 128]), None);
+        assert_eq!(with(&[1, 70_000], &[1, 1]), None);
+        assert_eq!(with(&[], &[]), None);
+    }
+
+    #[test]
+    fn kernel_limit_bounds_the_work_group_size() {
+        let bounds = Bounds {
+            all_items: 64,
+            ..BOUNDS
+        };
+        let items = |global: &[usize]| blocks(global, None, &bounds).unwrap().items;
+        assert_eq!(items(&[1 << 20]), [64, 1, 1]);
+        assert_eq!(items(&[512, 512]), [64, 1, 1]);
+        assert_eq!(items(&[16, 512]), [16, 4, 1]);
+    }
+}

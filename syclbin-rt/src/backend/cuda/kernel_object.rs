@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernel objects: each holds the arguments of a kernel and is enqueued with them.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::backend::cuda::{
+    Blocks, Bounds, CUfunction, CUfunction_attribute, CUstream, Context, Event, Functions, Program,
+    Queue, blocks, invalid,
+};
+use crate::backend::{
+    Argument, Arguments, DriverKernelObject, Event as AnyEvent, Failure, Grid, Queue as AnyQueue,
+    Rejection, Result, Slot, WaitList,
+};
+
+/// The driver function that enqueues a kernel.
+pub(crate) const LAUNCH: &str = "cuLaunchKernel";
+
+/// So many arguments need no allocation at a launch.
+const FEW: usize = 48;
+
+/// So much work-group memory every kernel may have without asking, in bytes.
+const UNASKED: usize = 48 << 10;
+
+/// The handles of a kernel, and what bounds its launches.
+#[derive(Clone, Copy)]
+pub(crate) struct Handles {
+    pub(crate) plain: CUfunction,
+    /// The kernel that also takes the offset of its range, if it exists.
+    pub(crate) twin: Option<CUfunction>,
+    pub(crate) bounds: Bounds,
+    /// Its own amount of work-group memory, and the largest amount that it can have on this device.
+    pub(crate) fixed_local: usize,
+    pub(crate) max_local: usize,
+}
+
+// SAFETY: functions are of a module, not of a thread, and all functions of the driver are safe to
+// call from several threads.
+unsafe impl Send for Handles {}
+// SAFETY: as for Send.
+unsafe impl Sync for Handles {}
+
+/// The arguments of a kernel, which persist between launches.
+pub(crate) struct KernelObject {
+    pub(crate) context: Arc<Context>,
+    pub(crate) handles: Handles,
+    values: Values,
+    /// Whether the driver was asked for more work-group memory.
+    asked: AtomicBool,
+    /// Keeps the kernel.
+    _program: Arc<Program>,
+}
+
+/// A kernel with its arguments, as the driver takes them.
+pub(crate) struct Launch<'l> {
+    pub(crate) function: CUfunction,
+    pub(crate) blocks: Blocks,
+    pub(crate) local_bytes: c_uint,
+    /// One a parameter; good as long as the launch.
+    pub(crate) pointers: &'l mut [*mut c_void],
+}
+
+impl Arguments for KernelObject {
+    // The kinds that nearly all arguments are of are inlined into the loop of a launch.
+    #[inline(always)]
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+        match value {
+            Argument::Bytes(bytes) => self.values.set(index, bytes),
+            Argument::Memory(region, _) => match region.memory.raw().cuda() {
+                Ok(memory) if Arc::ptr_eq(&memory.context, &self.context) => {
+                    let address = memory.pointer + region.offset as u64;
+                    self.values.set(index, &address.to_le_bytes())
+                }
+                // SAFETY: as the caller says.
+                _ => unsafe { self.set_any(index, value) },
+            },
+            // SAFETY: as the caller says.
+            _ => unsafe { self.set_any(index, value) },
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+        match value {
+            Argument::Bytes(bytes) => self.values.set(index, bytes),
+            Argument::Memory(region, _) => {
+                region
+                    .memory
+                    .check(Arc::as_ptr(&self.context).addr(), 0, 0)?;
+                let memory = region.memory.raw().cuda()?;
+                let address = memory.pointer + region.offset as u64;
+                self.values.set(index, &address.to_le_bytes())
+            }
+            Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
+            Argument::Local(bytes) => self.values.set_local(index, bytes),
+            Argument::Null => self.values.set_null(index),
+            // The device has none.
+            Argument::Sampler(_) | Argument::Image(..) => Err(REFUSED),
+        }
+    }
+}
+
+impl KernelObject {
+    pub(crate) fn new(program: &Arc<Program>, handles: Handles, parameters: Vec<Slot>) -> Self {
+        Self {
+            context: Arc::clone(&program.context),
+            handles,
+            values: Values::new(parameters),
+            asked: AtomicBool::new(false),
+            _program: Arc::clone(program),
+        }
+    }
+
+    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does.
+    ///
+    /// # Safety
+    ///
+    /// As for [`DriverKernelObject::enqueue`].
+    #[inline]
+    pub(crate) unsafe fn launch(
+        &self,
+        queue: &Queue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event> {
+        self.is_for(queue)?;
+        self.prepare(grid, |launch| {
+            queue.submit(LAUNCH, after, |functions, stream| {
+                // SAFETY: the context is current and the stream belongs to it; the rest is as the caller says.
+                unsafe { self.put(functions, stream, launch) }
+            })
+        })
+    }
+
+    /// Calls `use_it` with the kernel, its arguments, and the range as the driver takes it.
+    #[inline(always)]
+    pub(crate) fn prepare<T>(
+        &self,
+        grid: &Grid,
+        use_it: impl FnOnce(Launch<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds)
+            .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
+        let local_bytes = self.values.local_bytes();
+        if local_bytes > 0 && local_bytes.saturating_add(self.handles.fixed_local) > UNASKED {
+            self.ask_for_local_memory()?;
+        }
+        // Only a kernel with a twin asks where it is.
+        let (function, offset) = match (self.handles.twin, grid.offset()) {
+            (Some(twin), Some(offset)) => (twin, Some(small(offset)?)),
+            _ => (self.handles.plain, None),
+        };
+        let last = offset.as_ref().map(|offset| offset.as_ptr().cast::<u8>());
+        let count = self.values.count() + usize::from(last.is_some());
+        let pointers = self.values.pointers().chain(last);
+        let (mut few, mut many);
+        let list: &mut [*mut c_void] = if count <= FEW {
+            few = [std::ptr::null_mut(); FEW];
+            &mut few[..count]
+        } else {
+            many = vec![std::ptr::null_mut(); count];
+            &mut many
+        };
+        for (place, pointer) in list.iter_mut().zip(pointers) {
+            *place = pointer.cast_mut().cast();
+        }
+        use_it(Launch {
+            function,
+            blocks,
+            local_bytes: c_uint::try_from(local_bytes).map_err(|_| REFUSED)?,
+            pointers: list,
+        })
+    }
+
+    /// # Safety
+    ///
+    /// The context of the kernel is current, the stream is one of it, and what the kernel does with
+    /// its arguments is sound.
+    #[inline(always)]
+    unsafe fn put(
+        &self,
+        functions: &Functions,
+        stream: CUstream,
+        launch: Launch<'_>,
+    ) -> Result<()> {
+        let Blocks { groups, items } = launch.blocks;
+        // SAFETY: the kernel is alive. There is a pointer for each of its parameters to as many bytes
+        // as it has, which the driver copies before it returns. The rest is as the caller says.
+        self.context.check(LAUNCH, unsafe {
+            (functions.cuLaunchKernel.pass())(
+                launch.function,
+                groups[0],
+                groups[1],
+                groups[2],
+                items[0],
+                items[1],
+                items[2],
+                launch.local_bytes,
+                stream,
+                launch.pointers.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        })
+    }
+
+    /// Asks the driver for as much work-group memory as the device has for this kernel, once.
+    #[cold]
+    fn ask_for_local_memory(&self) -> Result<()> {
+        if self.asked.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let most = self
+            .handles
+            .max_local
+            .saturating_sub(self.handles.fixed_local);
+        let most = c_int::try_from(most).unwrap_or(c_int::MAX);
+        for function in [Some(self.handles.plain), self.handles.twin]
+            .into_iter()
+            .flatten()
+        {
+            // SAFETY: the kernel is alive. Always the same number, so that no caller takes from others
+            // what they need.
+            unsafe { call!(self.context => cuFuncSetAttribute(function, attribute, most)) }?;
+        }
+        self.asked.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    #[inline]
+    fn is_for(&self, queue: &Queue) -> Result<()> {
+        if Arc::ptr_eq(&self.context, &queue.stream.context) {
+            return Ok(());
+        }
+        Err(Failure::FOREIGN)
+    }
+}
+
+impl DriverKernelObject for KernelObject {
+    unsafe fn enqueue(
+        &self,
+        queue: &AnyQueue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<AnyEvent> {
+        // SAFETY: as the caller says.
+        unsafe { self.launch(queue.cuda()?, grid, after) }.map(AnyEvent::from)
+    }
+
+    unsafe fn enqueue_without_event(
+        &self,
+        queue: &AnyQueue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<()> {
+        let queue = queue.cuda()?;
+        self.is_for(queue)?;
+        self.prepare(grid, |launch| {
+            queue.submit_without_event(after, |functions, stream| {
+                // SAFETY: the context is current and the stream belongs to it; the rest is as the caller says.
+                unsafe { self.put(functions, stream, launch) }
+            })
+        })
+    }
+}
+
+/// Converts an offset for kernels.
+fn small(offset: &[usize]) -> Result<[u32; 3]> {
+    let mut small = [0; 3];
+    for (small, offset) in small.iter_mut().zip(offset) {
+        *small =
+            u32::try_from(*offset).map_err(|_| Failure::Rejected(Rejection::OffsetTooLarge))?;
+    }
+    Ok(small)
+}
+
+/// What the driver aligns memory of work-groups for at most: the largest type of SYCL, a vector of 16
+/// doubles.
+const LARGEST_ALIGNMENT: usize = 128;
+
+/// The arguments of a kernel.
+struct Values {
+    parameters: Vec<Slot>,
+    bytes: Vec<u8>,
+    /// How many bytes of work-group memory each parameter stands for, of those that do.
+    local: Vec<Option<usize>>,
+    /// What comes before all of them.
+    scratch: usize,
+    /// All of it.
+    local_bytes: usize,
+}
+
+impl Values {
+    /// None is given yet: all bytes are zero.
+    fn new(parameters: Vec<Slot>) -> Self {
+        let ends = parameters
+            .iter()
+            .map(|parameter| parameter.offset.saturating_add(parameter.size));
+        let size = ends.max().unwrap_or_default();
+        Self {
+            bytes: vec![0; size],
+            local: vec![None; parameters.len()],
+            parameters,
+            scratch: 0,
+            local_bytes: 0,
+        }
+    }
+
+    /// Returns the number of parameters.
+    fn count(&self) -> usize {
+        self.parameters.len()
+    }
+
+    /// Gives parameter `index` these bytes.
+    ///
+    /// # Errors
+    ///
+    /// When it has another number of them.
+    #[inline]
+    fn set(&mut self, index: usize, value: &[u8]) -> Result<()> {
+        let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
+        if size != value.len() {
+            return Err(REFUSED);
+        }
+        self.bytes[offset..offset + size].copy_from_slice(value);
+        self.no_memory(index);
+        Ok(())
+    }
+
+    /// Has parameter `index` stand for no work-group memory, if it did.
+    #[inline]
+    fn no_memory(&mut self, index: usize) {
+        if self.local[index].take().is_some() {
+            self.lay_out();
+        }
+    }
+
+    /// Gives parameter `index` zeros: a null pointer, or a struct of a null pointer.
+    fn set_null(&mut self, index: usize) -> Result<()> {
+        let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
+        self.bytes[offset..offset + size].fill(0);
+        self.no_memory(index);
+        Ok(())
+    }
+
+    /// Gives parameter `index` so many bytes of work-group memory. One past the last is the scratch
+    /// memory of the kernel, which no parameter tells of.
+    fn set_local(&mut self, index: usize, bytes: usize) -> Result<()> {
+        match self.parameters.get(index) {
+            Some(Slot { size: 4 | 8, .. }) => self.local[index] = Some(bytes),
+            None if index == self.parameters.len() => self.scratch = bytes,
+            _ => return Err(REFUSED),
+        }
+        self.lay_out();
+        Ok(())
+    }
+
+    /// Gives work-group memory its offsets: the scratch memory comes first, then parameter by
+    /// parameter.
+    fn lay_out(&mut self) {
+        let mut end = self.scratch;
+        for (parameter, local) in self.parameters.iter().zip(&self.local) {
+            let Some(bytes) = *local else {
+                continue;
+            };
+            // A multiple of what the elements are aligned for: that divides their size.
+            let alignment = match bytes {
+                0 => 1,
+                bytes => LARGEST_ALIGNMENT.min(bytes.checked_next_power_of_two().unwrap_or(1)),
+            };
+            let offset = end.next_multiple_of(alignment);
+            end = offset.saturating_add(bytes);
+            let place = parameter.offset..parameter.offset + parameter.size;
+            // More than four bytes can say is more than a device has.
+            let offset = (offset as u64).to_le_bytes();
+            self.bytes[place].copy_from_slice(&offset[..parameter.size]);
+        }
+        self.local_bytes = end;
+    }
+
+    /// Returns the size of a launch's work-group memory in bytes.
+    #[inline]
+    fn local_bytes(&self) -> usize {
+        self.local_bytes
+    }
+
+    /// Where each argument is, in the order of the parameters. Each is good for reading as many bytes
+    /// as its parameter has, as long as this is borrowed.
+    #[inline]
+    fn pointers(&self) -> impl Iterator<Item = *const u8> {
+        let bytes = &self.bytes;
+        self.parameters
+            .iter()
+            .map(move |parameter| bytes[parameter.offset..].as_ptr())
+    }
+}
+
+/// The failure of a value of another size or kind.
+const REFUSED: Failure = invalid(LAUNCH);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pointer, two places of work-group memory, and an `int`.
+    fn values() -> Values {
+        let parameter = |offset, size| Slot { offset, size };
+        Values::new(vec![
+            parameter(0, 8),
+            parameter(8, 4),
+            parameter(16, 8),
+            parameter(24, 4),
+        ])
+    }
+
+    #[test]
+    fn arguments_lie_where_the_kernel_has_them() {
+        let mut values = values();
+        values
+            .set(0, &0x1122_3344_5566_7788u64.to_le_bytes())
+            .unwrap();
+        values.set(3, &7i32.to_le_bytes()).unwrap();
+        assert_eq!(values.bytes[..8], 0x1122_3344_5566_7788u64.to_le_bytes());
+        assert_eq!(values.bytes[24..], 7i32.to_le_bytes());
+        values.set_null(0).unwrap();
+        assert_eq!(values.bytes[..8], [0; 8]);
+        let base = values.bytes.as_ptr();
+        let places: Vec<usize> = values
+            .pointers()
+            .map(|pointer| pointer.addr() - base.addr())
+            .collect();
+        assert_eq!(places, [0, 8, 16, 24]);
+    }
+
+    #[test]
+    fn a_value_of_another_size_is_refused() {
+        let mut values = values();
+        assert_eq!(values.set(0, &[0; 4]), Err(REFUSED));
+        assert_eq!(values.set(3, &[0; 8]), Err(REFUSED));
+        assert_eq!(values.set(4, &[0; 8]), Err(REFUSED));
+        assert_eq!(values.set_null(4), Err(REFUSED));
+        assert_eq!(values.set_local(5, 16), Err(REFUSED));
+        assert_eq!(Values::new(Vec::new()).set(0, &[]), Err(REFUSED));
+    }
+
+    #[test]
+    fn local_memory_is_aligned_after_scratch_memory() {
+        let mut values = values();
+        let offsets = |values: &Values| {
+            let first = u32::from_le_bytes(values.bytes[8..12].try_into().unwrap());
+            let second = u64::from_le_bytes(values.bytes[16..24].try_into().unwrap());
+            (first, second)
+        };
+        values.set_local(1, 12).unwrap();
+        values.set_local(2, 1000).unwrap();
+        assert_eq!((offsets(&values), values.local_bytes()), ((0, 128), 1128));
+        values.set_local(4, 20).unwrap();
+        assert_eq!((offsets(&values), values.local_bytes()), ((32, 128), 1128));
+        values.set_local(1, 0).unwrap();
+        assert_eq!((offsets(&values), values.local_bytes()), ((20, 128), 1128));
+        // The other argument is not memory any more.
+        values.set(2, &[0; 8]).unwrap();
+        assert_eq!(values.local_bytes(), 20);
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Memory of a device: all of it has an address.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::backend::cuda::{
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr, CUmemAttach_flags, Context,
+    invalid,
+};
+use crate::backend::{
+    Context as AnyContext, DriverContext as _, DriverMemory, Failure, MemoryHandle, Owner, Result,
+    UsmKind,
+};
+
+/// Owned memory.
+pub(crate) struct Memory {
+    pub(crate) context: Arc<Context>,
+    pub(crate) pointer: CUdeviceptr,
+    /// `None` for plain buffers, whose address programs do not know.
+    pub(crate) kind: Option<UsmKind>,
+    size: usize,
+    /// What keeps it alive, if another library allocated it.
+    owner: Option<Owner>,
+}
+
+impl Memory {
+    /// Allocates `size` bytes that a kernel may read and write, at least one byte: an argument needs an
+    /// address.
+    ///
+    /// # Errors
+    ///
+    /// When the device does not support such memory, or does not have enough of it.
+    pub(crate) fn new(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {
+        let size = size.max(1);
+        let mut pointer: CUdeviceptr = 0;
+        // SAFETY: the context is current; one address is written.
+        let call = unsafe {
+            match kind {
+                None | Some(UsmKind::Device) => {
+                    call!(context => cuMemAlloc_v2(&raw mut pointer, size))?;
+                    "cuMemAlloc"
+                }
+                Some(UsmKind::Host) => {
+                    let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+                    let mut host = std::ptr::null_mut();
+                    call!(context => cuMemHostAlloc(&raw mut host, size, flags))?;
+                    // The device has it at the same address (CUDA driver API, "Unified Addressing").
+                    pointer = host.expose_provenance() as CUdeviceptr;
+                    "cuMemHostAlloc"
+                }
+                Some(UsmKind::Shared) => {
+                    let flags = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0;
+                    call!(context => cuMemAllocManaged(&raw mut pointer, size, flags))?;
+                    "cuMemAllocManaged"
+                }
+            }
+        };
+        if pointer == 0 {
+            // Nothing would be there.
+            return Err(invalid(call));
+        }
+        Ok(Self {
+            context: Arc::clone(context),
+            pointer,
+            kind,
+            size,
+            owner: None,
+        })
+    }
+
+    /// Shares the memory of another library, which lives as long as `owner`.
+    ///
+    /// # Safety
+    ///
+    /// The address has `size` bytes on the device of `context`, as long as `owner` lives.
+    pub(crate) unsafe fn adopt(
+        context: Arc<Context>,
+        handle: MemoryHandle,
+        size: usize,
+        owner: Owner,
+    ) -> Result<Self> {
+        let MemoryHandle::Address(pointer) = handle else {
+            return Err(Failure::FOREIGN);
+        };
+        Ok(Self {
+            context,
+            pointer,
+            kind: None,
+            size,
+            owner: Some(owner),
+        })
+    }
+}
+
+impl DriverMemory for Memory {
+    fn context(&self) -> AnyContext {
+        self.context.clone()
+    }
+
+    fn context_address(&self) -> usize {
+        Arc::as_ptr(&self.context).addr()
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn native(&self, offset: usize) -> MemoryHandle {
+        MemoryHandle::Address(self.pointer + offset as u64)
+    }
+
+    fn part_alignment(&self) -> Option<usize> {
+        None
+    }
+
+    /// All memory has this alignment (CUDA C Programming Guide, "Device Memory Accesses").
+    fn least_alignment(&self) -> u64 {
+        256
+    }
+
+    fn address(&self) -> Option<u64> {
+        self.kind.map(|_| self.pointer)
+    }
+
+    fn known_address(&self) -> Option<u64> {
+        Some(self.pointer)
+    }
+
+    fn host_pointer(&self) -> Option<*mut c_void> {
+        match self.kind {
+            None | Some(UsmKind::Device) => None,
+            Some(UsmKind::Host | UsmKind::Shared) => {
+                let address = usize::try_from(self.pointer).ok()?;
+                Some(std::ptr::with_exposed_provenance_mut(address))
+            }
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // Nothing waits for commands that use it, neither the driver nor a count in here. Where a queue
+        // cannot be waited for, the memory stays: a kernel may still write to it.
+        let owner = self.owner.take();
+        if self.context.finish_all().is_err() {
+            std::mem::forget(owner);
+            return;
+        }
+        if owner.is_some() {
+            return;
+        }
+        let Ok(functions) = self.context.enter() else {
+            return;
+        };
+        // SAFETY: the memory is owned, and what uses it has finished.
+        unsafe {
+            match (self.kind, self.host_pointer()) {
+                (Some(UsmKind::Host), Some(host)) => (functions.cuMemFreeHost.pass())(host),
+                _ => (functions.cuMemFree_v2.pass())(self.pointer),
+            };
+        }
+    }
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A program: a module that is loaded into a context. The driver compiles and links it.
+
+use std::ffi::{CStr, CString, c_uint, c_void};
+use std::ptr::{null_mut, without_provenance_mut};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::backend::cuda::{
+    CUdeviceptr, CUjit_option, CUjitInputType, CUlinkState, CUmodule, Context, INVALID_VALUE,
+    Kernel, NOT_FOUND, invalid,
+};
+use crate::backend::{
+    BuildError, Code, DriverContext as _, DriverProgram, Failure, Kernel as AnyKernel, Memory,
+    Result, Slot, Source, Stage, gate, log_warnings,
+};
+
+/// An owned, loaded program.
+pub(crate) struct Program {
+    pub(crate) context: Arc<Context>,
+    pub(crate) handle: CUmodule,
+    kind: Kind,
+    /// The code that was loaded.
+    code: Vec<u8>,
+    /// The memory that its variables point to.
+    memory: Mutex<Vec<Arc<Memory>>>,
+}
+
+/// The kind of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// PTX with a zero byte at its end.
+    Ptx,
+    /// A cubin or a fat binary.
+    Native,
+}
+
+// SAFETY: modules are of a context, not of a thread, and all functions of the driver are safe to call
+// from several threads.
+unsafe impl Send for Program {}
+// SAFETY: as for Send.
+unsafe impl Sync for Program {}
+
+impl Program {
+    /// Loads code. Several modules are linked to each other. PTX is compiled first.
+    ///
+    /// Constants are the values that variables have before the first launch. A variable that the code does not have is
+    /// skipped: the compiler removed it because no code reads it.
+    pub(crate) fn build(
+        context: &Arc<Context>,
+        sources: &[Source<'_>],
+        kind: Kind,
+    ) -> Result<Self, BuildError> {
+        let codes = sources.iter().map(|source| match kind {
+            Kind::Ptx => terminated(&source.code),
+            Kind::Native => source.code.to_vec(),
+        });
+        let mut codes: Vec<Vec<u8>> = codes.collect();
+        let program = match codes.pop() {
+            Some(code) if codes.is_empty() => Self::load(context, kind, code)?,
+            last => {
+                codes.extend(last);
+                Self::load(context, Kind::Native, link(context, kind, &codes)?)?
+            }
+        };
+        for (name, bytes) in sources.iter().flat_map(|source| &source.constants) {
+            program.set(name, bytes)?;
+        }
+        Ok(program)
+    }
+
+    fn load(context: &Arc<Context>, kind: Kind, code: Vec<u8>) -> Result<Self, BuildError> {
+        let (mut jit, mut handle, words) = (Jit::new(), null_mut(), aligned(&code));
+        // SAFETY: the context is current. Code begins at a multiple of eight, PTX ends with a zero
+        // byte, and every other code carries its own length. There are as many options
+        // and values as it says, and the logs that they name are alive.
+        let loaded = unsafe {
+            call!(context => cuModuleLoadDataEx(
+                &raw mut handle, words.as_ptr().cast::<c_void>(), OPTIONS, jit.names(), jit.values()
+            ))
+        };
+        gate::close_at_exit(&raw const *context.device.functions, Stage::FirstProgram);
+        loaded.map_err(|failure| jit.failed(failure))?;
+        log_warnings(&context.device.facts, || text(&jit.remarks));
+        Ok(Self {
+            context: Arc::clone(context),
+            handle,
+            kind,
+            code,
+            memory: Mutex::default(),
+        })
+    }
+
+    /// Gives a variable its value before any kernel runs.
+    fn set(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let refused = invalid("cuModuleGetGlobal");
+        let name = CString::new(name).map_err(|_| refused)?;
+        let (address, size) = match self.variable(&name) {
+            Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => return Ok(()),
+            found => found?,
+        };
+        if bytes.len() > size {
+            return Err(refused);
+        }
+        let from = bytes.as_ptr().expose_provenance() as u64;
+        // SAFETY: the context is current; the variable has that many bytes. The stream that every
+        // context has is waited for, so `bytes` outlive the copy, and every queue sees it.
+        unsafe {
+            let queued =
+                call!(self.context => cuMemcpyAsync(address, from, bytes.len(), null_mut()));
+            queued.and(self.context.settle(null_mut()))
+        }
+    }
+
+    /// Returns the address of the variable `name` of its code, and its size in bytes.
+    pub(crate) fn variable(&self, name: &CStr) -> Result<(CUdeviceptr, usize)> {
+        let (mut address, mut size) = (0, 0);
+        // SAFETY: the module is loaded, the name NUL-terminated; an address and a size are written.
+        unsafe {
+            let (address, size) = (&raw mut address, &raw mut size);
+            call!(self.context => cuModuleGetGlobal_v2(address, size, self.handle, name.as_ptr()))
+        }?;
+        Ok((address, size))
+    }
+
+    /// Keeps `memory` as long as the program.
+    pub(crate) fn keep(&self, memory: &Arc<Memory>) {
+        let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(Arc::clone(memory));
+    }
+}
+
+impl DriverProgram for Program {
+    fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
+        Kernel::new(self, &symbol, slots).map(AnyKernel::from)
+    }
+
+    /// The code that was loaded, or that the driver makes of the PTX. Specialization constants have their defaults in it.
+    fn binary(&self) -> Result<Vec<u8>> {
+        match self.kind {
+            Kind::Native => Ok(self.code.clone()),
+            Kind::Ptx => {
+                let linked = link(&self.context, Kind::Ptx, std::slice::from_ref(&self.code));
+                linked.map_err(|error| error.failure)
+            }
+        }
+    }
+
+    /// Leaves out the twins that only take an offset. Drivers older than CUDA 12.4 do not report kernels.
+    fn kernel_names(&self) -> Result<Vec<String>> {
+        let functions = self.context.enter()?;
+        let (Some(count), Some(enumerate), Some(name)) = (
+            functions.cuModuleGetFunctionCount,
+            functions.cuModuleEnumerateFunctions,
+            functions.cuFuncGetName,
+        ) else {
+            let (function, needs) = ("cuModuleEnumerateFunctions", "a driver of CUDA 12.4");
+            return Err(Failure::Missing { function, needs });
+        };
+        let mut found = 0;
+        // SAFETY: the module is loaded; one number is written.
+        let code = unsafe { (count.pass())(&raw mut found, self.handle) };
+        self.context.check("cuModuleGetFunctionCount", code)?;
+        let mut kernels = vec![std::ptr::null_mut(); found as usize];
+        // SAFETY: as above; as many handles are written as there are places.
+        let code = unsafe { (enumerate.pass())(kernels.as_mut_ptr(), found, self.handle) };
+        self.context.check("cuModuleEnumerateFunctions", code)?;
+        let mut names = Vec::with_capacity(kernels.len());
+        for kernel in kernels {
+            let mut text = std::ptr::null();
+            // SAFETY: the kernel is one of the module; one pointer is written.
+            let code = unsafe { (name.pass())(&raw mut text, kernel) };
+            self.context.check("cuFuncGetName", code)?;
+            if !text.is_null() {
+                // SAFETY: the driver's names end with a zero byte, and live as long as the module.
+                let text = unsafe { CStr::from_ptr(text) };
+                names.push(text.to_string_lossy().into_owned());
+            }
+        }
+        Ok(without_twins(names))
+    }
+}
+
+/// The suffix that the compiler adds to the name of a kernel for its twin that takes an offset.
+pub(crate) const TWIN: &str = "_with_offset";
+
+/// Removes the twins of other kernels from `names`.
+fn without_twins(names: Vec<String>) -> Vec<String> {
+    let is_twin = |name: &String| {
+        name.strip_suffix(TWIN)
+            .is_some_and(|plain| names.iter().any(|other| other == plain))
+    };
+    let kernels = names.iter().filter(|name| !is_twin(name));
+    kernels.cloned().collect()
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // A kernel of it may still run. Where that cannot be waited for, it stays.
+        if self.context.finish_all().is_ok()
+            && let Ok(functions) = self.context.enter()
+        {
+            // SAFETY: the module is owned; kernels made from it keep it.
+            unsafe { (functions.cuModuleUnload.pass())(self.handle) };
+        }
+    }
+}
+
+/// Returns PTX for drivers, which read up to the first zero byte.
+fn terminated(text: &[u8]) -> Vec<u8> {
+    let text = text.iter().take_while(|byte| **byte != 0);
+    text.copied().chain([0]).collect()
+}
+
+/// Returns the bytes at an address that is a multiple of eight, as binaries need it. In a file they may lie anywhere.
+fn aligned(bytes: &[u8]) -> Vec<u64> {
+    let mut words = vec![0; bytes.len().div_ceil(8)];
+    bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
+}
+
+/// The magic number at the start of a fat binary.
+const FAT: [u8; 4] = [0x50, 0xED, 0x55, 0xBA];
+
+/// Links code into native code for the device of `context`.
+fn link(context: &Arc<Context>, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>, BuildError> {
+    let mut linker = Linker::new(context)?;
+    for (number, code) in codes.iter().enumerate() {
+        linker.add(number, kind, code)?;
+    }
+    let binary = linker.complete()?;
+    log_warnings(&context.device.facts, || text(&linker.jit.remarks));
+    Ok(binary)
+}
+
+/// An owned linker. The code that it was given must outlive it.
+struct Linker<'j> {
+    context: &'j Arc<Context>,
+    handle: CUlinkState,
+    /// Its options and logs, which the driver uses until the linker is destroyed.
+    jit: Box<Jit>,
+}
+
+impl<'j> Linker<'j> {
+    fn new(context: &'j Arc<Context>) -> Result<Self, BuildError> {
+        let (mut jit, mut handle) = (Box::new(Jit::new()), null_mut());
+        // SAFETY: the context is current; there are as many options and values as it says, and they
+        // live as long as the linker; one handle is written.
+        unsafe {
+            call!(context => cuLinkCreate_v2(OPTIONS, jit.names(), jit.values(), &raw mut handle))
+        }?;
+        Ok(Self {
+            context,
+            handle,
+            jit,
+        })
+    }
+
+    fn add(&mut self, number: usize, kind: Kind, code: &[u8]) -> Result<(), BuildError> {
+        let kind = match kind {
+            Kind::Ptx => CUjitInputType::CU_JIT_INPUT_PTX,
+            Kind::Native if code.starts_with(&FAT) => CUjitInputType::CU_JIT_INPUT_FATBINARY,
+            Kind::Native => CUjitInputType::CU_JIT_INPUT_CUBIN,
+        };
+        // For messages.
+        let name = CString::new(format!("module {number}")).unwrap_or_default();
+        let words = aligned(code);
+        // SAFETY: the linker is alive; the code has that many bytes, and is not changed: the driver
+        // keeps no reference to it after the call (CUDA driver API, cuLinkAddData).
+        let added = unsafe {
+            call!(self.context => cuLinkAddData_v2(
+                self.handle, kind, words.as_ptr().cast::<c_void>().cast_mut(), code.len(),
+                name.as_ptr(), 0, null_mut(), null_mut()
+            ))
+        };
+        added.map_err(|failure| self.jit.failed(failure))
+    }
+
+    fn complete(&mut self) -> Result<Vec<u8>, BuildError> {
+        let (mut binary, mut size) = (null_mut(), 0);
+        // SAFETY: the linker is alive; an address and a size are written.
+        let mut completed = unsafe {
+            call!(self.context => cuLinkComplete(self.handle, &raw mut binary, &raw mut size))
+        };
+        if binary.is_null() {
+            completed = completed.and(self.context.check("cuLinkComplete", INVALID_VALUE));
+        }
+        completed.map_err(|failure| self.jit.failed(failure))?;
+        // SAFETY: the driver says that there are as many bytes, which it owns until the linker is
+        // destroyed.
+        let bytes = unsafe { std::slice::from_raw_parts(binary.cast::<u8>(), size) };
+        Ok(bytes.to_vec())
+    }
+}
+
+impl Drop for Linker<'_> {
+    fn drop(&mut self) {
+        if let Ok(functions) = self.context.enter() {
+            // SAFETY: the linker is owned.
+            unsafe { (functions.cuLinkDestroy.pass())(self.handle) };
+        }
+    }
+}
+
+/// The maximum size of each log in bytes.
+const LOG: usize = 16 << 10;
+
+/// The number of options.
+const OPTIONS: c_uint = 4;
+
+/// Options of a compilation, with the buffers that the driver writes its logs to.
+struct Jit {
+    names: [CUjit_option; OPTIONS as usize],
+    /// What the driver reads: numbers and addresses. It also writes to some of them.
+    values: [*mut c_void; OPTIONS as usize],
+    errors: Vec<u8>,
+    remarks: Vec<u8>,
+}
+
+impl Jit {
+    fn new() -> Self {
+        let (mut errors, mut remarks) = (vec![0; LOG], vec![0; LOG]);
+        let size = without_provenance_mut(LOG);
+        Self {
+            names: [
+                CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+                CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                CUjit_option::CU_JIT_INFO_LOG_BUFFER,
+                CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+            ],
+            values: [
+                errors.as_mut_ptr().cast(),
+                size,
+                remarks.as_mut_ptr().cast(),
+                size,
+            ],
+            errors,
+            remarks,
+        }
+    }
+
+    fn names(&mut self) -> *mut CUjit_option {
+        self.names.as_mut_ptr()
+    }
+
+    fn values(&mut self) -> *mut *mut c_void {
+        self.values.as_mut_ptr()
+    }
+
+    /// Returns the error of a call that failed, with the driver's log.
+    fn failed(&self, failure: Failure) -> BuildError {
+        BuildError {
+            failure,
+            log: text(&self.errors),
+            advice: None,
+        }
+    }
+}
+
+/// Returns the text before the first zero byte.
+fn text(log: &[u8]) -> String {
+    let end = log.iter().position(|byte| *byte == 0);
+    let said = log.get(..end.unwrap_or(log.len())).unwrap_or_default();
+    String::from_utf8_lossy(said).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_ends_at_a_zero_byte() {
+        assert_eq!(text(&Jit::new().errors), "");
+        assert_eq!(text(b"ptxas fatal\n\0rest"), "ptxas fatal");
+        assert_eq!(text(b"no end"), "no end");
+    }
+
+    #[test]
+    fn a_twin_is_no_kernel_of_its_own() {
+        let names = ["copy", "copy_with_offset", "other_with_offset"].map(str::to_owned);
+        let kernels = without_twins(names.to_vec());
+        assert_eq!(kernels, ["copy", "other_with_offset"]);
+    }
+
+    #[test]
+    fn ptx_is_terminated_and_binaries_are_padded() {
+        assert_eq!(terminated(b".version"), b".version\0");
+        assert_eq!(terminated(b".version\0more"), b".version\0");
+        let bytes: Vec<u8> = (1..=11).collect();
+        let words = aligned(&bytes);
+        let passed = bytemuck::cast_slice::<u64, u8>(&words);
+        assert_eq!(passed, [&bytes[..], &[0; 5]].concat());
+    }
+}

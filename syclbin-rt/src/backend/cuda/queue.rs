@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A queue of commands, and how they wait for each other.
+
+use std::sync::Arc;
+
+use crate::backend::cuda::{
+    CUstream, Context, DriverDevice, Event, Functions, Mark, Stream, Timed,
+};
+use crate::backend::{
+    Context as AnyContext, DriverQueue, Event as AnyEvent, EventHandle, Failure, QueueHandle,
+    QueueOptions, Result, WaitList,
+};
+
+/// A queue of a context.
+pub(crate) struct Queue {
+    pub(crate) stream: Arc<Stream>,
+    options: QueueOptions,
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // No command of a queue without handles is in flight. There is also no caller to report a failure to.
+        if self.finish().is_err() && !self.stream.context.is_lost() {
+            // Then the context goes on to know it: memory must not be freed while it may be used. In a context
+            // that is lost nothing runs.
+            std::mem::forget(Arc::clone(&self.stream));
+        }
+    }
+}
+
+impl Queue {
+    /// Creates a queue with `options`.
+    ///
+    /// A queue is a single stream, even if it should be out of order: a stream is in order, which also fulfills
+    /// the guarantees of an out-of-order queue. Programs that want concurrent commands make several queues.
+    pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
+        let stream = Stream::new(context)?;
+        if options.profiling {
+            // The clock begins when the device has nothing else to do of this queue.
+            // SAFETY: the stream is alive and of the context.
+            unsafe { stream.context.clock.base(&stream.context, stream.handle) }?;
+        }
+        Ok(Self { stream, options })
+    }
+
+    /// Uses a stream of `device`, and does not destroy it.
+    ///
+    /// # Errors
+    ///
+    /// When the context is not the primary context of the device.
+    ///
+    /// # Safety
+    ///
+    /// The stream is of that context, and outlives the queue and its events.
+    pub(crate) unsafe fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self> {
+        let QueueHandle::Cuda { stream, context } = handle else {
+            return Err(Failure::FOREIGN);
+        };
+        let own = Context::shared(device)?;
+        if !std::ptr::eq(own.handle.cast(), context) {
+            return Err(Failure::FOREIGN);
+        }
+        Ok(Self {
+            stream: Stream::with_handle(own, stream.cast(), true),
+            options: QueueOptions::new(),
+        })
+    }
+
+    /// Enqueues what `commands` does, to start when all of `after` has finished, whose events are of this context. They
+    /// are one command, which `call` enqueues.
+    #[inline]
+    pub(crate) fn submit(
+        &self,
+        call: &'static str,
+        after: &WaitList<'_>,
+        commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
+    ) -> Result<Event> {
+        let functions = self.stream.context.enter()?;
+        self.hold_back(after)?;
+        if self.options.profiling {
+            return self.submit_timed(call, || commands(functions, self.stream.handle));
+        }
+        commands(functions, self.stream.handle)?;
+        Ok(Event::new(&self.stream, call, self.stream.count(), None))
+    }
+
+    /// Enqueues the kernel without an event, for a command that is not waited for by itself.
+    #[inline]
+    pub(crate) fn submit_without_event(
+        &self,
+        after: &WaitList<'_>,
+        commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
+    ) -> Result<()> {
+        let functions = self.stream.context.enter()?;
+        self.hold_back(after)?;
+        commands(functions, self.stream.handle)?;
+        self.stream.count();
+        Ok(())
+    }
+
+    #[cold]
+    fn submit_timed(
+        &self,
+        call: &'static str,
+        commands: impl FnOnce() -> Result<()>,
+    ) -> Result<Event> {
+        let Stream {
+            context, handle, ..
+        } = &*self.stream;
+        // SAFETY: the stream is alive and of the context.
+        let (base, queued) = unsafe { context.clock.base(context, *handle) }?;
+        // SAFETY: as above.
+        let started = unsafe { Mark::record(context, *handle, true) }?;
+        commands()?;
+        let number = self.stream.count();
+        // SAFETY: as above.
+        let timed = unsafe { Mark::record(context, *handle, true) }.map(|ended| Timed {
+            base,
+            queued,
+            started,
+            ended: Arc::new(ended),
+        });
+        // Without its end noted it is a command all the same: an error would have it run twice.
+        Ok(Event::new(&self.stream, call, number, timed.ok()))
+    }
+
+    /// Makes later commands wait for all of `after`.
+    #[inline]
+    fn hold_back(&self, after: &WaitList<'_>) -> Result<()> {
+        if after.is_empty() {
+            return Ok(());
+        }
+        for event in after.iter() {
+            let event = event.cuda()?;
+            // What is in the same stream comes before in any case.
+            if !Arc::ptr_eq(event.stream(), &self.stream)
+                && let Some(mark) = event.mark()?
+            {
+                // SAFETY: the stream is alive, and of the context of the event.
+                unsafe { mark.hold_back(self.stream.handle) }?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// CUDA flushes by itself, and its streams are in order.
+impl DriverQueue for Queue {
+    fn options(&self) -> QueueOptions {
+        self.options
+    }
+
+    fn context(&self) -> AnyContext {
+        self.stream.context.clone()
+    }
+
+    fn context_address(&self) -> usize {
+        Arc::as_ptr(&self.stream.context).addr()
+    }
+
+    fn native(&self) -> QueueHandle {
+        QueueHandle::Cuda {
+            stream: self.stream.handle.cast(),
+            context: self.stream.context.handle.cast(),
+        }
+    }
+
+    fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
+        self.submit("cuStreamWaitEvent", events, |_, _| Ok(()))
+            .map(AnyEvent::from)
+    }
+
+    unsafe fn barrier_after(&self, event: EventHandle) -> Result<AnyEvent> {
+        let EventHandle::Cuda(event) = event else {
+            return Err(Failure::FOREIGN);
+        };
+        let event = self.submit("cuStreamWaitEvent", WaitList::NOTHING, |_, stream| {
+            // SAFETY: the stream is alive, and so is the event, as the caller says.
+            unsafe { call!(self.stream.context => cuStreamWaitEvent(stream, event.cast(), 0)) }
+        });
+        event.map(AnyEvent::from)
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.stream.finish()
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Events: the state of one queued command, and lists of them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+#[cfg(feature = "cuda")]
+use crate::backend::cuda;
+use crate::backend::{NativeEvent, Owned, Queue, Result, opencl, wakers};
+
+either! {
+    /// An owned event.
+    Event: dyn DriverEvent, Owned<opencl::event::Event, cuda::event::Event>
+}
+
+/// The event of a command.
+pub(crate) trait DriverEvent: Send + Sync {
+    /// Returns the call that enqueued the command.
+    fn call(&self) -> &'static str;
+
+    /// Creates another owner of the same event.
+    fn shared(&self) -> Result<Event>;
+
+    /// Blocks until the command has finished.
+    fn wait(&self) -> Result<()>;
+
+    /// Blocks until the command has ended, even with an error. Returns `false` if the driver does not report
+    /// the end; the command may then go on.
+    fn has_ended(&self) -> bool;
+
+    /// Returns whether the command has finished. Only flushed commands ever finish.
+    fn is_complete(&self) -> Result<bool>;
+
+    /// Returns the recorded times of a finished command, on a queue with profiling.
+    fn times(&self) -> Result<Times>;
+
+    /// Returns an event of the driver at its end or later. `None` if it is known to have ended.
+    fn native(&self) -> Result<Option<NativeEvent>>;
+
+    /// Ends `completion` with the command, which is in `queue`. Returns `false` if no thread can be started for that.
+    fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool>;
+}
+
+/// The times when a command was queued, handed to the device, started and ended, in nanoseconds of the device's
+/// clock.
+pub(crate) struct Times {
+    pub(crate) queued: u64,
+    pub(crate) submitted: u64,
+    pub(crate) started: u64,
+    pub(crate) ended: u64,
+}
+
+impl Event {
+    /// Returns whether the command has finished. If it has not, `waker` is woken when it has. After several
+    /// polls with one `completion`, which begins as `None`, only the last waker counts. Only flushed commands ever
+    /// finish.
+    ///
+    /// `queue` is the queue of the command.
+    pub(crate) fn poll(
+        &self,
+        queue: &Queue,
+        completion: &mut Option<Completion>,
+        waker: &Waker,
+    ) -> Poll<Result<()>> {
+        if let Some(completion) = completion {
+            return completion.poll(waker).map(|ended| match ended {
+                // PoCL (7.1) and rusticl (25.0) may also report success for a command that failed.
+                Ok(()) => self.is_complete().map(drop),
+                Err(failure) => Err(failure.of_call(self.call())),
+            });
+        }
+        if self.is_complete()? {
+            return Poll::Ready(Ok(()));
+        }
+        let pending = Completion::new(waker.clone());
+        if !wakers::are_there() || !self.notify(queue, &pending)? {
+            // No thread can be started, so the task would not be woken.
+            return Poll::Ready(self.wait());
+        }
+        *completion = Some(pending);
+        // It may have finished before the driver knew of the callback.
+        if self.is_complete()? {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+/// The end of a command, which the poller of an event shares with the thread that reports it.
+#[derive(Clone)]
+pub(crate) struct Completion(Arc<Mutex<CompletionState>>);
+
+pub(crate) enum CompletionState {
+    Waiting(Waker),
+    Ended(Result<()>),
+}
+
+impl Completion {
+    fn new(waker: Waker) -> Self {
+        Self(Arc::new(Mutex::new(CompletionState::Waiting(waker))))
+    }
+
+    /// Returns the result of the command. If it has not ended, `waker` is woken when it does, and no other.
+    fn poll(&self, waker: &Waker) -> Poll<Result<()>> {
+        // Cloned and dropped outside of the lock, on which the driver may wait: both run code of the executor.
+        let waker = waker.clone();
+        let mut state = self.lock();
+        match *state {
+            CompletionState::Waiting(ref mut known) => {
+                let before = std::mem::replace(known, waker);
+                drop(state);
+                drop(before);
+                Poll::Pending
+            }
+            CompletionState::Ended(ended) => {
+                drop(state);
+                Poll::Ready(ended)
+            }
+        }
+    }
+
+    /// Reports the end, unless it is reported already.
+    pub(crate) fn end(&self, ended: Result<()>) {
+        let mut state = self.lock();
+        if let CompletionState::Waiting(_) = *state
+            && let CompletionState::Waiting(waker) =
+                std::mem::replace(&mut *state, CompletionState::Ended(ended))
+        {
+            drop(state);
+            wakers::wake(waker);
+        }
+    }
+
+    /// Returns a pointer that [`Completion::from_raw`] takes back.
+    pub(crate) fn into_raw(self) -> *const Mutex<CompletionState> {
+        Arc::into_raw(self.0)
+    }
+
+    /// Takes back the reference of [`Completion::into_raw`].
+    ///
+    /// # Safety
+    ///
+    /// It is taken back once.
+    pub(crate) unsafe fn from_raw(raw: *const Mutex<CompletionState>) -> Self {
+        // SAFETY: as the caller says.
+        Self(unsafe { Arc::from_raw(raw) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CompletionState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The number of events in a list that need no allocation.
+pub(crate) const FEW: usize = 8;
+
+/// The events that a command waits for. The creator of the list guarantees that all of them are of the queue's
+/// context.
+pub(crate) struct WaitList<'a> {
+    few: [Option<&'a Event>; FEW],
+    /// The events beyond these.
+    many: Vec<&'a Event>,
+}
+
+impl WaitList<'static> {
+    /// An empty list, for launches. Making such a list at each launch is surprisingly expensive.
+    pub(crate) const NOTHING: &Self = &Self {
+        few: [None; FEW],
+        many: Vec::new(),
+    };
+}
+
+impl<'a> WaitList<'a> {
+    /// Creates the list of `events`, which may be empty.
+    pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
+        let mut few = [None; FEW];
+        for (slot, event) in few.iter_mut().zip(events.by_ref()) {
+            *slot = Some(event);
+        }
+        let many = if few[FEW - 1].is_some() {
+            events.collect()
+        } else {
+            Vec::new()
+        };
+        Self { few, many }
+    }
+
+    /// Returns whether there is nothing to wait for.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.few[0].is_none()
+    }
+
+    /// Returns the number of events.
+    pub(crate) fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Returns the events.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Event> {
+        self.few.iter().flatten().chain(&self.many).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::task::Wake;
+
+    use super::*;
+    use crate::backend::Failure;
+
+    struct Bell(mpsc::Sender<()>);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+        }
+    }
+
+    #[test]
+    fn only_last_waker_is_woken() {
+        let (first, unheard) = mpsc::channel();
+        let (second, heard) = mpsc::channel();
+        let completion = Completion::new(Waker::from(Arc::new(Bell(first))));
+        let waker = Waker::from(Arc::new(Bell(second)));
+        assert!(completion.poll(&waker).is_pending() && wakers::are_there());
+        let failure = Failure::opencl("clEnqueueNDRangeKernel", -5);
+        completion.clone().end(Err(failure));
+        assert!(heard.recv().is_ok());
+        assert!(unheard.try_recv().is_err());
+        assert_eq!(completion.poll(&waker), Poll::Ready(Err(failure)));
+        assert!(heard.try_recv().is_err());
+    }
+}

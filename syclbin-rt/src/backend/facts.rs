@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Facts: a driver's answers about a device, read once and without effect on it. They include its aspects, which are its
+//! abilities in SYCL's names, and the ways to divide it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use syclbin::__private::spirv::portable::Version;
+use syclbin::Aspect;
+use syclbin::architecture::Architecture;
+
+use crate::backend::{Device, QueueAbilities};
+
+/// The kind of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// A graphics processor.
+    Gpu,
+    /// The host's processor.
+    Cpu,
+    /// Another processor made for computing, such as an FPGA.
+    Accelerator,
+    /// Anything else; OpenCL's "custom" devices run only kernels of their own.
+    #[default]
+    Other,
+}
+
+/// A driver's answers about a device, read once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) name: String,
+    pub(crate) vendor: String,
+    pub(crate) platform: String,
+    pub(crate) version: String,
+    pub(crate) driver_version: String,
+    pub(crate) kind: DeviceKind,
+    pub(crate) takes_spirv: bool,
+    /// The versions of SPIR-V that it takes, where the driver lists them.
+    pub(crate) spirv_versions: Vec<Version>,
+    /// The code that a CUDA device takes; `None` for all other devices.
+    pub(crate) ptx: Option<PtxFacts>,
+    /// Whether it takes debug information in SPIR-V.
+    pub(crate) debug_info: bool,
+    /// Whether it links only modules of one version of SPIR-V.
+    pub(crate) links_one_version: bool,
+    /// Whether the work-items of a work-group can compute something together, such as a sum.
+    pub(crate) work_group_functions: bool,
+    /// Whether kernels read wrong members from packed structs that are passed by value.
+    pub(crate) misreads_packed: bool,
+    /// Whether device globals become arguments of kernels, because the driver has no functions that read and
+    /// write variables.
+    pub(crate) lifts_variables: bool,
+    pub(crate) memory_bytes: u64,
+    /// The largest buffer without special requests.
+    pub(crate) max_buffer_bytes: u64,
+    pub(crate) local_memory_bytes: u64,
+    pub(crate) images: bool,
+    pub(crate) queues: QueueAbilities,
+    pub(crate) compute_units: u32,
+    /// The address of a part of a buffer must be a multiple of this number of bytes.
+    pub(crate) buffer_alignment: usize,
+    pub(crate) partitions: Partitions,
+    pub(crate) max_work_group_size: usize,
+    /// In the driver's order: x first.
+    pub(crate) max_work_item_sizes: [usize; 3],
+    /// The sizes that sub-groups can have; empty where the driver takes no required size.
+    pub(crate) sub_group_sizes: Vec<usize>,
+    pub(crate) aspects: BTreeSet<Aspect>,
+    /// The architecture that native code targets, where the driver reports it.
+    pub(crate) architecture: Option<Architecture>,
+    /// The names of its extensions, with spaces between.
+    pub(crate) extensions: String,
+}
+
+/// The code that a CUDA device takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PtxFacts {
+    /// Its compute capability, 10 times the major number plus the minor one: 90 for `sm_90`.
+    pub(crate) sm: u32,
+    /// The highest version of PTX that the driver takes.
+    pub(crate) ptx: (u32, u32),
+    /// The CUDA version of the driver, 1000 times the major number plus 10 times the minor number.
+    pub(crate) driver: u32,
+}
+
+impl Facts {
+    /// Returns whether the device runs kernels of SYCLBIN files: those that are SPIR-V, or those for CUDA.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.takes_spirv || self.ptx.is_some()
+    }
+
+    /// Returns the backend's name in selectors.
+    pub(crate) fn backend(&self) -> &'static str {
+        match self.ptx {
+            Some(_) => "cuda",
+            None => "opencl",
+        }
+    }
+
+    /// Returns whether it is a GPU with Intel's driver. No query names the requests that only this driver takes.
+    pub(crate) fn is_intel_gpu(&self) -> bool {
+        self.kind == DeviceKind::Gpu && self.vendor.contains("Intel")
+    }
+
+    /// Returns whether a buffer of `size` bytes exceeds the driver's limit, and not the device's memory.
+    pub(crate) fn needs_unlimited_buffer(&self, size: usize) -> bool {
+        let size = size as u64;
+        self.is_intel_gpu() && self.max_buffer_bytes < size && size <= self.memory_bytes
+    }
+
+    /// Returns whether the device has the extension `name`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.extensions
+            .split_whitespace()
+            .any(|known| known == name)
+    }
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gpu => "gpu",
+            Self::Cpu => "cpu",
+            Self::Accelerator => "accelerator",
+            Self::Other => "other",
+        })
+    }
+}
+
+/// How to divide a device. Used with [`Device::partition`](crate::Device::partition).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Partition<'p> {
+    /// Parts of this many compute units each. Units that are left over are in no part.
+    Equally(u32),
+    /// For each number, a part of this many compute units.
+    Counts(&'p [u32]),
+    /// A single part of the compute units with these numbers, counted from 0
+    /// (`cl_intel_device_partition_by_names`).
+    Units(&'p [u32]),
+    /// Parts whose compute units share this resource.
+    Affinity(Affinity),
+}
+
+/// A resource that compute units can share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Affinity {
+    /// Memory near the compute units (a NUMA node).
+    Numa,
+    /// A cache of level 4.
+    L4Cache,
+    /// A cache of level 3.
+    L3Cache,
+    /// A cache of level 2.
+    L2Cache,
+    /// A cache of level 1.
+    L1Cache,
+    /// The first of these, in this order, by which the device can be divided. For a GPU these are its tiles.
+    Next,
+}
+
+/// A driver's answers about the ways to divide its device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Partitions {
+    pub(crate) max_parts: u32,
+    pub(crate) equally: bool,
+    pub(crate) counts: bool,
+    pub(crate) units: bool,
+    pub(crate) affinities: Vec<Affinity>,
+}
+
+/// The device that a part belongs to, and the part's number.
+#[derive(Clone, Copy)]
+pub(crate) struct PartPosition {
+    pub(crate) parent: Device,
+    pub(crate) index: usize,
+    pub(crate) of: usize,
+}
+
+impl Affinity {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Numa,
+        Self::L4Cache,
+        Self::L3Cache,
+        Self::L2Cache,
+        Self::L1Cache,
+        Self::Next,
+    ];
+}
+
+/// A driver's answers about the abilities of its device.
+#[derive(Clone, Debug)]
+#[cfg_attr(test, derive(Default))]
+pub(crate) struct Abilities<'d> {
+    pub(crate) kind: DeviceKind,
+    pub(crate) vendor: &'d str,
+    /// The names of its extensions, with spaces between.
+    pub(crate) extensions: &'d str,
+    pub(crate) doubles: bool,
+    pub(crate) images: bool,
+    pub(crate) compiler: bool,
+    pub(crate) linker: bool,
+    pub(crate) profiling: bool,
+    /// `cl_device_unified_shared_memory_capabilities_intel` of host, device, shared and system
+    /// memory.
+    pub(crate) host_memory: u64,
+    pub(crate) device_memory: u64,
+    pub(crate) shared_memory: u64,
+    pub(crate) system_memory: u64,
+    /// Whether it is a processor with matrix instructions (AMX).
+    pub(crate) matrix_units: bool,
+}
+
+/// The aspects that an OpenCL driver reports as present or absent. A device may have any of the other aspects.
+const TOLD: [Aspect; 26] = [
+    Aspect::HOST,
+    Aspect::CPU,
+    Aspect::GPU,
+    Aspect::ACCELERATOR,
+    Aspect::CUSTOM,
+    Aspect::FP16,
+    Aspect::FP64,
+    Aspect::INT64_BASE_ATOMICS,
+    Aspect::INT64_EXTENDED_ATOMICS,
+    Aspect::IMAGE,
+    Aspect::ONLINE_COMPILER,
+    Aspect::ONLINE_LINKER,
+    Aspect::QUEUE_PROFILING,
+    Aspect::USM_DEVICE_ALLOCATIONS,
+    Aspect::USM_HOST_ALLOCATIONS,
+    Aspect::USM_SHARED_ALLOCATIONS,
+    Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
+    Aspect::USM_SYSTEM_ALLOCATIONS,
+    Aspect::USM_ATOMIC_HOST_ALLOCATIONS,
+    Aspect::USM_ATOMIC_SHARED_ALLOCATIONS,
+    Aspect::ATOMIC64,
+    Aspect::EXT_ONEAPI_NATIVE_ASSERT,
+    Aspect::EXT_INTEL_LEGACY_IMAGE,
+    Aspect::EXT_INTEL_ESIMD,
+    Aspect::EXT_INTEL_MATRIX,
+    Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
+];
+
+/// Bits of `cl_device_unified_shared_memory_capabilities_intel`.
+const ACCESS: u64 = 1;
+const ATOMIC_ACCESS: u64 = 2;
+
+/// Returns the aspects of a device.
+pub(crate) fn aspects_of(told: &Abilities<'_>) -> BTreeSet<Aspect> {
+    let has = |extension| {
+        told.extensions
+            .split_whitespace()
+            .any(|name| name == extension)
+    };
+    let [base, extended] = ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"].map(has);
+    let can = |memory: u64, bit| memory & bit != 0;
+    let held = |aspect| match aspect {
+        Aspect::CPU => told.kind == DeviceKind::Cpu,
+        Aspect::GPU => told.kind == DeviceKind::Gpu,
+        Aspect::ACCELERATOR => told.kind == DeviceKind::Accelerator,
+        Aspect::CUSTOM => told.kind == DeviceKind::Other,
+        Aspect::FP16 => has("cl_khr_fp16"),
+        Aspect::FP64 => told.doubles || has("cl_khr_fp64"),
+        Aspect::INT64_BASE_ATOMICS => base,
+        Aspect::INT64_EXTENDED_ATOMICS => extended,
+        Aspect::ATOMIC64 => base && extended,
+        Aspect::IMAGE | Aspect::EXT_INTEL_LEGACY_IMAGE => told.images,
+        Aspect::ONLINE_COMPILER => told.compiler,
+        Aspect::ONLINE_LINKER => told.linker,
+        Aspect::QUEUE_PROFILING => told.profiling,
+        Aspect::USM_DEVICE_ALLOCATIONS => can(told.device_memory, ACCESS),
+        Aspect::USM_HOST_ALLOCATIONS => can(told.host_memory, ACCESS),
+        Aspect::USM_ATOMIC_HOST_ALLOCATIONS => can(told.host_memory, ATOMIC_ACCESS),
+        Aspect::USM_SHARED_ALLOCATIONS | Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS => {
+            can(told.shared_memory, ACCESS)
+        }
+        Aspect::USM_ATOMIC_SHARED_ALLOCATIONS => can(told.shared_memory, ATOMIC_ACCESS),
+        Aspect::USM_SYSTEM_ALLOCATIONS => can(told.system_memory, ACCESS),
+        Aspect::EXT_ONEAPI_NATIVE_ASSERT => has("cl_intel_devicelib_assert"),
+        Aspect::EXT_INTEL_ESIMD => told.kind == DeviceKind::Gpu && told.vendor.contains("Intel"),
+        Aspect::EXT_INTEL_MATRIX => {
+            has("cl_intel_subgroup_matrix_multiply_accumulate") || told.matrix_units
+        }
+        // No query shows it. Intel's drivers have function pointers in SPIR-V; others fail at the launch or crash.
+        Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS => told.vendor.starts_with("Intel(R)"),
+        _ => false,
+    };
+    TOLD.into_iter().filter(|aspect| held(*aspect)).collect()
+}
+
+/// Returns whether the processor of this machine has matrix instructions (AMX), as far as Linux reports it.
+pub(crate) fn host_has_matrix_units() -> bool {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut lines = text.lines();
+    let flags = lines.find(|line| line.starts_with("flags"));
+    flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "amx_tile"))
+}
+
+/// Returns the aspects of `wanted` that a device with the aspects `held` lacks. An aspect that no driver
+/// reports is left to the driver, which refuses it when it builds the code.
+pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect> {
+    let told = |aspect: &Aspect| TOLD.contains(aspect) || aspect.name().is_none();
+    let lacks = |aspect: &&Aspect| told(aspect) && !held.contains(aspect);
+    wanted.iter().filter(lacks).copied().collect()
+}
+
+#[cfg(test)]
+mod aspects_tests {
+    use super::*;
+
+    fn cpu() -> Abilities<'static> {
+        Abilities {
+            kind: DeviceKind::Cpu,
+            vendor: "Intel(R) Corporation",
+            extensions: "cl_khr_fp16 cl_khr_int64_base_atomics",
+            doubles: true,
+            host_memory: 3,
+            ..Abilities::default()
+        }
+    }
+
+    #[test]
+    fn what_a_driver_tells_becomes_sycls_names() {
+        let names: Vec<String> = aspects_of(&cpu()).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            names,
+            [
+                "cpu",
+                "fp16",
+                "fp64",
+                "int64_base_atomics",
+                "usm_host_allocations",
+                "usm_atomic_host_allocations",
+                "ext_oneapi_virtual_functions"
+            ]
+        );
+        let both = Abilities {
+            extensions: "cl_khr_int64_base_atomics cl_khr_int64_extended_atomics",
+            ..cpu()
+        };
+        assert!(aspects_of(&both).contains(&Aspect::ATOMIC64));
+    }
+
+    #[test]
+    fn only_reported_aspects_can_be_missing() {
+        let held = aspects_of(&cpu());
+        let wanted = [
+            Aspect::FP64,
+            Aspect::ATOMIC64,
+            Aspect::EXT_ONEAPI_GRAPH,
+            Aspect(12_345),
+        ];
+        let lacking = lacking(&wanted, &held);
+        assert_eq!(lacking, [Aspect::ATOMIC64, Aspect(12_345)]);
+    }
+
+    #[test]
+    fn explicit_simd_is_for_gpus_of_intel() {
+        let gpu = |vendor| Abilities {
+            kind: DeviceKind::Gpu,
+            vendor,
+            ..Abilities::default()
+        };
+        let simd = |told: &Abilities<'_>| aspects_of(told).contains(&Aspect::EXT_INTEL_ESIMD);
+        assert!(simd(&gpu("Intel(R) Corporation")));
+        assert!(!simd(&gpu("Another")) && !simd(&cpu()));
+    }
+
+    #[test]
+    fn matrices_come_with_extension_or_processor() {
+        let matrices = |told: &Abilities<'_>| aspects_of(told).contains(&Aspect::EXT_INTEL_MATRIX);
+        assert!(!matrices(&cpu()));
+        assert!(matrices(&Abilities {
+            extensions: "cl_intel_subgroup_matrix_multiply_accumulate",
+            ..cpu()
+        }));
+        assert!(matrices(&Abilities {
+            matrix_units: true,
+            ..cpu()
+        }));
+    }
+}

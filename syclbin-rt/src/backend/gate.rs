@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The gate that every driver call passes, and that closes when the process exits.
+//!
+//! Drivers destroy their global state inside `exit()`, while other threads still run. A call that runs then, or
+//! starts later, would use destroyed objects. So the tables of driver functions hold [`Gated`] functions, which
+//! can only be called through [`Gated::pass`]. A handler that `exit()` runs before the destructors of the
+//! driver closes the gate. It waits for the running calls, and a thread that comes later sleeps until the
+//! process ends.
+//!
+//! A passage costs a few instructions, none of them locked. Each thread counts its own calls in a [`Slot`]. The
+//! handler synchronizes with them by `membarrier`, a system call that makes every running thread execute a
+//! memory barrier. Where that does not exist, each passage executes its own barrier.
+//!
+//! A thread makes a [`Passage`] before it takes a lock that it holds during calls, so a closed gate leaves no lock taken.
+//!
+//! One gap remains. Drivers register destructors during the first compilation. A process can crash that exits at that
+//! moment from another thread than the main one, or whose main thread has never used the runtime.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time that `exit()` waits for running calls. A call may wait for a kernel that never ends.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// The gate is open, and the handler can make other threads execute a barrier.
+const OPEN: u8 = 0;
+/// The gate is open, and each passage executes a barrier.
+const FENCED: u8 = 1;
+/// The process exits.
+const CLOSED: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(FENCED);
+
+/// The slot of the thread that runs `exit()`, by address.
+static EXITING: AtomicUsize = AtomicUsize::new(0);
+
+/// The bit that marks the slot of a thread whose thread-local values are already being dropped. Such a slot is
+/// given back with the last call in it.
+const ENDING: usize = 1 << (usize::BITS - 1);
+
+/// The stages at which a driver makes global state with destructors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Loaded,
+    Listed,
+    FirstContext,
+    FirstProgram,
+    FirstCompiled,
+}
+
+/// The number of calls that a thread is in. Only that thread writes it. Padded: threads must not share a cache
+/// line.
+#[repr(align(128))]
+struct Slot(AtomicUsize);
+
+/// All slots, and those that belong to no thread.
+struct Slots {
+    all: Vec<&'static Slot>,
+    free: Vec<&'static Slot>,
+}
+
+static SLOTS: Mutex<Slots> = Mutex::new(Slots {
+    all: Vec::new(),
+    free: Vec::new(),
+});
+
+thread_local! {
+    // Two values, because access to one without a destructor costs a single load.
+    static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) };
+    static GIVES_BACK: GivesBack = const { GivesBack };
+}
+
+/// Gives the slot of a thread back when the thread ends.
+///
+/// `exit()` drops the main thread's value before any handler, and that closes the gate. So the gate is closed
+/// in time even while another thread is in a driver's first call of a kind, which may register destructors
+/// until it returns. The C library decides what else drops it: see [`system::drops_in_exit`].
+struct GivesBack;
+
+impl Drop for GivesBack {
+    fn drop(&mut self) {
+        if system::drops_in_exit() {
+            return close();
+        }
+        if let Some(slot) = SLOT.take() {
+            slots().free.push(slot);
+        }
+    }
+}
+
+fn slots() -> std::sync::MutexGuard<'static, Slots> {
+    SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A function of a driver.
+#[derive(Clone, Copy)]
+pub(crate) struct Gated<F>(F);
+
+/// A thread's way through the gate: while it lives, `exit()` waits.
+///
+/// A thread makes a passage before it takes a lock that it holds during driver calls. A thread that sleeps at
+/// the gate must not hold a lock, because the exiting thread may need it to drop its objects. Calls within a
+/// passage do not stop.
+#[must_use = "it ends when it is dropped"]
+pub(crate) struct Passage {
+    slot: &'static Slot,
+    /// The slot is this thread's.
+    not_send: PhantomData<*const ()>,
+}
+
+/// A function of a driver, for a single call that has passed the gate. It ends with the statement.
+pub(crate) struct Passed<F> {
+    function: F,
+    _passage: Passage,
+}
+
+impl<F: Copy> Gated<F> {
+    #[cfg(any(feature = "cuda", test))]
+    pub(crate) const fn new(function: F) -> Self {
+        Self(function)
+    }
+
+    /// Returns the function at `address`.
+    ///
+    /// # Safety
+    ///
+    /// `F` is the type of the function at `address`, a pointer to a function.
+    pub(crate) unsafe fn at(address: NonNull<c_void>) -> Self {
+        const { assert!(size_of::<F>() == size_of::<NonNull<c_void>>()) };
+        // SAFETY: as the caller says; the size is a pointer's.
+        Self(unsafe { std::mem::transmute_copy(&address) })
+    }
+
+    /// Returns the function, to be called at once. Never returns on a thread that calls while the process
+    /// exits.
+    #[inline(always)]
+    pub(crate) fn pass(self) -> Passed<F> {
+        let function = self.0;
+        let _passage = Passage::new();
+        Passed { function, _passage }
+    }
+
+    /// Returns the function, for a call on a thread that has passed already.
+    #[inline(always)]
+    pub(crate) fn within<'p>(&'p self, _passage: &'p Passage) -> &'p F {
+        &self.0
+    }
+}
+
+impl Passage {
+    /// Passes the gate. Never returns on a thread that comes while the process exits.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        let slot = match SLOT.get() {
+            Some(slot) => slot,
+            None => Slot::take(),
+        };
+        let calls = slot.0.load(Ordering::Relaxed);
+        slot.0.store(calls + 1, Ordering::Relaxed);
+        // The compiler keeps this order, and the handler's `membarrier` has the processor keep it.
+        compiler_fence(Ordering::SeqCst);
+        if STATE.load(Ordering::Relaxed) != OPEN {
+            slot.stop_if_closed();
+        }
+        let not_send = PhantomData;
+        Self { slot, not_send }
+    }
+}
+
+impl<F> Deref for Passed<F> {
+    type Target = F;
+
+    #[inline(always)]
+    fn deref(&self) -> &F {
+        &self.function
+    }
+}
+
+impl Drop for Passage {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.slot.leave();
+    }
+}
+
+impl Slot {
+    /// Takes a slot for this thread.
+    #[cold]
+    fn take() -> &'static Self {
+        let lasting = GIVES_BACK.try_with(|_| ()).is_ok();
+        let mut slots = slots();
+        let slot = slots.free.pop().unwrap_or_else(|| {
+            let slot: &'static Self = Box::leak(Box::new(Self(AtomicUsize::new(0))));
+            slots.all.push(slot);
+            slot
+        });
+        if !lasting {
+            slot.0.store(ENDING, Ordering::Relaxed);
+        }
+        SLOT.set(Some(slot));
+        slot
+    }
+
+    #[inline(always)]
+    fn leave(&'static self) {
+        let calls = self.0.load(Ordering::Relaxed) - 1;
+        // Release: what the call did happens before the handler sees that it has ended.
+        self.0.store(calls, Ordering::Release);
+        if calls == ENDING {
+            self.give_back();
+        }
+    }
+
+    #[cold]
+    fn give_back(&'static self) {
+        self.0.store(0, Ordering::Relaxed);
+        SLOT.set(None);
+        slots().free.push(self);
+    }
+
+    fn calls(&self) -> usize {
+        self.0.load(Ordering::Acquire) & !ENDING
+    }
+
+    #[cold]
+    fn stop_if_closed(&'static self) {
+        fence(Ordering::SeqCst);
+        // The thread that exits may be in a foreign handler, and must not wait for itself.
+        let exits = || EXITING.load(Ordering::Relaxed) == std::ptr::from_ref(self).addr();
+        if STATE.load(Ordering::SeqCst) != CLOSED || exits() {
+            return;
+        }
+        if self.calls() > 1 {
+            return; // the handler waits for what this is a part of
+        }
+        self.leave();
+        loop {
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+    }
+}
+
+/// Makes the next `exit()` close the gate before it runs any destructor that exists by now.
+///
+/// A handler runs before the destructors that were registered earlier. Drivers register some at each [`Stage`],
+/// so this is called after each of them. `driver` is an address that stands for the driver; only the first call
+/// for a driver and a stage registers a handler.
+pub(crate) fn close_at_exit<T>(driver: *const T, stage: Stage) {
+    static REGISTERED: Mutex<Vec<(usize, Stage)>> = Mutex::new(Vec::new());
+    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let entry = (driver.addr(), stage);
+    if registered.contains(&entry) {
+        return;
+    }
+    registered.push(entry);
+    unsafe extern "C" {
+        fn atexit(handler: extern "C" fn()) -> std::ffi::c_int;
+    }
+    if STATE.load(Ordering::Relaxed) == FENCED && system::prepare_barriers() {
+        let _ = STATE.compare_exchange(FENCED, OPEN, Ordering::SeqCst, Ordering::SeqCst);
+    }
+    // SAFETY: a function of the C standard library; the handler can be called at any time. It fails when
+    // memory for one more is missing, and then an earlier one does.
+    unsafe { atexit(close) };
+}
+
+/// What to do when the process exits, before the gate closes.
+static BEFORE_CLOSING: OnceLock<fn()> = OnceLock::new();
+
+/// Makes `exit()` call `act` while drivers still take calls. Only the first one counts.
+pub(crate) fn before_closing(act: fn()) {
+    let _ = BEFORE_CLOSING.set(act);
+}
+
+/// Closes the gate and waits for the calls that are running.
+extern "C" fn close() {
+    static ACTED: Once = Once::new();
+    if let Some(act) = BEFORE_CLOSING.get() {
+        // A panic must not leave this function, and has printed its message.
+        ACTED.call_once(|| drop(std::panic::catch_unwind(act)));
+    }
+    let own = SLOT.get().unwrap_or_else(Slot::take);
+    EXITING.store(std::ptr::from_ref(own).addr(), Ordering::Relaxed);
+    match STATE.swap(CLOSED, Ordering::SeqCst) {
+        CLOSED => return, // an earlier handler has waited
+        OPEN => system::execute_barriers(),
+        _ => {}
+    }
+    fence(Ordering::SeqCst);
+    let begun = Instant::now();
+    let slots = slots().all.clone();
+    for slot in slots {
+        while !std::ptr::eq(slot, own) && slot.calls() > 0 && begun.elapsed() < LONGEST {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::time::Duration;
+
+    use rustix::process::getpid;
+    use rustix::thread::{MembarrierCommand, gettid, membarrier};
+
+    /// Returns whether only `exit()` drops the thread-local values of this thread. glibc drops those of the main thread
+    /// there, and not when it ends by `pthread_exit`. With musl it is the other way round, and other threads go on.
+    pub(crate) fn drops_in_exit() -> bool {
+        cfg!(target_env = "gnu") && gettid() == getpid()
+    }
+
+    /// Returns whether this process can make all its threads execute a barrier from now on.
+    pub(crate) fn prepare_barriers() -> bool {
+        membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+    }
+
+    pub(crate) fn execute_barriers() {
+        if membarrier(MembarrierCommand::PrivateExpedited).is_err() {
+            // It was allowed before. Each processor writes back what it has stored within nanoseconds.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    pub(crate) fn drops_in_exit() -> bool {
+        false
+    }
+
+    pub(crate) fn prepare_barriers() -> bool {
+        false
+    }
+
+    pub(crate) fn execute_barriers() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_while_they_run() {
+        let function = Gated::new(|| SLOT.get().unwrap().calls());
+        let inside = (function.pass())();
+        assert_eq!(inside, 1);
+        let nested = Gated::new(|| (function.pass())());
+        assert_eq!((nested.pass())(), 2);
+        assert_eq!(SLOT.get().unwrap().calls(), 0);
+    }
+
+    #[test]
+    fn slots_of_ended_threads_are_reused() {
+        let function = Gated::new(|| std::ptr::from_ref(SLOT.get().unwrap()).addr());
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..100 {
+            seen.insert(
+                std::thread::spawn(move || (function.pass())())
+                    .join()
+                    .unwrap(),
+            );
+        }
+        assert!(seen.len() < 50, "{} slots for 100 threads", seen.len());
+    }
+
+    #[test]
+    fn calls_from_dropped_thread_locals_leave_no_slot() {
+        struct Calls;
+        impl Drop for Calls {
+            fn drop(&mut self) {
+                let function = Gated::new(|| SLOT.get().unwrap().calls());
+                assert_eq!((function.pass())(), 1);
+                assert!(SLOT.get().is_none());
+            }
+        }
+        thread_local! {
+            static LATE: Calls = const { Calls };
+        }
+        let ended = std::thread::spawn(|| {
+            // Made first, so dropped last.
+            LATE.with(|_| ());
+            (Gated::new(|| ()).pass())();
+        });
+        ended.join().unwrap();
+    }
+
+    /// Set in the child.
+    const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+
+    // In a process of its own: a gate never opens again.
+    #[test]
+    fn exit_waits_for_calls_within_calls() {
+        let name = "backend::gate::tests::a_child_closes_its_gate";
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = child.args([name, "--exact"]).env(CHILD, "1").output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_child_closes_its_gate() {
+        use std::sync::atomic::AtomicBool;
+
+        static ENDED: AtomicBool = AtomicBool::new(false);
+
+        if std::env::var_os(CHILD).is_none() {
+            return; // it is there for the others
+        }
+        let (inside, entered) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let _outer = Passage::new();
+            inside.send(()).unwrap();
+            while STATE.load(Ordering::SeqCst) != CLOSED {
+                std::thread::yield_now();
+            }
+            drop(Passage::new());
+            ENDED.store(true, Ordering::SeqCst);
+        });
+        entered.recv().unwrap();
+        close();
+        assert!(ENDED.load(Ordering::SeqCst));
+    }
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Host memory that drivers use: views of device memory, which the device does not change while they exist, and memory that
+//! a driver copies to or from later, inaccessible until then.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::backend::{
+    DeviceSlice, Event, Failure, Memory, NoView, Queue, Region, Rejection, Result, Unstarted,
+    WaitList,
+};
+
+/// Elements on a device, mapped for the host to read. Made by [`Queue::map`](crate::Queue::map).
+///
+/// Dropping it ends the view.
+#[must_use = "dropping it gives the elements back"]
+pub struct Mapped<'a, T> {
+    view: View,
+    slice: PhantomData<&'a DeviceSlice<T>>,
+}
+
+/// Elements on a device, mapped for the host to read and write. Made by
+/// [`Queue::map_mut`](crate::Queue::map_mut).
+///
+/// Dropping it ends the view and writes the host's changes back. [`MappedMut::unmap`] also reports whether the
+/// driver accepted them.
+#[must_use = "dropping it gives the elements back"]
+pub struct MappedMut<'a, T> {
+    view: View,
+    slice: PhantomData<&'a mut DeviceSlice<T>>,
+}
+
+/// Memory that is mapped for the host.
+struct View {
+    queue: Queue,
+    memory: Arc<Memory>,
+    /// `None` where there are no elements, and after the memory was given back.
+    host: Option<HostView>,
+    /// The address on the host; dangling where there are no elements.
+    elements: NonNull<c_void>,
+    /// In bytes.
+    offset: usize,
+    size: usize,
+    /// In elements.
+    len: usize,
+    writing: bool,
+}
+
+// SAFETY: the view is of memory, not of a thread, and drivers let queues be used from every thread
+// (OpenCL 3.0, appendix A.2; a context of CUDA is made current on the thread by each call).
+unsafe impl Send for View {}
+// SAFETY: as for Send.
+unsafe impl Sync for View {}
+
+impl<'a, T: Pod> Mapped<'a, T> {
+    /// Creates a view of `slice`, after all commands in all queues of the device have finished.
+    pub(crate) fn new(queue: &Queue, slice: &'a DeviceSlice<T>) -> Result<Self, NoView> {
+        Ok(Self {
+            view: View::new::<T>(queue, slice.region(), false)?,
+            slice: PhantomData,
+        })
+    }
+}
+
+impl<'a, T: Pod> MappedMut<'a, T> {
+    /// Creates a view as [`Mapped::new`] does.
+    pub(crate) fn new(queue: &Queue, slice: &'a mut DeviceSlice<T>) -> Result<Self, NoView> {
+        Ok(Self {
+            view: View::new::<T>(queue, slice.region(), true)?,
+            slice: PhantomData,
+        })
+    }
+}
+
+impl View {
+    fn new<T: Pod>(queue: &Queue, region: &Region, writing: bool) -> Result<Self, NoView> {
+        let memory = &region.memory;
+        memory.check(queue.context_address(), region.offset, region.bytes())?;
+        // From here on, launches that would change the host's view are refused, and launches already in a queue
+        // are waited for.
+        memory.map_begins(writing);
+        let mut view = Self {
+            queue: queue.clone(),
+            memory: Arc::clone(memory),
+            host: None,
+            elements: NonNull::<T>::dangling().cast(),
+            offset: region.offset,
+            size: region.bytes(),
+            len: region.len,
+            writing,
+        };
+        if memory.is_in_use(writing) {
+            return Err(NoView::InUse);
+        }
+        queue.context().finish_all()?;
+        if region.bytes() == 0 {
+            return Ok(view);
+        }
+        let host = view.host.insert(HostView::new(queue, region, writing)?);
+        let pointer =
+            NonNull::new(host.pointer()).filter(|pointer| pointer.cast::<T>().is_aligned());
+        // Drivers align memory for all kernel types, so a type that is not aligned needs more than any of them.
+        view.elements = pointer.ok_or(Failure::Rejected(Rejection::Unaligned))?;
+        Ok(view)
+    }
+
+    /// Gives the memory back, once.
+    fn end(&mut self) -> Result<()> {
+        match self.host.take() {
+            None | Some(HostView::Address(_)) => Ok(()),
+            Some(HostView::Mapped(pointer)) => self.queue.unmap(&self.memory, pointer),
+            Some(HostView::Copy(_)) if !self.writing => Ok(()),
+            Some(HostView::Copy(blocks)) => {
+                let bytes: &[u8] = bytemuck::cast_slice(&blocks);
+                let bytes = bytes.get(..self.size).unwrap_or(bytes);
+                self.queue.write(&self.memory, self.offset, bytes)
+            }
+        }
+    }
+}
+
+/// Memory where the host can access it.
+enum HostView {
+    /// The memory itself, which has an address on the host.
+    Address(*mut c_void),
+    /// A mapped buffer object.
+    Mapped(*mut c_void),
+    /// A copy, where the driver cannot map memory.
+    Copy(Vec<Block>),
+}
+
+/// The unit of copies, so that they are aligned for nearly all types.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Zeroable, Pod)]
+struct Block([u8; 64]);
+
+impl HostView {
+    /// Creates a view of `region`, which is not empty.
+    fn new(queue: &Queue, region: &Region, writing: bool) -> Result<Self, NoView> {
+        let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
+        if let Some(pointer) = memory.host_pointer() {
+            return Ok(Self::Address(pointer.wrapping_byte_add(offset)));
+        }
+        if memory.address().is_some() {
+            return Err(NoView::OutOfReach);
+        }
+        if let Some(pointer) = queue.map(memory, offset, size, writing)? {
+            return Ok(Self::Mapped(pointer));
+        }
+        let mut blocks = vec![Block([0; 64]); size.div_ceil(size_of::<Block>())];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut blocks);
+        queue.read(memory, offset, bytes.get_mut(..size).unwrap_or_default())?;
+        Ok(Self::Copy(blocks))
+    }
+
+    /// Returns the view's address for the host.
+    fn pointer(&mut self) -> *mut c_void {
+        match self {
+            Self::Address(pointer) | Self::Mapped(pointer) => *pointer,
+            Self::Copy(blocks) => blocks.as_mut_ptr().cast(),
+        }
+    }
+}
+
+impl<T> MappedMut<'_, T> {
+    /// Gives the memory back. The elements are not visible through this view from here on.
+    pub(crate) fn end(mut self) -> Result<(), (Queue, Failure)> {
+        let ended = self.view.end();
+        ended.map_err(|failure| (self.view.queue.clone(), failure))
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // `MappedMut::unmap` reports whether the driver accepts it.
+        let _ = self.end();
+        self.memory.map_ends(self.writing);
+    }
+}
+
+impl<T> Deref for Mapped<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the view has `len` elements, aligned, of a type for which all bytes are a value.
+        // It was made when nothing was in any queue. While it lives the slice is borrowed, so that
+        // no safe launch or copy writes it, and prepared ones that write it were refused or are.
+        unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
+    }
+}
+
+impl<T> Deref for MappedMut<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: as for `Mapped`.
+        unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
+    }
+}
+
+impl<T> DerefMut for MappedMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `Mapped`; the slice is borrowed to be written, so no launch or copy reads
+        // it either.
+        unsafe { std::slice::from_raw_parts_mut(self.view.elements.cast().as_ptr(), self.view.len) }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Mapped<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for MappedMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Elements that a queued command reads or writes. They are inaccessible before the command has ended; dropping
+/// this waits for the end. If it is forgotten instead, its memory is never freed.
+pub(crate) struct PendingCopy<T> {
+    /// Moving a `Vec` leaves its elements where they are.
+    data: ManuallyDrop<Vec<T>>,
+    event: Event,
+}
+
+impl<T> PendingCopy<T> {
+    /// Returns the event of the command.
+    pub(crate) fn event(&self) -> Result<Event> {
+        self.event.shared()
+    }
+
+    /// Returns the elements, when the command has ended.
+    pub(crate) fn wait(mut self) -> Result<Vec<T>> {
+        self.event.wait()?;
+        Ok(std::mem::take(&mut *self.data))
+    }
+}
+
+impl<T> Drop for PendingCopy<T> {
+    fn drop(&mut self) {
+        // A driver that cannot tell whether the command has ended may still have it use the memory,
+        // which then must stay.
+        if self.event.has_ended() {
+            // SAFETY: this is the only place that drops it, once, and the command has ended.
+            unsafe { ManuallyDrop::drop(&mut self.data) };
+        }
+    }
+}
+
+impl Queue {
+    /// Enqueues a copy of `region` into all of `data`, which has the same length. It runs after the commands of
+    /// `after`, which are of this context.
+    pub(crate) fn read_later<T: Pod>(
+        &self,
+        region: &Region,
+        mut data: Vec<T>,
+        after: &WaitList<'_>,
+    ) -> Result<PendingCopy<T>> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
+        if bytes.is_empty() || bytes.len() != region.bytes() {
+            return self.nothing_later(data, after);
+        }
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: nothing touches or frees the bytes before the command has ended, which `PendingCopy`
+        // ensures.
+        let started = unsafe { self.start_read(region, to, after) };
+        self.pending(data, started)
+    }
+
+    /// Enqueues a copy of all of `data` to `region`, which has the same length. It runs after the commands of
+    /// `after`, which are of this context.
+    pub(crate) fn write_later<T: Pod>(
+        &self,
+        region: &Region,
+        data: Vec<T>,
+        after: &WaitList<'_>,
+    ) -> Result<PendingCopy<T>> {
+        let bytes: &[u8] = bytemuck::cast_slice(&data);
+        if bytes.is_empty() || bytes.len() != region.bytes() {
+            return self.nothing_later(data, after);
+        }
+        let from = bytes.as_ptr().cast();
+        // SAFETY: as of `read_later`.
+        let started = unsafe { self.start_write(region, from, after) };
+        self.pending(data, started)
+    }
+
+    /// Drivers cannot copy zero bytes. A command that waits for such a copy waits for the commands of `after`.
+    fn nothing_later<T>(&self, data: Vec<T>, after: &WaitList<'_>) -> Result<PendingCopy<T>> {
+        let event = self.barrier(after)?;
+        let data = ManuallyDrop::new(data);
+        Ok(PendingCopy { data, event })
+    }
+
+    /// Returns `data` with the copy that uses it.
+    fn pending<T>(
+        &self,
+        data: Vec<T>,
+        started: Result<Event, Unstarted>,
+    ) -> Result<PendingCopy<T>> {
+        let data = ManuallyDrop::new(data);
+        match started {
+            Ok(event) => {
+                let copy = PendingCopy { data, event };
+                // If that fails, dropping `copy` waits for the copy.
+                self.flush()?;
+                Ok(copy)
+            }
+            Err(Unstarted { failure, may_run }) => {
+                if !may_run {
+                    drop(ManuallyDrop::into_inner(data));
+                }
+                Err(failure)
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Images and samplers as drivers know them: sizes, formats, and what lies between and beyond pixels.
+
+/// The size and the format of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// One to three.
+    pub(crate) dimensions: u8,
+    /// Width, height and depth; 1 beyond the dimensions.
+    pub(crate) size: [usize; 3],
+    pub(crate) order: Order,
+    pub(crate) storage: Storage,
+}
+
+impl Shape {
+    /// Returns the number of pixels, if it fits.
+    pub(crate) fn pixels(&self) -> Option<usize> {
+        let [width, height, depth] = self.size;
+        width.checked_mul(height)?.checked_mul(depth)
+    }
+
+    /// Returns the bytes of all pixels in host memory, if that fits.
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        self.pixels()?.checked_mul(self.pixel_bytes())
+    }
+
+    fn pixel_bytes(&self) -> usize {
+        let components = match self.order {
+            Order::R => 1,
+            Order::Rg => 2,
+            Order::Rgba => 4,
+        };
+        let bytes = match self.storage {
+            Storage::Unorm8 | Storage::Snorm8 | Storage::I8 | Storage::U8 => 1,
+            Storage::Unorm16 | Storage::Snorm16 | Storage::I16 | Storage::U16 | Storage::F16 => 2,
+            Storage::I32 | Storage::U32 | Storage::F32 => 4,
+        };
+        components * bytes
+    }
+}
+
+/// The order of the components, as a driver knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    R,
+    Rg,
+    Rgba,
+}
+
+/// The type of a component, as a driver knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    Unorm8,
+    Unorm16,
+    Snorm8,
+    Snorm16,
+    I8,
+    I16,
+    I32,
+    U8,
+    U16,
+    U32,
+    #[cfg_attr(
+        not(feature = "half"),
+        allow(dead_code, reason = "no number of Rust is one")
+    )]
+    F16,
+    F32,
+}
+
+/// The value that a [`Sampler`](crate::Sampler) returns beyond the edge of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Addressing {
+    /// Undefined (`addressing_mode::none`).
+    None,
+    /// The pixel at the edge (`clamp_to_edge`).
+    ClampToEdge,
+    /// The color of the border (`clamp`).
+    Clamp,
+    /// The image again (`repeat`); needs normalized coordinates.
+    Repeat,
+    /// The image again, mirrored (`mirrored_repeat`); needs normalized coordinates.
+    MirroredRepeat,
+}
+
+/// The value that a [`Sampler`](crate::Sampler) returns between pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Filtering {
+    /// The nearest pixel.
+    Nearest,
+    /// A mix of the surrounding pixels.
+    Linear,
+}

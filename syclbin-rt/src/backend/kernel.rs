@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernels, their arguments, and kernel objects, which hold the arguments.
+
+use std::any::Any;
+use std::sync::Arc;
+
+#[cfg(feature = "cuda")]
+use crate::backend::cuda;
+use crate::backend::{
+    Event, Failure, Grid, KernelHandle, Owned, Queue, Region, Result, WaitList, opencl,
+    opencl::image::Image, opencl::image::Sampler,
+};
+
+either! {
+    /// A kernel that several threads can launch.
+    Kernel: dyn DriverKernel, Owned<opencl::kernel::Kernel, cuda::kernel::Kernel>
+}
+
+/// A kernel of a driver.
+pub(crate) trait DriverKernel: Send + Sync {
+    /// Returns its handles.
+    fn native(&self) -> KernelHandle;
+
+    /// Creates a separate object with its own arguments.
+    fn object(&self) -> Result<KernelObject>;
+
+    /// Returns what bounds its launches.
+    fn bounds(&self) -> KernelBounds;
+
+    /// Returns a number that should divide the number of work-items in a work-group.
+    fn preferred_multiple(&self) -> Result<usize>;
+
+    /// Returns the driver's answers about the compiled code.
+    fn attributes(&self) -> Result<KernelAttributes>;
+
+    /// Returns the work-group size that the driver would choose for `global`, in its order, x first; `None`
+    /// where it does not report it. The `values` are for all parameters, and of the kinds that the kernel
+    /// takes.
+    fn suggested_local(
+        &self,
+        _queue: &Queue,
+        _values: &mut dyn Iterator<Item = Argument<'_>>,
+        _global: &[usize],
+    ) -> Result<Option<[usize; 3]>> {
+        Ok(None)
+    }
+}
+
+/// A driver's answers about a kernel that bound its launches.
+#[derive(Clone, Copy)]
+pub(crate) struct KernelBounds {
+    /// The number of arguments, without the removed arguments.
+    pub(crate) arguments: usize,
+    /// The only work-group size that it was compiled for, dimension x first, where the driver reports it.
+    pub(crate) required_local: Option<[usize; 3]>,
+    /// The largest number of work-items in a work-group on this device.
+    pub(crate) max_local: usize,
+    /// The work-group memory that it uses beside its arguments, in bytes.
+    pub(crate) local_memory: u64,
+}
+
+impl Kernel {
+    /// Restricts the work-group size of launches without a size to the limits in the file: the number of
+    /// work-items, and their number in each dimension, x first. OpenCL drivers find the limits in the code.
+    #[cfg_attr(
+        not(feature = "cuda"),
+        allow(unused_variables, reason = "drivers find the limits")
+    )]
+    pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
+        match self {
+            Self::OpenCl(_) => {}
+            #[cfg(feature = "cuda")]
+            Self::Cuda(kernel) => kernel.restrict(all_items, items),
+        }
+    }
+
+    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished. Sizes are in the
+    /// driver's order, x first.
+    ///
+    /// # Errors
+    ///
+    /// Contains the index of the argument, if it cannot be set.
+    ///
+    /// # Safety
+    ///
+    /// As for [`DriverKernelObject::enqueue`]. The memory of the arguments is alive until this returns.
+    #[inline]
+    pub(crate) unsafe fn launch(
+        &self,
+        queue: &Queue,
+        values: &impl Values,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event, (Option<usize>, Failure)> {
+        match (self, queue) {
+            (Self::OpenCl(kernel), Queue::OpenCl(queue)) => {
+                // SAFETY: as the caller says.
+                unsafe { kernel.launch(queue, values, grid, after) }.map(Event::OpenCl)
+            }
+            #[cfg(feature = "cuda")]
+            (Self::Cuda(kernel), Queue::Cuda(queue)) => {
+                // SAFETY: as the caller says.
+                unsafe { kernel.launch(queue, values, grid, after) }.map(Event::Cuda)
+            }
+            #[cfg(feature = "cuda")]
+            _ => Err((None, Failure::FOREIGN)),
+        }
+    }
+}
+
+/// What the driver reports about a compiled kernel. Returned by [`Kernel::attributes`](crate::Kernel::attributes).
+///
+/// A field is `None` where the driver does not report it. Sizes of memory are in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelAttributes {
+    /// The largest number of work-items in a work-group.
+    pub max_work_group_size: usize,
+    /// The number that should divide the number of work-items in a work-group.
+    pub preferred_work_group_size_multiple: usize,
+    /// The work-group memory that the kernel uses beside its arguments.
+    pub local_memory_bytes: u64,
+    /// The private memory of a work-item. CUDA's drivers include spilled registers.
+    pub private_memory_bytes: Option<u64>,
+    /// The memory for spilled registers of a hardware thread. Only Intel's drivers for GPUs report it.
+    pub spill_memory_bytes: Option<u64>,
+    /// The registers: of a work-item on CUDA, of a hardware thread on Intel's GPUs.
+    pub registers: Option<u32>,
+    /// The largest sub-group of the largest work-group, in work-items.
+    pub max_sub_group_size: Option<usize>,
+    /// The sub-group size that the code requires.
+    pub required_sub_group_size: Option<usize>,
+}
+
+/// An owned kernel object, whose arguments persist between launches.
+pub(crate) type KernelObject = Box<dyn DriverKernelObject>;
+
+/// A kernel object of a driver.
+pub(crate) trait DriverKernelObject: Arguments + Any + Send + Sync {
+    /// Enqueues the kernel with its current arguments, to start when all of `after` has finished. Sizes are in
+    /// the driver's order, x first.
+    ///
+    /// # Safety
+    ///
+    /// The events of `after` are of the context of `queue`. All arguments are set and of the kinds that the
+    /// kernel takes, and their memory is alive. The kernel's actions on them over this range are sound: it
+    /// stays inside the buffers and does not race.
+    unsafe fn enqueue(&self, queue: &Queue, grid: &Grid, after: &WaitList<'_>) -> Result<Event>;
+
+    /// Enqueues the kernel without an event, for a command that is not waited for by itself.
+    ///
+    /// # Safety
+    ///
+    /// As for [`DriverKernelObject::enqueue`].
+    unsafe fn enqueue_without_event(
+        &self,
+        queue: &Queue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<()>;
+}
+
+/// The position of a parameter among all parameters of a kernel, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, reason = "OpenCL drivers know it")
+)]
+pub(crate) struct Slot {
+    pub(crate) offset: usize,
+    pub(crate) size: usize,
+}
+
+/// The value of an argument, in the form for a driver.
+#[derive(Clone, Copy)]
+pub(crate) enum Argument<'a> {
+    /// A value, byte by byte.
+    Bytes(&'a [u8]),
+    /// The address of elements, and whether the kernel writes them.
+    Memory(&'a Region, bool),
+    /// This many bytes for each work-group.
+    Local(usize),
+    Sampler(&'a Arc<Sampler>),
+    /// An image, and whether the kernel writes it.
+    Image(&'a Arc<Image>, bool),
+    /// An address in device memory.
+    Pointer(u64),
+    /// A null address: a pointer, or a struct of a pointer.
+    Null,
+}
+
+/// An object that takes the arguments of a kernel.
+pub(crate) trait Arguments {
+    /// Gives argument `index` a value for every launch until it gets another value. The memory of an argument
+    /// must live as long.
+    ///
+    /// # Safety
+    ///
+    /// The value is of the kind that the kernel takes.
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()>;
+
+    /// Sets an argument as [`Arguments::set`] does, out of line: for rare kinds of values.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arguments::set`].
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()>;
+}
+
+/// All arguments of a kernel.
+pub(crate) trait Values {
+    /// Gives the kernel its arguments.
+    ///
+    /// # Errors
+    ///
+    /// Contains the index of the value that the driver refuses.
+    ///
+    /// # Safety
+    ///
+    /// They are of the kinds that the kernel takes.
+    unsafe fn give(&self, to: &mut impl Arguments) -> Result<(), (usize, Failure)>;
+}

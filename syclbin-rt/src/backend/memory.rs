@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Memory of a device, and its uses beyond a borrow.
+
+use std::ffi::c_void;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[cfg(feature = "cuda")]
+use crate::backend::cuda;
+use crate::backend::{
+    Context, Device, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
+};
+
+/// The kinds of memory with an address (unified shared memory).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UsmKind {
+    /// Only the device can access it.
+    Device,
+    /// In host memory; host and device can access it.
+    Host,
+    /// Host and device can access it; it moves to the processor that uses it.
+    Shared,
+}
+
+/// Owned memory.
+pub(crate) struct Memory {
+    raw: RawMemory,
+    /// The prepared launches and recordings that hold it.
+    prepared: Uses,
+    /// The host views of it.
+    mapped: Uses,
+}
+
+either! {
+    /// The memory of a driver.
+    RawMemory: dyn DriverMemory, Owned<opencl::memory::Memory, cuda::memory::Memory>
+}
+
+/// The memory of a driver.
+pub(crate) trait DriverMemory: Send + Sync {
+    /// Returns its context.
+    fn context(&self) -> Context;
+
+    /// Returns an address that no memory of another context has.
+    fn context_address(&self) -> usize;
+
+    /// Returns its size in bytes.
+    fn size(&self) -> usize;
+
+    /// Returns the handle of its byte `offset`.
+    fn native(&self, offset: usize) -> MemoryHandle;
+
+    /// Returns the required alignment in bytes of a part that is an argument; `None` where a part may begin
+    /// anywhere.
+    fn part_alignment(&self) -> Option<usize>;
+
+    /// Returns the alignment that the device gives to all memory.
+    fn least_alignment(&self) -> u64;
+
+    /// Returns its address on the device, if programs can know the address.
+    fn address(&self) -> Option<u64>;
+
+    /// Returns its address on the device, if it is known at all.
+    fn known_address(&self) -> Option<u64> {
+        self.address()
+    }
+
+    /// Returns its address on the host, if the host can access it there.
+    fn host_pointer(&self) -> Option<*mut c_void>;
+}
+
+/// Counts the objects that use memory beyond the borrow that they were made with.
+#[derive(Default)]
+struct Uses {
+    all: AtomicUsize,
+    /// The objects among them that write.
+    writing: AtomicUsize,
+}
+
+impl Memory {
+    /// Returns the memory of the driver.
+    #[inline(always)]
+    pub(crate) fn raw(&self) -> &RawMemory {
+        &self.raw
+    }
+
+    /// Returns its device.
+    pub(crate) fn device(&self) -> Device {
+        self.context().device()
+    }
+
+    /// Returns whether commands of `queue` can use it. Each launch calls this, so it does not count handles.
+    #[inline]
+    pub(crate) fn is_for(&self, queue: &Queue) -> bool {
+        match (&self.raw, queue) {
+            (RawMemory::OpenCl(memory), Queue::OpenCl(queue)) => {
+                Arc::ptr_eq(&memory.context, &queue.context)
+            }
+            #[cfg(feature = "cuda")]
+            (RawMemory::Cuda(memory), Queue::Cuda(queue)) => {
+                Arc::ptr_eq(&memory.context, &queue.stream.context)
+            }
+            #[cfg(feature = "cuda")]
+            _ => false,
+        }
+    }
+
+    /// Refuses `size` bytes from byte `offset` on that are not inside of the memory or not of this context.
+    pub(crate) fn check(&self, context: usize, offset: usize, size: usize) -> Result<()> {
+        if self.raw.context_address() != context {
+            return Err(Failure::FOREIGN);
+        }
+        match offset.checked_add(size) {
+            Some(end) if end <= self.raw.size() => Ok(()),
+            _ => Err(Failure::Rejected(Rejection::OutOfBounds)),
+        }
+    }
+
+    /// Returns the known alignment of the address of byte `offset`, a power of two.
+    pub(crate) fn alignment(&self, offset: usize) -> u64 {
+        let of = |address: u64| 1 << address.trailing_zeros().min(63);
+        match self.raw.known_address() {
+            Some(address) => of(address.wrapping_add(offset as u64)),
+            // Only the driver knows its address.
+            None => self.least_alignment().min(of(offset as u64)),
+        }
+    }
+
+    /// Returns the alignment that the device gives to all memory, a power of two.
+    pub(crate) fn least_alignment(&self) -> u64 {
+        1 << self.raw.least_alignment().max(1).ilog2()
+    }
+
+    /// Returns whether a prepared launch or a recording can still start a kernel that uses it. Unless `any` is
+    /// set, only kernels that write it count.
+    pub(crate) fn is_in_use(&self, any: bool) -> bool {
+        self.prepared.some(any)
+    }
+
+    /// Returns whether the host has a view of it. Unless `any` is set, only writable views count.
+    pub(crate) fn is_mapped(&self, any: bool) -> bool {
+        self.mapped.some(any)
+    }
+
+    pub(crate) fn map_begins(&self, writing: bool) {
+        self.mapped.begin(writing);
+    }
+
+    pub(crate) fn map_ends(&self, writing: bool) {
+        self.mapped.end(writing);
+    }
+}
+
+impl Deref for Memory {
+    type Target = dyn DriverMemory;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &*self.raw
+    }
+}
+
+impl<M: Into<RawMemory>> From<M> for Memory {
+    fn from(raw: M) -> Self {
+        Self {
+            raw: raw.into(),
+            prepared: Uses::default(),
+            mapped: Uses::default(),
+        }
+    }
+}
+
+impl Uses {
+    fn begin(&self, writing: bool) {
+        self.all.fetch_add(1, Ordering::AcqRel);
+        if writing {
+            self.writing.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    fn end(&self, writing: bool) {
+        if writing {
+            self.writing.fetch_sub(1, Ordering::AcqRel);
+        }
+        self.all.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn some(&self, any: bool) -> bool {
+        let count = if any { &self.all } else { &self.writing };
+        count.load(Ordering::Acquire) > 0
+    }
+}
+
+/// Memory that a prepared launch or a recording holds.
+pub(crate) struct MemoryUse {
+    memory: Arc<Memory>,
+    written: bool,
+}
+
+impl MemoryUse {
+    pub(crate) fn new(memory: &Arc<Memory>, written: bool) -> Self {
+        memory.prepared.begin(written);
+        let memory = Arc::clone(memory);
+        Self { memory, written }
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+}
+
+impl Drop for MemoryUse {
+    fn drop(&mut self) {
+        self.memory.prepared.end(self.written);
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Commands that fill memory and copy it: to the host, from it, and on the device.
+
+use std::ffi::c_void;
+
+use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE};
+use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool};
+
+use crate::backend::opencl::{Event, Handle, Memory, Queue};
+use crate::backend::{
+    Copies, DriverEvent as _, DriverQueue as _, Event as AnyEvent, Failure, Memory as AnyMemory,
+    Region, Result, Unstarted, UsmKind, WaitList,
+};
+
+impl Copies for Queue {
+    fn has_addresses(&self) -> bool {
+        self.context.device.extensions.usm.is_some()
+    }
+
+    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
+        let memory = match kind {
+            None => Memory::object(&self.context, size),
+            Some(kind) => Memory::addressed(&self.context, kind, size),
+        };
+        memory.map(AnyMemory::from)
+    }
+
+    fn read(&self, memory: &AnyMemory, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        if bytes.is_empty() {
+            self.handle_of(memory, offset, 0)?;
+            return self.finish();
+        }
+        self.in_order()?;
+        let (to, size, none) = (bytes.as_mut_ptr().cast(), bytes.len(), WaitList::NOTHING);
+        // SAFETY: `bytes` may be written, and the call blocks, so they outlive the copy.
+        unsafe { self.enqueue_read(memory, offset, to, size, CL_TRUE, none) }?.wait()
+    }
+
+    /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
+    /// clEnqueueWriteBuffer). The memory may be used on another queue next, which would not wait for the command: with
+    /// the CPU driver, a read on another queue finds the old content in some of a hundred cases. So this waits.
+    fn write(&self, memory: &AnyMemory, offset: usize, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() {
+            self.handle_of(memory, offset, 0)?;
+            return self.finish();
+        }
+        self.in_order()?;
+        let (from, size, none) = (bytes.as_ptr().cast(), bytes.len(), WaitList::NOTHING);
+        // SAFETY: `bytes` may be read, and the call blocks, so they outlive the copy.
+        unsafe { self.enqueue_write(memory, offset, from, size, CL_TRUE, none) }?.wait()
+    }
+
+    fn start_fill(
+        &self,
+        region: &Region,
+        pattern: &[u8],
+        after: &WaitList<'_>,
+    ) -> Result<AnyEvent> {
+        let (offset, size) = (region.offset, region.bytes());
+        let (bytes, len) = (pattern.as_ptr().cast(), pattern.len());
+        let handle = self.handle_of(&region.memory, offset, size)?;
+        // SAFETY: queue, memory and events share a context, the memory has that many bytes, and the
+        // driver copies the pattern before it returns (OpenCL 3.0, clEnqueueFillBuffer, and
+        // cl_intel_unified_shared_memory).
+        let event = unsafe {
+            match handle {
+                Handle::Object(object) => {
+                    enqueue!(self, after => clEnqueueFillBuffer(object, bytes, len, offset, size))
+                }
+                Handle::Address { pointer, .. } => {
+                    let usm = self.context.usm("clEnqueueMemFillINTEL")?;
+                    let to = pointer.byte_add(offset);
+                    enqueue!(self, after, usm => clEnqueueMemFillINTEL(to, bytes, len, size))
+                }
+            }
+        };
+        self.started(event)
+    }
+
+    fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<AnyEvent> {
+        let (start, end, size) = (from.offset, to.offset, from.bytes());
+        let handles = (
+            self.handle_of(&from.memory, start, size)?,
+            self.handle_of(&to.memory, end, size)?,
+        );
+        // SAFETY: queue, memory and events share a context, and both have that many bytes and live until the queues
+        // are empty.
+        let event = unsafe {
+            match handles {
+                (Handle::Object(from), Handle::Object(to)) => {
+                    enqueue!(self, after => clEnqueueCopyBuffer(from, to, start, end, size))
+                }
+                (Handle::Address { pointer: from, .. }, Handle::Address { pointer: to, .. }) => {
+                    let (from, to) = (from.byte_add(start), to.byte_add(end));
+                    self.memcpy(to, from, size, CL_FALSE, after)
+                }
+                _ => return Err(Failure::UNSUITABLE),
+            }
+        };
+        self.started(event)
+    }
+
+    fn map(
+        &self,
+        memory: &AnyMemory,
+        offset: usize,
+        size: usize,
+        writing: bool,
+    ) -> Result<Option<*mut c_void>> {
+        let Handle::Object(object) = self.handle_of(memory, offset, size)? else {
+            return Err(Failure::UNSUITABLE);
+        };
+        let flags = if writing {
+            CL_MAP_READ | CL_MAP_WRITE
+        } else {
+            CL_MAP_READ
+        };
+        let (queue, no_events, none) = (self.handle, std::ptr::null(), std::ptr::null_mut());
+        // SAFETY: queue and memory share a context, and the region is inside of the memory; no events; only the status
+        // is written. It blocks until the view can be used.
+        let mapped = unsafe {
+            create!(self.functions() => clEnqueueMapBuffer(
+                queue, object, CL_TRUE, flags, offset, size, 0, no_events, none
+            ))
+        };
+        mapped.map(Some)
+    }
+
+    fn unmap(&self, memory: &AnyMemory, view: *mut c_void) -> Result<()> {
+        let Handle::Object(object) = self.handle_of(memory, 0, 0)? else {
+            return Err(Failure::UNSUITABLE);
+        };
+        let none = WaitList::NOTHING;
+        // SAFETY: queue and memory share a context, and the pointer is what mapping it gave.
+        unsafe { enqueue!(self, none => clEnqueueUnmapMemObject(object, view)) }?.wait()
+    }
+
+    unsafe fn start_read(
+        &self,
+        region: &Region,
+        to: *mut c_void,
+        after: &WaitList<'_>,
+    ) -> Result<AnyEvent, Unstarted> {
+        let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
+        // SAFETY: as the caller says.
+        let event = unsafe { self.enqueue_read(memory, offset, to, size, CL_FALSE, after) };
+        self.settled(event)
+    }
+
+    unsafe fn start_write(
+        &self,
+        region: &Region,
+        from: *const c_void,
+        after: &WaitList<'_>,
+    ) -> Result<AnyEvent, Unstarted> {
+        let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
+        // SAFETY: as the caller says.
+        let event = unsafe { self.enqueue_write(memory, offset, from, size, CL_FALSE, after) };
+        self.settled(event)
+    }
+}
+
+impl Queue {
+    /// Enqueues a copy of `size` bytes of `memory` from byte `offset` on to `to`, to start when all of
+    /// `after` has finished, whose events are of this context.
+    ///
+    /// # Safety
+    ///
+    /// `to` is good for writing `size` bytes until the command has completed, which it has on
+    /// return if `blocking`.
+    unsafe fn enqueue_read(
+        &self,
+        memory: &AnyMemory,
+        offset: usize,
+        to: *mut c_void,
+        size: usize,
+        blocking: cl_bool,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Unstarted> {
+        // SAFETY: queue, memory and events share a context, and the memory has that many bytes; the
+        // caller vouches for those of the host.
+        unsafe {
+            match self.handle_of(memory, offset, size)? {
+                Handle::Object(object) => enqueue!(self, after => clEnqueueReadBuffer(
+                    object, blocking, offset, size, to
+                )),
+                Handle::Address { pointer, .. } => {
+                    self.memcpy(to, pointer.byte_add(offset), size, blocking, after)
+                }
+            }
+        }
+    }
+
+    /// Enqueues a copy of `size` bytes from `from` to `memory` from byte `offset` on, as above.
+    ///
+    /// # Safety
+    ///
+    /// `from` is good for reading `size` bytes until the command has completed, which it has on
+    /// return if `blocking`.
+    unsafe fn enqueue_write(
+        &self,
+        memory: &AnyMemory,
+        offset: usize,
+        from: *const c_void,
+        size: usize,
+        blocking: cl_bool,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Unstarted> {
+        // SAFETY: as of `enqueue_read`.
+        unsafe {
+            match self.handle_of(memory, offset, size)? {
+                Handle::Object(object) => enqueue!(self, after => clEnqueueWriteBuffer(
+                    object, blocking, offset, size, from
+                )),
+                Handle::Address { pointer, .. } => {
+                    self.memcpy(pointer.byte_add(offset), from, size, blocking, after)
+                }
+            }
+        }
+    }
+
+    /// Enqueues a copy between addresses.
+    ///
+    /// # Safety
+    ///
+    /// Both pointers are good for `size` bytes until the command has completed. The events are of this context.
+    unsafe fn memcpy(
+        &self,
+        to: *mut c_void,
+        from: *const c_void,
+        size: usize,
+        blocking: cl_bool,
+        after: &WaitList<'_>,
+    ) -> Result<Event, Unstarted> {
+        let usm = self.context.usm("clEnqueueMemcpyINTEL")?;
+        // SAFETY: as the caller says. This function takes the blocking flag before the addresses.
+        unsafe { enqueue!(self, after, usm => clEnqueueMemcpyINTEL(blocking, to, from, size)) }
+    }
+
+    /// Returns the event of a command that runs asynchronously.
+    fn started(&self, event: Result<Event, Unstarted>) -> Result<AnyEvent> {
+        let event = event?;
+        self.flush()?;
+        Ok(event.into())
+    }
+
+    /// Returns the event of a copy from or to host memory that runs asynchronously. Without an event, this waits for
+    /// a copy that may have been enqueued all the same.
+    fn settled(&self, event: Result<Event, Unstarted>) -> Result<AnyEvent, Unstarted> {
+        event.map(AnyEvent::from).map_err(|mut unstarted| {
+            unstarted.may_run = unstarted.may_run && self.finish().is_err();
+            unstarted
+        })
+    }
+}

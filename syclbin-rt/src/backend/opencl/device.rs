@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! OpenCL libraries, each loaded at most once and never unloaded, and their devices, with everything a program asks of
+//! them read once.
+
+use std::ffi::{OsStr, c_void};
+use std::ptr::NonNull;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use opencl_sys as cl;
+use opencl3::device::{
+    CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU,
+};
+use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
+use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulong};
+
+use syclbin::__private::spirv::portable::Version;
+use syclbin::architecture::Architecture;
+
+use crate::backend::opencl::{
+    BY_UNITS, Context, Extensions, Functions, Queue, USM, add_rusticl_facts, affinities, list,
+};
+use crate::backend::{
+    Abilities, Code, Context as AnyContext, Device, DeviceHandle, DeviceKind, Facts, LibraryError,
+    PartPosition, Partition, Partitions as PartitionAbilities, Passage, Queue as AnyQueue,
+    QueueAbilities, QueueHandle, Result, Stage, aspects_of, gate, host_has_matrix_units,
+    load_library, loader_reason,
+};
+
+/// An OpenCL loader or driver.
+pub(crate) struct Library {
+    name: String,
+    functions: Functions,
+    /// Filled by [`Library::devices`]: a device must stay the same value however often it is
+    /// asked for.
+    devices: OnceLock<Vec<DriverDevice>>,
+}
+
+/// All libraries loaded so far.
+static LOADED: Mutex<Vec<&'static Library>> = Mutex::new(Vec::new());
+
+impl Library {
+    /// Loads the library called `name` (a path, or a file name for the system to find).
+    ///
+    /// # Errors
+    ///
+    /// When it does not load or is not an OpenCL library. A failure is not remembered: the library
+    /// may be installed later.
+    pub(crate) fn load(name: &OsStr) -> Result<&'static Self, LibraryError> {
+        let display = name.to_string_lossy();
+        let _passage = Passage::new();
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = loaded.iter().find(|library| library.name == display) {
+            return Ok(library);
+        }
+        // SAFETY: loading runs the initializers of the library, and the OpenCL functions then have
+        // the types of the OpenCL headers. Both are taken on trust from what named the library:
+        // the system, the user's environment, or an installed component.
+        let library = unsafe { load_library(name) }?;
+        // SAFETY: as above.
+        let functions = unsafe {
+            Functions::load(|function| {
+                let address = library.get::<*mut c_void>(function.as_bytes());
+                let address = address.map_err(|error| loader_reason(name, &error))?;
+                NonNull::new(*address).ok_or_else(|| format!("{function} is null"))
+            })
+        };
+        let functions = functions.map_err(LibraryError::NotOpenCl)?;
+        gate::close_at_exit(&raw const *library, Stage::Loaded);
+        let library = Box::leak(Box::new(Self {
+            name: display.into_owned(),
+            functions,
+            devices: OnceLock::new(),
+        }));
+        loaded.push(library);
+        Ok(library)
+    }
+}
+
+/// A device of a loaded library. It lives as long as the process, like its library.
+pub(crate) struct DriverDevice {
+    pub(crate) functions: &'static Functions,
+    pub(crate) library: &'static str,
+    pub(crate) platform: cl_platform_id,
+    pub(crate) id: cl_device_id,
+    pub(crate) facts: Facts,
+    pub(crate) extensions: Extensions,
+    /// The device that it is a part of, and its number; `None` for a root device.
+    pub(crate) part: Option<PartPosition>,
+}
+
+// SAFETY: both handles name devices and their platforms, which exist as long as the library: roots by
+// themselves, parts because they are never released. The library is never unloaded. OpenCL allows
+// every call from every thread, except those that
+// set kernel arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
+unsafe impl Send for DriverDevice {}
+// SAFETY: as for Send.
+unsafe impl Sync for DriverDevice {}
+
+impl crate::backend::device::DriverDevice for DriverDevice {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn library(&self) -> &'static str {
+        self.library
+    }
+
+    fn native(&self) -> DeviceHandle {
+        DeviceHandle::OpenCl(self.id)
+    }
+
+    fn part(&self) -> Option<PartPosition> {
+        self.part
+    }
+
+    fn partition(&'static self, how: Partition<'_>) -> Result<Vec<Device>> {
+        let parts = self.parts(how)?;
+        Ok(parts.iter().map(|part| -> Device { part }).collect())
+    }
+
+    fn shared_context(&'static self) -> Result<AnyContext> {
+        Ok(Context::shared(self)?)
+    }
+
+    #[cfg(test)]
+    fn separate_context(&'static self) -> Result<AnyContext> {
+        Ok(std::sync::Arc::new(Context::new(self)?))
+    }
+
+    unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
+        // SAFETY: as the caller says.
+        let queue = unsafe { Queue::adopt(self, handle) }?;
+        Ok(std::sync::Arc::new(queue).into())
+    }
+
+    #[cfg(test)]
+    fn without_globals(&'static self) -> Option<Device> {
+        let answers = facts(self.functions, self.platform, self.id);
+        let (mut facts, mut extensions) = answers.expect("the driver answers again");
+        facts.lifts_variables = true;
+        extensions.globals = None;
+        Some(Box::leak(Box::new(Self {
+            facts,
+            extensions,
+            ..*self
+        })))
+    }
+}
+
+impl Library {
+    /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
+    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
+        /// Locked while a driver lists its devices the first time. PoCL (6.0) initializes itself then, and tells other
+        /// threads meanwhile that it has no devices.
+        static LISTING: Mutex<()> = Mutex::new(());
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices);
+        }
+        let _passage = Passage::new();
+        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices);
+        }
+        let mut devices = Vec::new();
+        // A platform or a device that fails must not hide the others.
+        let mut failed = None;
+        for platform in self.platforms()? {
+            let ids = self.device_ids(platform).unwrap_or_else(|failure| {
+                failed.get_or_insert(failure);
+                Vec::new()
+            });
+            for id in ids {
+                match facts(&self.functions, platform, id) {
+                    Ok((facts, extensions)) => devices.push(DriverDevice {
+                        functions: &self.functions,
+                        library: &self.name,
+                        platform,
+                        id,
+                        facts,
+                        extensions,
+                        part: None,
+                    }),
+                    Err(failure) => {
+                        failed.get_or_insert(failure);
+                    }
+                }
+            }
+        }
+        gate::close_at_exit(&raw const *self, Stage::Listed);
+        if devices.is_empty() {
+            return failed.map_or(Ok(&[]), Err);
+        }
+        Ok(self.devices.get_or_init(|| devices))
+    }
+
+    fn platforms(&self) -> Result<Vec<cl_platform_id>> {
+        let platforms = list("clGetPlatformIDs", |count, list, found| {
+            // SAFETY: `list` is null or holds `count` handles, `found` is one number.
+            unsafe { (self.functions.clGetPlatformIDs.pass())(count, list, found) }
+        });
+        none_if(CL_PLATFORM_NOT_FOUND_KHR, platforms)
+    }
+
+    fn device_ids(&self, platform: cl_platform_id) -> Result<Vec<cl_device_id>> {
+        let devices = list("clGetDeviceIDs", |count, list, found| {
+            let ty = CL_DEVICE_TYPE_ALL;
+            // SAFETY: `platform` is one of this library; `list` is null or holds `count` handles.
+            unsafe { (self.functions.clGetDeviceIDs.pass())(platform, ty, count, list, found) }
+        });
+        none_if(CL_DEVICE_NOT_FOUND, devices)
+    }
+}
+
+/// Reads everything that a program needs to know about a device.
+pub(crate) fn facts(
+    functions: &Functions,
+    platform: cl_platform_id,
+    id: cl_device_id,
+) -> Result<(Facts, Extensions)> {
+    // SAFETY: `id` is a device of this library.
+    let device = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) };
+    let text = |name| device(name).text();
+    let uint = |name| device(name).value::<cl_uint>();
+    let ulong = |name| device(name).value::<cl_ulong>();
+
+    let kind = kind(ulong(cl::CL_DEVICE_TYPE)?);
+    let version = text(cl::CL_DEVICE_VERSION)?;
+    let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
+    let has = |extension| extensions.split_whitespace().any(|name| name == extension);
+    // Devices before OpenCL 1.2 may not know this query; they then have the extension or not.
+    let double_config = ulong(cl::CL_DEVICE_DOUBLE_FP_CONFIG).unwrap_or(0);
+    let sizes = device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES).values()?;
+    let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
+    let has_usm = has(USM);
+    // Each of these is there since OpenCL 1.2 or with an extension; where it is not, the device
+    // cannot do it.
+    let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
+    let bits = |name| ulong(name).unwrap_or(0);
+    let memory = |name| if has_usm { bits(name) } else { 0 };
+    let vendor = text(cl::CL_DEVICE_VENDOR)?;
+    // PoCL 6.0 and rusticl refuse some modules for it, and only Intel's drivers are known to use it.
+    let debug_info = vendor.contains("Intel");
+    let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
+    let bits_of_queues = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
+    let queues = QueueAbilities {
+        out_of_order: bits_of_queues & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+        profiling: bits_of_queues & cl::CL_QUEUE_PROFILING_ENABLE != 0,
+    };
+    let aspects = aspects_of(&Abilities {
+        kind,
+        vendor: &vendor,
+        extensions: &extensions,
+        doubles: double_config != 0,
+        images,
+        compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
+        linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
+        profiling: queues.profiling,
+        host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
+        device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
+        shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
+        system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
+        matrix_units: kind == DeviceKind::Cpu && host_has_matrix_units(),
+    });
+    let sub_group_sizes = has("cl_intel_required_subgroup_size")
+        .then(|| device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL).values().ok())
+        .flatten();
+    // Devices that cannot be divided may not know these queries.
+    let ways: Vec<isize> = device(cl::CL_DEVICE_PARTITION_PROPERTIES)
+        .values()
+        .unwrap_or_default();
+    let by_affinity = ways
+        .contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN)
+        .then_some(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN);
+    let hardware = has("cl_intel_device_attribute_query")
+        .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
+        .flatten();
+    // Fails on devices that know no intermediate language at all.
+    let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
+    let mut facts = Facts {
+        name: text(cl::CL_DEVICE_NAME)?,
+        vendor,
+        // SAFETY: `platform` is one of this library.
+        platform: unsafe { query!(functions => clGetPlatformInfo(platform, cl::CL_PLATFORM_NAME)) }
+            .text()?,
+        driver_version: text(cl::CL_DRIVER_VERSION)?,
+        kind,
+        takes_spirv: functions.clCreateProgramWithIL.is_some()
+            && version_at_least(&version, (2, 1))
+            && languages.contains("SPIR-V"),
+        spirv_versions: Version::list(&languages),
+        debug_info,
+        // Every device of OpenCL 2 has them, and later ones tell.
+        work_group_functions: !version_at_least(&version, (3, 0))
+            || flag(cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
+        version,
+        memory_bytes: ulong(cl::CL_DEVICE_GLOBAL_MEM_SIZE)?,
+        max_buffer_bytes: ulong(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
+        local_memory_bytes: ulong(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
+        images,
+        queues,
+        compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
+        partitions: PartitionAbilities {
+            max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
+            equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
+            counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
+            units: ways.contains(&BY_UNITS),
+            affinities: affinities(by_affinity.map_or(0, bits)),
+        },
+        buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
+        max_work_group_size: device(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).value()?,
+        max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
+        sub_group_sizes: sub_group_sizes.unwrap_or_default(),
+        aspects,
+        architecture: architecture(kind, hardware),
+        extensions,
+        ..Facts::default()
+    };
+    // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
+    // OpenCL 1.2 may have nothing where the loader forwards the call.
+    let extensions = if version_at_least(&facts.version, (1, 2)) {
+        // SAFETY: `platform` is one of this library.
+        unsafe { Extensions::load(functions, platform, |name| facts.has(name)) }
+    } else {
+        Extensions::default()
+    };
+    facts.lifts_variables = extensions.globals.is_none();
+    add_rusticl_facts(&mut facts);
+    Ok((facts, extensions))
+}
+
+/// Returns an empty list where the driver answers "there is none" with an error.
+fn none_if<T>(code: i32, list: Result<Vec<T>>) -> Result<Vec<T>> {
+    match list {
+        Err(failure) if failure.code() == Some(Code::OpenCl(code)) => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+fn kind(ty: cl_bitfield) -> DeviceKind {
+    if ty & CL_DEVICE_TYPE_GPU != 0 {
+        DeviceKind::Gpu
+    } else if ty & CL_DEVICE_TYPE_ACCELERATOR != 0 {
+        DeviceKind::Accelerator
+    } else if ty & CL_DEVICE_TYPE_CPU != 0 {
+        DeviceKind::Cpu
+    } else {
+        DeviceKind::Other
+    }
+}
+
+/// Returns the architecture of a device; `hardware` is the number that Intel's GPUs report.
+fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture> {
+    match kind {
+        DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
+        // The number of the hardware stands in the middle of SYCL's number.
+        DeviceKind::Gpu => hardware.map(|number| Architecture(u64::from(number) << 8)),
+        _ => None,
+    }
+}
+
+/// Returns whether `version`, of the form `OpenCL 3.0 anything`, is `wanted` or later.
+pub(crate) fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
+    let number = version.split_whitespace().nth(1).unwrap_or_default();
+    let Some((major, minor)) = number.split_once('.') else {
+        return false;
+    };
+    match (major.parse::<u32>(), minor.parse::<u32>()) {
+        (Ok(major), Ok(minor)) => (major, minor) >= wanted,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_by_number_and_garbage_is_old() {
+        assert!(version_at_least("OpenCL 2.1 Intel", (2, 1)));
+        assert!(version_at_least("OpenCL 3.0 (Build 0)", (2, 1)));
+        assert!(version_at_least("OpenCL 2.10", (2, 9)));
+        assert!(!version_at_least("OpenCL 1.2 old", (2, 1)));
+        assert!(!version_at_least("", (2, 1)));
+    }
+
+    #[test]
+    fn combined_device_type_counts_as_gpu_first() {
+        assert_eq!(
+            kind(CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU),
+            DeviceKind::Gpu
+        );
+        assert_eq!(kind(0), DeviceKind::Other);
+    }
+
+    #[test]
+    fn hardware_numbers_name_the_architecture_of_gpus() {
+        // Version 20.1.4 of the hardware.
+        let hardware = Some(20 << 22 | 1 << 14 | 4);
+        let name = |kind| architecture(kind, hardware).and_then(Architecture::name);
+        assert_eq!(name(DeviceKind::Gpu), Some("intel_gpu_bmg_g21"));
+        assert_eq!(name(DeviceKind::Accelerator), None);
+        assert_eq!(architecture(DeviceKind::Gpu, None), None);
+    }
+}

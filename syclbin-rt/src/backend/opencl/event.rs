@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Events: the state of one queued command, and lists of them for the driver.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex};
+
+use opencl_sys::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END,
+    CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT,
+    CL_QUEUED, CL_SUCCESS,
+};
+use opencl3::types::{cl_event, cl_int, cl_uint, cl_ulong};
+
+use crate::backend::opencl::{Functions, check, check_handle, watch};
+use crate::backend::{
+    Completion, CompletionState, DriverEvent, Event as AnyEvent, EventHandle, FEW, NativeEvent,
+    Queue, Result, Times, Unstarted, WaitList,
+};
+
+/// An owned event.
+pub(crate) struct Event {
+    functions: &'static Functions,
+    /// The call that queued the command.
+    call: &'static str,
+    pub(crate) handle: cl_event,
+}
+
+// SAFETY: events may be used from every thread (OpenCL 3.0, appendix A.2).
+unsafe impl Send for Event {}
+// SAFETY: as for Send.
+unsafe impl Sync for Event {}
+
+impl Event {
+    /// Takes over a reference to the event of the command that `call` enqueued.
+    ///
+    /// # Safety
+    ///
+    /// `handle` is an event of the library of `functions`, and the reference has no other owner.
+    #[inline]
+    pub(crate) unsafe fn from_owned(
+        functions: &'static Functions,
+        call: &'static str,
+        handle: cl_event,
+    ) -> Self {
+        Self {
+            functions,
+            call,
+            handle,
+        }
+    }
+
+    /// Takes over the event that `call` wrote, if it returned success.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Event::from_owned`], if `status` is success.
+    pub(crate) unsafe fn enqueued(
+        functions: &'static Functions,
+        call: &'static str,
+        handle: cl_event,
+        status: cl_int,
+    ) -> Result<Self, Unstarted> {
+        let handle = check_handle(call, handle, status).map_err(|failure| Unstarted {
+            failure,
+            // A driver that gives no event may have queued the command all the same.
+            may_run: status == CL_SUCCESS,
+        })?;
+        // SAFETY: the call handed this reference over.
+        Ok(unsafe { Self::from_owned(functions, call, handle) })
+    }
+
+    /// Becomes another owner of an event of the library of `functions`.
+    ///
+    /// # Safety
+    ///
+    /// The event is alive.
+    pub(crate) unsafe fn retain(
+        functions: &'static Functions,
+        call: &'static str,
+        handle: cl_event,
+    ) -> Result<Self> {
+        // SAFETY: the event is alive, and has one reference more from here on.
+        unsafe {
+            call!(functions => clRetainEvent(handle))?;
+            Ok(Self::from_owned(functions, call, handle))
+        }
+    }
+
+    /// Blocks until the command has ended, and returns 0 or the error that ended it.
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not report the end; the command may then go on.
+    pub(crate) fn end(&self) -> Result<cl_int> {
+        // SAFETY: one event, and it is alive.
+        let waited = unsafe { call!(self.functions => clWaitForEvents(1, &raw const self.handle)) };
+        let Err(failure) = waited else {
+            return Ok(CL_COMPLETE);
+        };
+        // That may only say "one of them failed"; the event itself knows why.
+        match self.status()? {
+            status if status <= CL_COMPLETE => Ok(status),
+            _ => Err(failure),
+        }
+    }
+
+    /// Returns the result of a command that ended with `status`: a negative status is an error.
+    pub(crate) fn result(&self, status: cl_int) -> Result<()> {
+        check(self.call, status)
+    }
+
+    /// Returns the status of the command. Pollers ask repeatedly, so this is one call without an allocation.
+    pub(crate) fn status(&self) -> Result<cl_int> {
+        // Should a driver write nothing, nothing has ended.
+        let mut status = CL_QUEUED;
+        let size = size_of_val(&status);
+        let (name, value) = (CL_EVENT_COMMAND_EXECUTION_STATUS, (&raw mut status).cast());
+        let none = std::ptr::null_mut();
+        // SAFETY: the event is alive, and the status is written to as many bytes as it has.
+        unsafe { call!(self.functions => clGetEventInfo(self.handle, name, size, value, none)) }?;
+        Ok(status)
+    }
+
+    /// Creates another owner of the same event.
+    pub(crate) fn another(&self) -> Result<Self> {
+        // SAFETY: the event is alive.
+        unsafe { Self::retain(self.functions, self.call, self.handle) }
+    }
+}
+
+impl DriverEvent for Event {
+    fn call(&self) -> &'static str {
+        self.call
+    }
+
+    fn shared(&self) -> Result<AnyEvent> {
+        self.another().map(AnyEvent::from)
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.result(self.end()?)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.end().is_ok()
+    }
+
+    fn is_complete(&self) -> Result<bool> {
+        let status = self.status()?;
+        if status < CL_COMPLETE {
+            self.result(status)?;
+        }
+        Ok(status == CL_COMPLETE)
+    }
+
+    fn times(&self) -> Result<Times> {
+        let time = |name| {
+            // SAFETY: the event is alive.
+            unsafe { query!(self.functions => clGetEventProfilingInfo(self.handle, name)) }
+                .value::<cl_ulong>()
+        };
+        Ok(Times {
+            queued: time(CL_PROFILING_COMMAND_QUEUED)?,
+            submitted: time(CL_PROFILING_COMMAND_SUBMIT)?,
+            started: time(CL_PROFILING_COMMAND_START)?,
+            ended: time(CL_PROFILING_COMMAND_END)?,
+        })
+    }
+
+    fn native(&self) -> Result<Option<NativeEvent>> {
+        let handle = EventHandle::OpenCl(self.handle);
+        Ok(Some(NativeEvent::new(handle, Arc::new(self.another()?))))
+    }
+
+    /// The driver calls back on a thread of its own, where OpenCL allows hardly a call (OpenCL 3.0,
+    /// clSetEventCallback) and maybe with locks held. So the callback only hands the waker to a thread of ours.
+    fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool> {
+        let data = completion.clone().into_raw();
+        let pointer = data.cast_mut().cast();
+        // SAFETY: the event is alive. The callback takes over `data`, a reference of its own, and is called once at
+        // most.
+        let registered = unsafe {
+            let callback = Some(command_ended as _);
+            call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, pointer))
+        };
+        if let Err(failure) = registered {
+            // SAFETY: the driver refused it, so the reference is still ours.
+            drop(unsafe { Completion::from_raw(data) });
+            return Err(failure);
+        }
+        Ok(!queue.opencl()?.misses_failures() || watch(self.another()?, completion.clone()))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the reference is owned. The command runs on without it.
+        unsafe { (self.functions.clReleaseEvent.pass())(self.handle) };
+    }
+}
+
+/// What the driver calls when a command has ended.
+///
+/// # Safety
+///
+/// `data` is a completion that was given to the driver with this function, and this is the only call for it.
+unsafe extern "C" fn command_ended(_event: cl_event, status: cl_int, data: *mut c_void) {
+    // SAFETY: the caller vouches for it.
+    let completion =
+        unsafe { Completion::from_raw(data.cast_const().cast::<Mutex<CompletionState>>()) };
+    // The poller knows the call that enqueued the command.
+    completion.end(check("", status));
+}
+
+/// The events of a wait list as enqueueing functions take them, without an allocation where they are few.
+pub(crate) struct Handles {
+    few: [cl_event; FEW],
+    /// All of them where they are more; else empty.
+    many: Vec<cl_event>,
+    count: usize,
+}
+
+impl Handles {
+    /// Returns the handles of `list`, which are valid as long as its events.
+    pub(crate) fn new(list: &WaitList<'_>) -> Result<Self> {
+        let mut handles = Self {
+            few: [std::ptr::null_mut(); FEW],
+            many: Vec::new(),
+            count: list.len(),
+        };
+        if handles.count > FEW {
+            let all = list.iter().map(|event| Ok(event.opencl()?.handle));
+            handles.many = all.collect::<Result<_>>()?;
+            return Ok(handles);
+        }
+        for (slot, event) in handles.few.iter_mut().zip(list.iter()) {
+            *slot = event.opencl()?.handle;
+        }
+        Ok(handles)
+    }
+
+    /// Returns the number of events.
+    pub(crate) fn count(&self) -> cl_uint {
+        // No fewer than that many fit into memory.
+        cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)
+    }
+
+    /// Returns a pointer to the events, valid for [`Handles::count`] elements as long as this lives. It is null for an
+    /// empty list, as drivers require.
+    pub(crate) fn pointer(&self) -> *const cl_event {
+        match self.count {
+            0 => std::ptr::null(),
+            1..=FEW => self.few.as_ptr(),
+            _ => self.many.as_ptr(),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) use tests::UserEvent;
+
+#[cfg(test)]
+mod tests {
+    use opencl_sys::cl_function_types::{clCreateUserEvent_fn, clSetUserEventStatus_fn};
+
+    use super::*;
+    use crate::backend::device::DriverDevice as _;
+    use crate::backend::opencl::context::Context;
+    use crate::backend::opencl::functions::EntryPoint;
+
+    type Create = <clCreateUserEvent_fn as EntryPoint>::Function;
+    type SetStatus = <clSetUserEventStatus_fn as EntryPoint>::Function;
+
+    /// A user event: commands that wait for it start, or fail, when the test ends it.
+    pub(crate) struct UserEvent {
+        library: libloading::Library,
+        handle: cl_event,
+    }
+
+    impl UserEvent {
+        /// Creates it, and the event that it ends.
+        pub(crate) fn new(context: &Arc<Context>) -> (Self, Event) {
+            // SAFETY: the library is loaded already.
+            let library = unsafe { libloading::Library::new(context.device.library()) };
+            let library = library.expect("the library of the device");
+            let mut code = 0;
+            // SAFETY: the library has the function under this name; only the status is written.
+            let handle = unsafe {
+                let create = library.get::<Create>(b"clCreateUserEvent\0");
+                (create.expect("clCreateUserEvent"))(context.handle, &raw mut code)
+            };
+            assert_eq!(code, 0);
+            // SAFETY: the call handed this reference over.
+            let event =
+                unsafe { Event::from_owned(context.functions(), "clCreateUserEvent", handle) };
+            (Self { library, handle }, event)
+        }
+
+        /// Ends the event, which is still alive: with 0, or with an error.
+        pub(crate) fn end(self, status: cl_int) {
+            // SAFETY: the library has the function under this name, and the event is alive.
+            let code = unsafe {
+                let set = self.library.get::<SetStatus>(b"clSetUserEventStatus\0");
+                (set.expect("clSetUserEventStatus"))(self.handle, status)
+            };
+            assert_eq!(code, 0);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Image and sampler objects, and the commands that copy images from and to the host. Only OpenCL has them here.
+
+use std::sync::Arc;
+
+use opencl_sys as cl;
+use opencl3::types::{
+    CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler, cl_uint,
+};
+
+use crate::backend::opencl::{Context, Queue};
+use crate::backend::{
+    Addressing, Context as AnyContext, Device, DriverEvent as _, Failure, Filtering, Order,
+    Queue as AnyQueue, Rejection, Result, Shape, Storage, WaitList, downcast,
+};
+
+/// An owned image object.
+pub(crate) struct Image {
+    context: Arc<Context>,
+    pub(crate) handle: cl_mem,
+    shape: Shape,
+}
+
+// SAFETY: memory objects may be used from every thread (OpenCL 3.0, appendix A.2).
+unsafe impl Send for Image {}
+// SAFETY: as for Send.
+unsafe impl Sync for Image {}
+
+/// What kernels may do with every image: some read it, others write it.
+const FLAGS: cl::cl_mem_flags = cl::CL_MEM_READ_WRITE;
+
+/// Returns an OpenCL context. The facts of other devices say that they have neither images nor samplers.
+fn narrow(context: &AnyContext, otherwise: Rejection) -> Result<Arc<Context>> {
+    downcast(context.clone()).map_err(|_| Failure::Rejected(otherwise))
+}
+
+impl Image {
+    /// Creates an image that holds `pixels`, for a device with images of this shape.
+    pub(crate) fn new(context: &AnyContext, shape: &Shape, pixels: &[u8]) -> Result<Self> {
+        let context = narrow(context, Rejection::NoImages)?;
+        same_bytes(shape, pixels.len())?;
+        let [width, height, depth] = shape.size;
+        let of = |dimension, size| {
+            if shape.dimensions < dimension {
+                0
+            } else {
+                size
+            }
+        };
+        let description = cl_image_desc {
+            image_type: kind(shape.dimensions),
+            image_width: width,
+            image_height: of(2, height),
+            image_depth: of(3, depth),
+            image_array_size: 0,
+            image_row_pitch: 0,
+            image_slice_pitch: 0,
+            num_mip_levels: 0,
+            num_samples: 0,
+            buffer: std::ptr::null_mut(),
+        };
+        let format = format(shape);
+        let (flags, host) = (
+            FLAGS | cl::CL_MEM_COPY_HOST_PTR,
+            pixels.as_ptr().cast_mut().cast(),
+        );
+        // SAFETY: the context is alive. The driver copies the pixels before it returns, and reads as many as the
+        // description says, because rows have no gaps. The host pointer is not written.
+        let handle = unsafe {
+            let (format, description) = (&raw const format, &raw const description);
+            create!(context.functions() => clCreateImage(
+                context.handle, flags, format, description, host
+            ))
+        }?;
+        Ok(Self {
+            context,
+            handle,
+            shape: *shape,
+        })
+    }
+
+    /// Returns whether the device has images of the format of `shape`.
+    pub(crate) fn has_format(context: &AnyContext, shape: &Shape) -> Result<bool> {
+        let Ok(context) = narrow(context, Rejection::NoImages) else {
+            return Ok(false);
+        };
+        let (functions, kind) = (context.functions(), kind(shape.dimensions));
+        let ask = |count: cl_uint, formats: *mut cl_image_format, found: *mut cl_uint| {
+            let handle = context.handle;
+            // SAFETY: the context is alive; `formats` is null or holds `count` formats.
+            unsafe {
+                call!(functions => clGetSupportedImageFormats(
+                    handle, FLAGS, kind, count, formats, found
+                ))
+            }
+        };
+        let mut count = 0;
+        ask(0, std::ptr::null_mut(), &raw mut count)?;
+        let nothing = cl_image_format {
+            image_channel_order: 0,
+            image_channel_data_type: 0,
+        };
+        let mut formats = vec![nothing; count as usize];
+        if count > 0 {
+            ask(count, formats.as_mut_ptr(), std::ptr::null_mut())?;
+        }
+        let key =
+            |format: &cl_image_format| (format.image_channel_order, format.image_channel_data_type);
+        let wanted = key(&format(shape));
+        Ok(formats.iter().any(|format| key(format) == wanted))
+    }
+
+    /// Returns the largest width, height and depth of an image of so many dimensions; 1 beyond these.
+    pub(crate) fn max_size(context: &AnyContext, dimensions: u8) -> Result<[usize; 3]> {
+        let context = narrow(context, Rejection::NoImages)?;
+        let (functions, id) = (context.functions(), context.device.id);
+        // SAFETY: the device is one of this library.
+        let size = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value();
+        Ok(match dimensions {
+            1 => [size(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH)?, 1, 1],
+            2 => [
+                size(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH)?,
+                size(cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT)?,
+                1,
+            ],
+            _ => [
+                size(cl::CL_DEVICE_IMAGE3D_MAX_WIDTH)?,
+                size(cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT)?,
+                size(cl::CL_DEVICE_IMAGE3D_MAX_DEPTH)?,
+            ],
+        })
+    }
+
+    /// Returns its size and format.
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Returns its device.
+    pub(crate) fn device(&self) -> Device {
+        self.context.device
+    }
+
+    /// Returns whether kernels on `queue` can take it.
+    pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
+        self.is_of(queue.context_address())
+    }
+
+    /// Returns whether it is of the context at this address.
+    pub(crate) fn is_of(&self, context: usize) -> bool {
+        Arc::as_ptr(&self.context).addr() == context
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // SAFETY: the handle is owned. Commands may still use it: the object is deleted when they have finished
+        // (OpenCL 3.0, clReleaseMemObject).
+        unsafe { (self.context.functions().clReleaseMemObject.pass())(self.handle) };
+    }
+}
+
+impl AnyQueue {
+    /// Copies all of `image` to `pixels`, after all earlier commands.
+    pub(crate) fn read_image(&self, image: &Image, pixels: &mut [u8]) -> Result<()> {
+        let queue = self.for_image(image, pixels.len())?;
+        let (size, to) = (image.shape.size.as_ptr(), pixels.as_mut_ptr().cast());
+        let (object, origin, none) = (image.handle, ORIGIN.as_ptr(), WaitList::NOTHING);
+        // SAFETY: queue and image share a context. The region is all of the image, and `pixels` has as many bytes.
+        // The call blocks, so they outlive the copy.
+        unsafe {
+            enqueue!(queue, none => clEnqueueReadImage(object, CL_TRUE, origin, size, 0, 0, to))
+        }?
+        .wait()
+    }
+
+    /// Copies `pixels` to all of `image`, after all earlier commands.
+    pub(crate) fn write_image(&self, image: &Image, pixels: &[u8]) -> Result<()> {
+        let queue = self.for_image(image, pixels.len())?;
+        let (size, from) = (image.shape.size.as_ptr(), pixels.as_ptr().cast());
+        let (object, origin, none) = (image.handle, ORIGIN.as_ptr(), WaitList::NOTHING);
+        // SAFETY: as for a read; `pixels` are only read.
+        unsafe {
+            enqueue!(queue, none => clEnqueueWriteImage(object, CL_TRUE, origin, size, 0, 0, from))
+        }?
+        .wait()
+    }
+
+    /// Returns the queue for a copy of all `bytes` of `image`, after all earlier commands.
+    fn for_image(&self, image: &Image, bytes: usize) -> Result<&Queue> {
+        if !image.is_for(self) {
+            return Err(Failure::FOREIGN);
+        }
+        same_bytes(&image.shape, bytes)?;
+        self.in_order()?;
+        self.opencl().map(|queue| &**queue)
+    }
+}
+
+/// The first pixel of an image.
+const ORIGIN: [usize; 3] = [0; 3];
+
+fn same_bytes(shape: &Shape, bytes: usize) -> Result<()> {
+    if shape.bytes() == Some(bytes) {
+        return Ok(());
+    }
+    Err(Failure::Rejected(Rejection::OutOfBounds))
+}
+
+/// Returns the type of an image of so many dimensions.
+fn kind(dimensions: u8) -> cl::cl_mem_object_type {
+    match dimensions {
+        1 => cl::CL_MEM_OBJECT_IMAGE1D,
+        2 => cl::CL_MEM_OBJECT_IMAGE2D,
+        _ => cl::CL_MEM_OBJECT_IMAGE3D,
+    }
+}
+
+fn format(shape: &Shape) -> cl_image_format {
+    cl_image_format {
+        image_channel_order: match shape.order {
+            Order::R => cl::CL_R,
+            Order::Rg => cl::CL_RG,
+            Order::Rgba => cl::CL_RGBA,
+        },
+        image_channel_data_type: match shape.storage {
+            Storage::Unorm8 => cl::CL_UNORM_INT8,
+            Storage::Unorm16 => cl::CL_UNORM_INT16,
+            Storage::Snorm8 => cl::CL_SNORM_INT8,
+            Storage::Snorm16 => cl::CL_SNORM_INT16,
+            Storage::I8 => cl::CL_SIGNED_INT8,
+            Storage::I16 => cl::CL_SIGNED_INT16,
+            Storage::I32 => cl::CL_SIGNED_INT32,
+            Storage::U8 => cl::CL_UNSIGNED_INT8,
+            Storage::U16 => cl::CL_UNSIGNED_INT16,
+            Storage::U32 => cl::CL_UNSIGNED_INT32,
+            Storage::F16 => cl::CL_HALF_FLOAT,
+            Storage::F32 => cl::CL_FLOAT,
+        },
+    }
+}
+
+/// An owned sampler: the way a kernel reads images between their pixels.
+pub(crate) struct Sampler {
+    context: Arc<Context>,
+    pub(crate) handle: cl_sampler,
+}
+
+// SAFETY: samplers may be used from every thread (OpenCL 3.0, appendix A.2).
+unsafe impl Send for Sampler {}
+// SAFETY: as for Send.
+unsafe impl Sync for Sampler {}
+
+impl Sampler {
+    /// Creates a sampler for a device with image support. With `normalized`, coordinates go from 0 to 1;
+    /// otherwise they count pixels.
+    pub(crate) fn new(
+        context: &AnyContext,
+        addressing: Addressing,
+        filtering: Filtering,
+        normalized: bool,
+    ) -> Result<Self> {
+        let context = narrow(context, Rejection::NoSamplers)?;
+        let addressing = match addressing {
+            Addressing::None => cl::CL_ADDRESS_NONE,
+            Addressing::ClampToEdge => cl::CL_ADDRESS_CLAMP_TO_EDGE,
+            Addressing::Clamp => cl::CL_ADDRESS_CLAMP,
+            Addressing::Repeat => cl::CL_ADDRESS_REPEAT,
+            Addressing::MirroredRepeat => cl::CL_ADDRESS_MIRRORED_REPEAT,
+        };
+        let filtering = match filtering {
+            Filtering::Nearest => cl::CL_FILTER_NEAREST,
+            Filtering::Linear => cl::CL_FILTER_LINEAR,
+        };
+        let normalized = cl_bool::from(normalized);
+        // OpenCL 2.0 deprecates this function for one with more properties, none of them wanted.
+        // SAFETY: the context is alive; only the status is written.
+        let handle = unsafe {
+            create!(context.functions() => clCreateSampler(
+                context.handle, normalized, addressing, filtering
+            ))
+        }?;
+        Ok(Self { context, handle })
+    }
+
+    /// Returns its device.
+    pub(crate) fn device(&self) -> Device {
+        self.context.device
+    }
+
+    /// Returns whether kernels on `queue` can take it.
+    pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
+        self.is_of(queue.context_address())
+    }
+
+    /// Returns whether it is of the context at this address.
+    pub(crate) fn is_of(&self, context: usize) -> bool {
+        Arc::as_ptr(&self.context).addr() == context
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        // SAFETY: the handle is owned. Commands may still use it: the sampler is deleted when they
+        // have finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it, but no
+        // launch uses what an earlier one has set.
+        unsafe { (self.context.functions().clReleaseSampler.pass())(self.handle) };
+    }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A kernel that several threads can launch: arguments are set and the launch is enqueued under one lock.
+
+use std::ffi::CString;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::AnyBitPattern;
+use opencl_sys::{
+    CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+    CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+    CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, CL_KERNEL_PRIVATE_MEM_SIZE,
+    CL_KERNEL_SPILL_MEM_SIZE_INTEL, CL_KERNEL_WORK_GROUP_SIZE,
+};
+use opencl3::error_codes::CL_INVALID_KERNEL_ARGS;
+use opencl3::types::{cl_uint, cl_ulong};
+
+use crate::backend::opencl::{
+    Event, Hidden, KernelObject, PassedObject, Program, Query, Queue, version_at_least,
+};
+use crate::backend::{
+    Argument, Arguments as _, Code, DriverKernel, DriverQueue as _, Failure, Grid,
+    KernelAttributes, KernelBounds, KernelHandle, KernelObject as AnyKernelObject, Passage,
+    Queue as AnyQueue, Result, Values, WaitList,
+};
+
+/// The query of `cl_intel_maximum_registers`.
+const REGISTER_COUNT: cl_uint = 0x425B;
+
+/// The extension for sub-groups of a required size, and its query of spilled registers.
+const SUB_GROUP_SIZE: &str = "cl_intel_required_subgroup_size";
+
+/// An owned kernel object that several threads can launch, with the driver's answers about it.
+pub(crate) struct Kernel {
+    object: Mutex<KernelObject>,
+    program: Arc<Program>,
+    symbol: CString,
+    bounds: KernelBounds,
+}
+
+impl Kernel {
+    /// Finds the kernel called `symbol`.
+    pub(crate) fn new(program: Arc<Program>, symbol: CString) -> Result<Self> {
+        let object = KernelObject::new(&program, &symbol)?;
+        let hidden = program.hidden.get().map_or(0, Hidden::count);
+        let arguments = object.count()?.saturating_sub(hidden);
+        let required: [usize; 3] =
+            work_group_info(&program, &object, CL_KERNEL_COMPILE_WORK_GROUP_SIZE)?;
+        let bounds = KernelBounds {
+            arguments,
+            required_local: (required != [0; 3]).then_some(required),
+            max_local: work_group_info(&program, &object, CL_KERNEL_WORK_GROUP_SIZE)?,
+            // Asked before any argument is set: from then on some drivers count those too.
+            local_memory: work_group_info(&program, &object, CL_KERNEL_LOCAL_MEM_SIZE)?,
+        };
+        Ok(Self {
+            object: Mutex::new(object),
+            program,
+            symbol,
+            bounds,
+        })
+    }
+
+    fn new_object(&self) -> Result<KernelObject> {
+        KernelObject::new(&self.program, &self.symbol)
+    }
+
+    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
+    ///
+    /// # Errors
+    ///
+    /// Contains the index of the argument, if it cannot be set.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Kernel::launch`](crate::backend::kernel::Kernel::launch).
+    pub(crate) unsafe fn launch(
+        &self,
+        queue: &Queue,
+        values: &impl Values,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event, (Option<usize>, Failure)> {
+        let passage = Passage::new();
+        let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut passed = PassedObject {
+            object: &mut object,
+            passage: &passage,
+        };
+        // SAFETY: as the caller says.
+        let launched = match unsafe { values.give(&mut passed) } {
+            Ok(()) => {
+                // SAFETY: as the caller says.
+                let launched = unsafe { object.enqueue_within(&passage, queue, grid, after) };
+                launched.map_err(|failure| (None, failure))
+            }
+            Err((index, failure)) => Err((Some(index), failure)),
+        };
+        object.drop_parts();
+        drop(object);
+        drop(passage);
+        let event = launched?;
+        // A failed flush is not a failure of the launch: the kernel is enqueued, and a second launch would run
+        // it twice. A query or a wait reports the failure.
+        let _ = queue.flush();
+        Ok(event)
+    }
+
+    /// Returns a number about the sub-groups of the largest work-group; `None` where the device has no
+    /// sub-groups, and where the number is 0, which stands for none.
+    fn sub_group_info(&self, object: &KernelObject, name: cl_uint) -> Option<usize> {
+        let device = self.program.context.device;
+        let get = self.program.context.functions().clGetKernelSubGroupInfo?;
+        // A loader may have this function for drivers that lack it.
+        if !version_at_least(&device.facts.version, (2, 1)) {
+            return None;
+        }
+        let local = self
+            .bounds
+            .required_local
+            .unwrap_or([self.bounds.max_local, 1, 1]);
+        let query = Query {
+            call: "clGetKernelSubGroupInfo",
+            get: |size, value, returned| {
+                let (input, input_size) = (local.as_ptr().cast(), size_of_val(&local));
+                let (kernel, id) = (object.handle, device.id);
+                // SAFETY: the kernel was built for the device. The input is the sizes of a work-group, which
+                // queries without an input ignore. `value` is null or holds `size` bytes.
+                unsafe { (get.pass())(kernel, id, name, input_size, input, size, value, returned) }
+            },
+        };
+        query.value().ok().filter(|number| *number > 0)
+    }
+}
+
+fn work_group_info<T: AnyBitPattern>(
+    program: &Program,
+    object: &KernelObject,
+    name: cl_uint,
+) -> Result<T> {
+    let (handle, device) = (object.handle, program.context.device.id);
+    let functions = program.context.functions();
+    // SAFETY: the kernel was built for the device.
+    unsafe { query!(functions => clGetKernelWorkGroupInfo(handle, device, name)) }.value()
+}
+
+impl DriverKernel for Kernel {
+    fn native(&self) -> KernelHandle {
+        let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        KernelHandle::OpenCl {
+            kernel: object.handle,
+            program: self.program.handle,
+        }
+    }
+
+    fn object(&self) -> Result<AnyKernelObject> {
+        Ok(Box::new(self.new_object()?))
+    }
+
+    fn bounds(&self) -> KernelBounds {
+        self.bounds
+    }
+
+    fn preferred_multiple(&self) -> Result<usize> {
+        let name = CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE;
+        work_group_info(&self.program, &self.new_object()?, name)
+    }
+
+    /// The object that is asked has no arguments: some drivers add arguments to the memory of a kernel.
+    fn attributes(&self) -> Result<KernelAttributes> {
+        let object = &self.new_object()?;
+        let has = |extension| self.program.context.device.facts.has(extension);
+        let sizes_sub_groups = has(SUB_GROUP_SIZE);
+        let bytes = |name| work_group_info::<cl_ulong>(&self.program, object, name);
+        let spilled = sizes_sub_groups.then(|| bytes(CL_KERNEL_SPILL_MEM_SIZE_INTEL));
+        let registers = has("cl_intel_maximum_registers")
+            .then(|| work_group_info::<cl_uint>(&self.program, object, REGISTER_COUNT));
+        let required = sizes_sub_groups
+            .then(|| self.sub_group_info(object, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL))
+            .flatten();
+        Ok(KernelAttributes {
+            max_work_group_size: self.bounds.max_local,
+            preferred_work_group_size_multiple: self.preferred_multiple()?,
+            local_memory_bytes: self.bounds.local_memory,
+            private_memory_bytes: bytes(CL_KERNEL_PRIVATE_MEM_SIZE).ok(),
+            // Devices other than GPUs may have the extension without this query.
+            spill_memory_bytes: spilled.and_then(Result::ok),
+            registers: registers.and_then(Result::ok),
+            max_sub_group_size: self
+                .sub_group_info(object, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE),
+            required_sub_group_size: required,
+        })
+    }
+
+    /// Drivers want all arguments to be set, as sizes may depend on them, so `values` are set first, in an object that
+    /// keeps no argument beyond this call.
+    fn suggested_local(
+        &self,
+        queue: &AnyQueue,
+        values: &mut dyn Iterator<Item = Argument<'_>>,
+        global: &[usize],
+    ) -> Result<Option<[usize; 3]>> {
+        if queue.context_address() != Arc::as_ptr(&self.program.context).addr() {
+            return Err(Failure::FOREIGN);
+        }
+        let Some(suggestions) = &self.program.context.device.extensions.suggestions else {
+            return Ok(None);
+        };
+        let mut object = self.new_object()?;
+        for (index, value) in values.enumerate() {
+            // SAFETY: the values are of the kinds that the kernel takes.
+            unsafe { object.set(index, value) }?;
+        }
+        let (offset, mut local) = ([0; 3], [1; 3]);
+        let dimensions = global.len().min(local.len());
+        let dimensions = cl_uint::try_from(dimensions).unwrap_or(cl_uint::MAX);
+        let (queue, kernel) = (queue.opencl()?.handle, object.handle);
+        // SAFETY: queue and kernel share a context and are alive. What was set is borrowed until after
+        // the call. All lists have as many elements as there are dimensions. The offset is not null, which
+        // means the same, because rusticl (25.0) refuses that.
+        let suggested = unsafe {
+            let (offset, global, local) = (offset.as_ptr(), global.as_ptr(), local.as_mut_ptr());
+            call!(suggestions => clGetKernelSuggestedLocalWorkSizeKHR(
+                queue, kernel, dimensions, offset, global, local
+            ))
+        };
+        match suggested {
+            Err(failure) if failure.code() == Some(Code::OpenCl(CL_INVALID_KERNEL_ARGS)) => {
+                Ok(None)
+            }
+            suggested => suggested.map(|()| Some(local)),
+        }
+    }
+}

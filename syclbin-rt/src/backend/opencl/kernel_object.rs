@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernel objects: each holds the arguments of a kernel and is enqueued with them.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+use opencl_sys::{
+    CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+    CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+    CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+};
+use opencl3::error_codes::CL_SUCCESS;
+use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
+
+use crate::backend::opencl::{
+    Context, Event, Functions, Handle, Handles, Memory, Program, Queue, check, check_handle,
+};
+use crate::backend::{
+    Argument, Arguments, DriverKernelObject, Event as AnyEvent, Failure, Grid, Passage,
+    Queue as AnyQueue, Region, Result, WaitList,
+};
+
+/// The driver function that enqueues a kernel.
+const ENQUEUE: &str = "clEnqueueNDRangeKernel";
+
+/// An owned kernel object, whose arguments persist between launches.
+pub(crate) struct KernelObject {
+    /// Those of the program, here too: between two launches the driver takes the place in the
+    /// processor's cache of what lies further away.
+    pub(crate) functions: &'static Functions,
+    context: Arc<Context>,
+    pub(crate) handle: cl_kernel,
+    /// The objects of parts of buffers that are its arguments, by number.
+    parts: Vec<(usize, Memory)>,
+    /// Keeps it alive.
+    _program: Arc<Program>,
+}
+
+// SAFETY: a kernel object may be used from every thread, but its arguments not be set while another
+// one uses it (OpenCL 3.0, appendix A.2); setting them takes `&mut self`.
+unsafe impl Send for KernelObject {}
+// SAFETY: as for Send.
+unsafe impl Sync for KernelObject {}
+
+impl KernelObject {
+    pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self> {
+        let functions = program.context.functions();
+        // SAFETY: the program is built and the name NUL-terminated; only the status is written.
+        let handle =
+            unsafe { create!(functions => clCreateKernel(program.handle, symbol.as_ptr())) }?;
+        // From here on, Drop releases it.
+        let mut object = Self {
+            functions,
+            context: Arc::clone(&program.context),
+            handle,
+            parts: Vec::new(),
+            _program: Arc::clone(program),
+        };
+        // Pointers in variables and in values are no arguments, so the driver does not see what the
+        // kernel uses.
+        if program.context.device.extensions.usm.is_some()
+            && let Some(set) = functions.clSetKernelExecInfo
+        {
+            for name in [
+                CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+                CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+            ] {
+                let indirect: cl_bool = CL_TRUE;
+                let (size, value) = (size_of_val(&indirect), (&raw const indirect).cast());
+                // SAFETY: the device has the extension that knows these names; the value is a
+                // `cl_bool`, which the driver copies before it returns.
+                let status = unsafe { (set.pass())(handle, name, size, value) };
+                check("clSetKernelExecInfo", status)?;
+            }
+        }
+        object.set_hidden_arguments(program)?;
+        Ok(object)
+    }
+
+    /// Returns the buffer object of a region that covers all of it, if it is of this context.
+    #[inline(always)]
+    fn object_of<'p>(&self, region: &'p Region) -> Option<&'p cl_mem> {
+        let memory = region.memory.raw().opencl().ok()?;
+        match &memory.handle {
+            Handle::Object(object)
+                if region.bytes() >= memory.size && Arc::ptr_eq(&memory.context, &self.context) =>
+            {
+                Some(object)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A kernel object on a thread that has passed the gate. A launch passes once for all its arguments, which
+/// saves one to two hundredths of its time.
+pub(crate) struct PassedObject<'a> {
+    pub(crate) object: &'a mut KernelObject,
+    pub(crate) passage: &'a Passage,
+}
+
+impl Arguments for KernelObject {
+    #[inline(always)]
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+        let passage = &Passage::new();
+        let object = self;
+        // SAFETY: as the caller says.
+        unsafe { PassedObject { object, passage }.set(index, value) }
+    }
+
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+        let passage = &Passage::new();
+        let object = self;
+        // SAFETY: as the caller says.
+        unsafe { PassedObject { object, passage }.set_any(index, value) }
+    }
+}
+
+impl Arguments for PassedObject<'_> {
+    // The objects of parts of buffers are kept here. The kinds that nearly all arguments are of are
+    // inlined into the loop of a launch.
+    #[inline(always)]
+    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+        let (size, pointer) = match value {
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+            Argument::Memory(region, _) => match self.object.object_of(region) {
+                Some(object) => (size_of_val(object), std::ptr::from_ref(object).cast()),
+                // SAFETY: as the caller says.
+                None => return unsafe { self.set_any(index, value) },
+            },
+            // SAFETY: as the caller says.
+            _ => return unsafe { self.set_any(index, value) },
+        };
+        // SAFETY: the pointer has that many bytes; the rest is as the caller says.
+        unsafe { self.give(index, size, pointer) }
+    }
+
+    #[inline(never)]
+    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+        let (kernel, context) = (self.object.handle, &self.object.context);
+        let of = Arc::as_ptr(context).addr();
+        let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
+        let set_address = |address: *const c_void| {
+            let usm = context.usm("clSetKernelArgMemPointerINTEL")?;
+            // SAFETY: `&mut self` says that nothing else uses the object. What the kernel does with
+            // the address is a duty of the caller who launches it.
+            unsafe { call!(usm => clSetKernelArgMemPointerINTEL(kernel, number, address)) }
+        };
+        // The driver reads it before this returns.
+        let handle;
+        let (size, pointer) = match value {
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+            Argument::Memory(region, _) => {
+                region.memory.check(of, 0, 0)?;
+                let memory = region.memory.raw().opencl()?;
+                handle = match memory.handle {
+                    Handle::Address { pointer, .. } => {
+                        return set_address(pointer.wrapping_byte_add(region.offset));
+                    }
+                    // A part of nothing is nowhere, so the kernel gets all of it.
+                    Handle::Object(object)
+                        if region.bytes() >= memory.size || region.bytes() == 0 =>
+                    {
+                        object
+                    }
+                    // SAFETY: as the caller says.
+                    Handle::Object(_) => return unsafe { self.set_part(index, region) },
+                };
+                (size_of_val(&handle), (&raw const handle).cast())
+            }
+            // Devices without addresses take a null pointer too. Drivers read the other as a struct or as the handle
+            // of no buffer, whichever the kernel takes.
+            Argument::Pointer(0) | Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
+            Argument::Pointer(address) => {
+                let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
+                return set_address(std::ptr::without_provenance(address));
+            }
+            // C++ allows a size of 0, OpenCL does not (OpenCL 3.0, clSetKernelArg).
+            Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
+            Argument::Sampler(sampler) if sampler.is_of(of) => (
+                size_of_val(&sampler.handle),
+                (&raw const sampler.handle).cast(),
+            ),
+            Argument::Image(image, _) if image.is_of(of) => {
+                (size_of_val(&image.handle), (&raw const image.handle).cast())
+            }
+            Argument::Sampler(_) | Argument::Image(..) => return Err(Failure::FOREIGN),
+        };
+        // SAFETY: the pointer has that many bytes, or is null for work-group memory. That handles and
+        // null only meet the parameters they are for is a duty of the caller.
+        unsafe { self.give(index, size, pointer) }
+    }
+}
+
+impl PassedObject<'_> {
+    /// # Safety
+    ///
+    /// `pointer` has `size` bytes, or is null for work-group memory, and is of the kind that the
+    /// kernel takes.
+    #[inline(always)]
+    unsafe fn give(&mut self, index: usize, size: usize, pointer: *const c_void) -> Result<()> {
+        let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
+        // SAFETY: `&mut self` says that nothing else uses the object; the driver copies the bytes before
+        // it returns (OpenCL 3.0, clSetKernelArg); the rest is as the caller says.
+        check("clSetKernelArg", unsafe {
+            (self.object.functions.clSetKernelArg.within(self.passage))(
+                self.object.handle,
+                number,
+                size,
+                pointer,
+            )
+        })?;
+        if !self.object.parts.is_empty() {
+            self.object.parts.retain(|(of, _)| *of != index);
+        }
+        Ok(())
+    }
+
+    /// Gives argument `index` an object for a part of a buffer, which is stored here.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arguments::set`].
+    #[cold]
+    unsafe fn set_part(&mut self, index: usize, region: &Region) -> Result<()> {
+        let memory = region.memory.raw().opencl()?;
+        let (part, object) = memory.part(region.offset, region.bytes())?;
+        // SAFETY: as the caller says; the object lives until the argument gets another one.
+        unsafe { self.give(index, size_of_val(&object), (&raw const object).cast()) }?;
+        self.object.parts.push((index, part));
+        Ok(())
+    }
+}
+
+impl KernelObject {
+    /// Lets go of the objects of parts, before all arguments are set again.
+    pub(crate) fn drop_parts(&mut self) {
+        if !self.parts.is_empty() {
+            self.parts.clear();
+        }
+    }
+
+    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does, on a thread that has passed the gate.
+    ///
+    /// # Safety
+    ///
+    /// As for [`DriverKernelObject::enqueue`].
+    #[inline(always)]
+    pub(crate) unsafe fn enqueue_within(
+        &self,
+        passage: &Passage,
+        queue: &Queue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event> {
+        let mut event = std::ptr::null_mut();
+        // SAFETY: one event may be written; the rest is as the caller says.
+        unsafe { self.put(passage, queue, grid, after, &raw mut event) }?;
+        let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
+        // SAFETY: the call handed this reference over.
+        Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
+    }
+
+    /// # Safety
+    ///
+    /// As for [`DriverKernelObject::enqueue`]; `event` is null or may be written.
+    #[inline(always)]
+    unsafe fn put(
+        &self,
+        passage: &Passage,
+        queue: &Queue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+        event: *mut cl_event,
+    ) -> Result<()> {
+        if !Arc::ptr_eq(&self.context, &queue.context) {
+            return Err(Failure::FOREIGN);
+        }
+        let handles;
+        let (count, list) = if after.is_empty() {
+            (0, std::ptr::null())
+        } else {
+            handles = Handles::new(after)?;
+            (handles.count(), handles.pointer())
+        };
+        let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
+        // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says,
+        // and the list as long as `count` says. The driver takes its own
+        // references to the kernel and to the memory of its arguments, and copies the values, before
+        // it returns. What the kernel then does, the caller vouches for.
+        check(ENQUEUE, unsafe {
+            (self.functions.clEnqueueNDRangeKernel.within(passage))(
+                queue.handle,
+                self.handle,
+                dimensions,
+                grid.offset().map_or(std::ptr::null(), <[usize]>::as_ptr),
+                grid.global().as_ptr(),
+                grid.local().map_or(std::ptr::null(), <[usize]>::as_ptr),
+                count,
+                list,
+                event,
+            )
+        })
+    }
+}
+
+impl DriverKernelObject for KernelObject {
+    unsafe fn enqueue(
+        &self,
+        queue: &AnyQueue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<AnyEvent> {
+        // SAFETY: as the caller says.
+        let event = unsafe { self.enqueue_within(&Passage::new(), queue.opencl()?, grid, after) };
+        event.map(AnyEvent::from)
+    }
+
+    unsafe fn enqueue_without_event(
+        &self,
+        queue: &AnyQueue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<()> {
+        let (queue, none) = (queue.opencl()?, std::ptr::null_mut());
+        // SAFETY: no event is wanted; the rest is as the caller says.
+        unsafe { self.put(&Passage::new(), queue, grid, after, none) }
+    }
+}
+
+impl Drop for KernelObject {
+    fn drop(&mut self) {
+        // SAFETY: the handle is owned; queued launches hold references of their own.
+        unsafe { (self.functions.clReleaseKernel.pass())(self.handle) };
+    }
+}
+
+/// The bytes of a null pointer.
+static NULL: u64 = 0;

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Memory of a device: buffer objects, and allocations that have an address.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use opencl_sys::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_CONTEXT, CL_MEM_READ_WRITE, CL_MEM_SIZE};
+use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
+
+use crate::backend::opencl::{Context, Queue, USM, Usm};
+use crate::backend::{
+    Context as AnyContext, DriverContext as _, DriverMemory, DriverQueue as _, Failure,
+    Memory as AnyMemory, MemoryHandle, Owner, Rejection, Result, UsmKind,
+};
+
+/// Owned memory.
+pub(crate) struct Memory {
+    pub(crate) context: Arc<Context>,
+    pub(crate) handle: Handle,
+    pub(crate) size: usize,
+    /// What keeps it alive, if another library allocated it.
+    owner: Option<Owner>,
+}
+
+/// The driver's handle of it.
+#[derive(Clone, Copy)]
+pub(crate) enum Handle {
+    /// A buffer object.
+    Object(cl_mem),
+    Address {
+        pointer: *mut c_void,
+        /// Whether it is also an address of the host.
+        host: bool,
+    },
+}
+
+// SAFETY: buffer objects may be used from every thread (OpenCL 3.0, appendix A.2), and so may
+// memory with an address: the device touches it through queues, the host by functions that ask
+// for the borrow of it.
+unsafe impl Send for Memory {}
+// SAFETY: as for Send.
+unsafe impl Sync for Memory {}
+
+/// The property of memory with an address that holds flags (cl_intel_unified_shared_memory).
+const CL_MEM_FLAGS_INTEL: cl_bitfield = 0x10001;
+/// Intel's flag for memory beyond the driver's limit for a buffer, which its guide for programmers describes.
+const CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL: cl_bitfield = 1 << 23;
+
+impl Context {
+    /// Returns the flag that memory of this size needs, or 0.
+    fn unlimited(&self, size: usize) -> cl_bitfield {
+        if self.device.facts.needs_unlimited_buffer(size) {
+            CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL
+        } else {
+            0
+        }
+    }
+
+    /// Returns the functions for memory with an address, for a call of `function`.
+    pub(crate) fn usm(&self, function: &'static str) -> Result<&'static Usm> {
+        let usm = self.device.extensions.usm.as_ref();
+        usm.ok_or(Failure::Missing {
+            function,
+            needs: USM,
+        })
+    }
+}
+
+impl Memory {
+    /// Allocates `size` bytes that a kernel may read and write, at least one byte: OpenCL has no empty buffers,
+    /// and a kernel argument needs a buffer.
+    pub(crate) fn object(context: &Arc<Context>, size: usize) -> Result<Self> {
+        let size = size.max(1);
+        let (handle, none) = (context.handle, std::ptr::null_mut());
+        let flags = CL_MEM_READ_WRITE | context.unlimited(size);
+        // SAFETY: the context is alive; without a host pointer only the status is written.
+        let object =
+            unsafe { create!(context.functions() => clCreateBuffer(handle, flags, size, none)) }?;
+        Ok(Self::new(context, Handle::Object(object), size))
+    }
+
+    /// Allocates `size` bytes with an address, at least one byte.
+    ///
+    /// # Errors
+    ///
+    /// When the device does not support such memory, or does not have enough of it.
+    pub(crate) fn addressed(context: &Arc<Context>, kind: UsmKind, size: usize) -> Result<Self> {
+        let size = size.max(1);
+        let (context_handle, device) = (context.handle, context.device.id);
+        let usm = context.usm("clDeviceMemAllocINTEL")?;
+        let unlimited = context.unlimited(size);
+        let properties = [CL_MEM_FLAGS_INTEL, unlimited, 0];
+        let list = if unlimited == 0 {
+            std::ptr::null()
+        } else {
+            properties.as_ptr()
+        };
+        // SAFETY: the device is the context's. The properties are null or end with 0. An alignment of 0 suits every
+        // type. Only the status is written.
+        let pointer = unsafe {
+            match kind {
+                UsmKind::Device => {
+                    create!(usm => clDeviceMemAllocINTEL(context_handle, device, list, size, 0))
+                }
+                UsmKind::Host => create!(usm => clHostMemAllocINTEL(context_handle, list, size, 0)),
+                UsmKind::Shared => {
+                    create!(usm => clSharedMemAllocINTEL(context_handle, device, list, size, 0))
+                }
+            }
+        }?;
+        let host = kind != UsmKind::Device;
+        Ok(Self::new(context, Handle::Address { pointer, host }, size))
+    }
+
+    fn new(context: &Arc<Context>, handle: Handle, size: usize) -> Self {
+        Self {
+            context: Arc::clone(context),
+            handle,
+            size,
+            owner: None,
+        }
+    }
+
+    /// Shares the memory of another library, which lives as long as `owner`.
+    ///
+    /// # Errors
+    ///
+    /// When the memory is of another context or smaller than `size`.
+    ///
+    /// # Safety
+    ///
+    /// `handle` is live memory of the library of `context`, and stays alive with `owner`. An address has `size` bytes.
+    pub(crate) unsafe fn adopt(
+        context: Arc<Context>,
+        handle: MemoryHandle,
+        size: usize,
+        owner: Owner,
+    ) -> Result<Self> {
+        let handle = match handle {
+            MemoryHandle::Address(address) => {
+                context.usm("clSetKernelArgMemPointerINTEL")?;
+                let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
+                let pointer = std::ptr::with_exposed_provenance_mut(address);
+                let host = false;
+                Handle::Address { pointer, host }
+            }
+            MemoryHandle::OpenCl { memory, .. } => {
+                let functions = context.functions();
+                // SAFETY: the object is alive.
+                let query = |name| unsafe { query!(functions => clGetMemObjectInfo(memory, name)) };
+                if query(CL_MEM_CONTEXT).value::<usize>()? != context.handle.addr() {
+                    return Err(Failure::FOREIGN);
+                }
+                if query(CL_MEM_SIZE).value::<usize>()? < size {
+                    return Err(Failure::Rejected(Rejection::OutOfBounds));
+                }
+                // SAFETY: the object is alive, and has one owner more from here on.
+                unsafe { call!(functions => clRetainMemObject(memory)) }?;
+                Handle::Object(memory)
+            }
+        };
+        let mut memory = Self::new(&context, handle, size);
+        memory.owner = Some(owner);
+        Ok(memory)
+    }
+
+    /// Creates the part of a buffer object from byte `offset` on, as an object that keeps the whole buffer
+    /// alive.
+    ///
+    /// # Errors
+    ///
+    /// When the device does not let an object begin there.
+    pub(crate) fn part(&self, offset: usize, size: usize) -> Result<(Self, cl_mem)> {
+        let Handle::Object(whole) = self.handle else {
+            return Err(Failure::UNSUITABLE);
+        };
+        let region = cl_buffer_region {
+            origin: offset,
+            size,
+        };
+        let (flags, kind) = (CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION);
+        let pointer = (&raw const region).cast();
+        // SAFETY: the object is alive and no part itself. The region is what this kind of part is
+        // described by, and the driver refuses one that is not inside of the object.
+        let object = unsafe {
+            create!(self.context.functions() => clCreateSubBuffer(whole, flags, kind, pointer))
+        }?;
+        Ok((
+            Self::new(&self.context, Handle::Object(object), size),
+            object,
+        ))
+    }
+}
+
+impl DriverMemory for Memory {
+    fn context(&self) -> AnyContext {
+        self.context.clone()
+    }
+
+    fn context_address(&self) -> usize {
+        Arc::as_ptr(&self.context).addr()
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn native(&self, offset: usize) -> MemoryHandle {
+        match self.handle {
+            Handle::Object(memory) => MemoryHandle::OpenCl { memory, offset },
+            Handle::Address { pointer, .. } => {
+                MemoryHandle::Address((pointer.expose_provenance() + offset) as u64)
+            }
+        }
+    }
+
+    fn part_alignment(&self) -> Option<usize> {
+        let alignment = self.context.device.facts.buffer_alignment.max(1);
+        self.address().is_none().then_some(alignment)
+    }
+
+    fn least_alignment(&self) -> u64 {
+        self.context.device.facts.buffer_alignment as u64
+    }
+
+    fn address(&self) -> Option<u64> {
+        match self.handle {
+            Handle::Address { pointer, .. } => Some(pointer as u64),
+            Handle::Object(_) => None,
+        }
+    }
+
+    fn host_pointer(&self) -> Option<*mut c_void> {
+        match self.handle {
+            Handle::Address { pointer, host } => host.then_some(pointer),
+            Handle::Object(_) => None,
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let owner = self.owner.take();
+        // Unlike a buffer object, memory with an address is freed at once, whatever commands use it, and a driver may
+        // not count what its owner frees. `clMemBlockingFreeINTEL` would wait for the commands, but Intel's CPU driver
+        // does not count commands that only find the address in a variable, and PoCL 6.0 waits there for commands of
+        // other threads that are not queued yet, and crashes. If a wait for a queue fails, the memory is not freed: a
+        // kernel may still write to it.
+        let must_wait = owner.is_some() || matches!(self.handle, Handle::Address { .. });
+        if must_wait && self.context.finish_all().is_err() {
+            std::mem::forget(owner);
+            return;
+        }
+        match (self.handle, &self.context.device.extensions.usm) {
+            // SAFETY: the reference is owned. Commands may still use it: the object is deleted when
+            // the reference count is zero *and* the queued commands that use it have finished
+            // (OpenCL 3.0, clReleaseMemObject).
+            (Handle::Object(handle), _) => unsafe {
+                (self.context.functions().clReleaseMemObject.pass())(handle);
+            },
+            // SAFETY: the memory is owned, and what uses it has finished.
+            (Handle::Address { pointer, .. }, Some(usm)) if owner.is_none() => unsafe {
+                (usm.clMemFreeINTEL.pass())(self.context.handle, pointer);
+            },
+            (Handle::Address { .. }, _) => {}
+        }
+    }
+}
+
+impl Queue {
+    /// Returns the handle of `memory`, if it is of this context and has `size` bytes from byte `offset` on.
+    pub(crate) fn handle_of(
+        &self,
+        memory: &AnyMemory,
+        offset: usize,
+        size: usize,
+    ) -> Result<Handle> {
+        memory.check(self.context_address(), offset, size)?;
+        Ok(memory.raw().opencl()?.handle)
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Parts of devices: made once for each way of dividing, and kept as long as the process.
+
+use std::sync::{Mutex, PoisonError};
+
+use opencl_sys as cl;
+use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
+
+use crate::backend::opencl::{DriverDevice, invalid};
+use crate::backend::{Affinity, PartPosition, Partition, Passage, Result, opencl::device};
+
+/// The end marker of a list of compute unit numbers (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
+const UNITS_END: isize = -1;
+
+/// The parts made so far, with the list that the driver was given. They are never freed, because devices
+/// compare by identity and a program may hold a device forever. A program makes few parts.
+static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+
+struct Made {
+    parent: &'static DriverDevice,
+    how: Vec<isize>,
+    parts: &'static [DriverDevice],
+}
+
+/// Returns the bit of an affinity in `cl_device_affinity_domain`.
+fn affinity(by: Affinity) -> cl_bitfield {
+    match by {
+        Affinity::Numa => cl::CL_DEVICE_AFFINITY_DOMAIN_NUMA,
+        Affinity::L4Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L4_CACHE,
+        Affinity::L3Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L3_CACHE,
+        Affinity::L2Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L2_CACHE,
+        Affinity::L1Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE,
+        Affinity::Next => cl::CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE,
+    }
+}
+
+/// Returns the affinities of a `cl_device_affinity_domain`.
+pub(crate) fn affinities(bits: cl_bitfield) -> Vec<Affinity> {
+    let all = Affinity::ALL.into_iter();
+    all.filter(|by| bits & affinity(*by) != 0).collect()
+}
+
+/// Returns the property list for `clCreateSubDevices` (OpenCL 3.0, table 8).
+fn properties(how: Partition<'_>) -> Vec<isize> {
+    let number = |number: u32| isize::try_from(number).unwrap_or(isize::MAX);
+    match how {
+        Partition::Equally(units) => vec![cl::CL_DEVICE_PARTITION_EQUALLY, number(units), 0],
+        Partition::Counts(counts) => {
+            let mut list = vec![cl::CL_DEVICE_PARTITION_BY_COUNTS];
+            list.extend(counts.iter().copied().map(number));
+            list.extend([cl::CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0]);
+            list
+        }
+        Partition::Units(units) => {
+            let mut list = vec![BY_UNITS];
+            list.extend(units.iter().copied().map(number));
+            list.extend([UNITS_END, 0]);
+            list
+        }
+        Partition::Affinity(by) => {
+            let domain = isize::try_from(affinity(by)).unwrap_or(isize::MAX);
+            vec![cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, domain, 0]
+        }
+    }
+}
+
+/// `cl_intel_device_partition_by_names`; the headers declare it with the type of another enumeration.
+pub(crate) const BY_UNITS: isize = cl::CL_DEVICE_PARTITION_BY_NAMES_INTEL as isize;
+
+impl DriverDevice {
+    /// Returns its parts.
+    pub(crate) fn parts(&'static self, how: Partition<'_>) -> Result<&'static [Self]> {
+        let how = properties(how);
+        let _passage = Passage::new();
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = made.iter();
+        if let Some(known) = known.find(|made| std::ptr::eq(made.parent, self) && made.how == how) {
+            return Ok(known.parts);
+        }
+        let ids = self.create(&how)?;
+        let of = ids.len();
+        let mut parts = Vec::with_capacity(of);
+        for (index, id) in ids.iter().copied().enumerate() {
+            match device::facts(self.functions, self.platform, id) {
+                Ok((facts, extensions)) => {
+                    let parent = self;
+                    parts.push(Self {
+                        id,
+                        facts,
+                        extensions,
+                        part: Some(PartPosition { parent, index, of }),
+                        ..*self
+                    });
+                }
+                Err(failure) => {
+                    for id in ids {
+                        // SAFETY: all of them were just made, and nothing else has one yet.
+                        unsafe { (self.functions.clReleaseDevice.pass())(id) };
+                    }
+                    return Err(failure);
+                }
+            }
+        }
+        let parts = Vec::leak(parts);
+        made.push(Made {
+            parent: self,
+            how,
+            parts,
+        });
+        Ok(parts)
+    }
+
+    fn create(&self, how: &[isize]) -> Result<Vec<cl_device_id>> {
+        let (functions, how) = (self.functions, how.as_ptr());
+        let mut count: cl_uint = 0;
+        let none = std::ptr::null_mut();
+        // SAFETY: the list ends with 0; without a place for them, devices are only counted.
+        unsafe { call!(functions => clCreateSubDevices(self.id, how, 0, none, &raw mut count)) }?;
+        let mut ids: Vec<cl_device_id> = vec![std::ptr::null_mut(); count as usize];
+        let list = ids.as_mut_ptr();
+        // SAFETY: as above; there is place for `count` devices.
+        unsafe {
+            call!(functions => clCreateSubDevices(self.id, how, count, list, &raw mut count))
+        }?;
+        ids.truncate(count as usize);
+        if ids.iter().any(|id| id.is_null()) {
+            return Err(invalid("clCreateSubDevices"));
+        }
+        Ok(ids)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_end_as_the_specifications_say() {
+        assert_eq!(properties(Partition::Equally(3)), [0x1086, 3, 0]);
+        let counts = properties(Partition::Counts(&[1, 2]));
+        assert_eq!(counts, [0x1087, 1, 2, 0, 0]);
+        let units = properties(Partition::Units(&[0, 5]));
+        assert_eq!(units, [0x4052, 0, 5, -1, 0]);
+        let next = properties(Partition::Affinity(Affinity::Next));
+        assert_eq!(next, [0x1088, 32, 0]);
+    }
+}

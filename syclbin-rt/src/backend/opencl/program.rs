@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A program: code that the driver has built for one device, from SPIR-V or its own native code.
+
+use std::ffi::{CStr, CString};
+use std::ptr::{null, null_mut};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use opencl_sys::{
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
+};
+use opencl3::error_codes::{CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS};
+use opencl3::types::{cl_program, cl_uint};
+use syclbin::__private::spirv::Uses;
+
+use crate::backend::opencl::{
+    BEST_FIRST, Context, CpuTarget, Hidden, Kernel, Seen, check, check_handle, invalid,
+    refuse_abort,
+};
+use crate::backend::{
+    BuildError, Code, DriverProgram, Failure, Kernel as AnyKernel, Memory, Passage, Result, Slot,
+    Source, Stage, gate, log_warnings,
+};
+
+/// An owned, built program.
+pub(crate) struct Program {
+    pub(crate) context: Arc<Context>,
+    pub(crate) handle: cl_program,
+    /// The memory that its variables point to.
+    memory: Mutex<Vec<Arc<Memory>>>,
+    /// The hidden arguments of its kernels, if they have any.
+    pub(crate) hidden: OnceLock<Hidden>,
+}
+
+/// The native code that this process has seen. It is read while a driver compiles, and written while native
+/// code goes to or comes from the driver. OpenCL allows all of that on all threads at once, but the CPU driver
+/// (2026.2) then frees memory twice. Without a lock, 11 of 25 runs of the tests in `tests/it/module/save.rs`
+/// died.
+static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
+
+/// The capability of `SPV_INTEL_bindless_images`. Intel's CPU driver (2026.2) does not have it.
+pub(crate) const BINDLESS_IMAGES: u32 = 6528;
+/// The advice where the driver refuses code with it.
+const NO_BINDLESS_IMAGES: &str = "the code has bindless images (BindlessImagesINTEL, 6528), which few drivers support; \
+    let its kernels take `sycl::accessor` with `sycl::target::image`";
+
+/// Returns whether a SPIR-V module has bindless images.
+fn has_bindless_images(code: &[u8]) -> bool {
+    let words: Vec<u32> = bytemuck::pod_collect_to_vec(code);
+    Uses::of(&words).capabilities.contains(&BINDLESS_IMAGES)
+}
+
+// SAFETY: programs may be used from every thread (OpenCL 3.0, appendix A.2).
+unsafe impl Send for Program {}
+// SAFETY: as for Send.
+unsafe impl Sync for Program {}
+
+impl Program {
+    /// Builds SPIR-V modules for the device of `context`. Several modules are linked to each other.
+    ///
+    /// The modules may only import from each other: the CPU driver ends the process because of an unresolved
+    /// import. No two of them may define the same symbol.
+    pub(crate) fn build(
+        context: &Arc<Context>,
+        modules: &[Source<'_>],
+    ) -> Result<Self, BuildError> {
+        Self::build_all(context, modules).map_err(|mut error| {
+            let mut codes = modules.iter();
+            if error.advice.is_none() && codes.any(|module| has_bindless_images(&module.code)) {
+                error.advice = Some(NO_BINDLESS_IMAGES);
+            }
+            error
+        })
+    }
+
+    fn build_all(context: &Arc<Context>, modules: &[Source<'_>]) -> Result<Self, BuildError> {
+        let _passage = Passage::new();
+        let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
+        if let [module] = modules {
+            let options = terminated("clBuildProgram", &module.options.compile)?;
+            let program = Self::create(context, module)?;
+            let built = program.build_with(&options, Stage::FirstCompiled);
+            return program.or_log(built);
+        }
+        let mut objects = Vec::new();
+        for module in modules {
+            let options = terminated("clCompileProgram", &module.options.compile)?;
+            let object = Self::create(context, module)?;
+            let compiled = object.compile(&options);
+            objects.push(object.or_log(compiled)?);
+        }
+        // One program is one native code. As in the reference runtime, the first module decides.
+        let options = modules.first().map(|module| module.options.link.as_str());
+        Self::link(context, &objects, options.unwrap_or_default())
+    }
+
+    /// Builds native code of a file for the device of `context`. Values of constants are in the code.
+    pub(crate) fn from_file(
+        context: &Arc<Context>,
+        source: &Source<'_>,
+    ) -> Result<Self, BuildError> {
+        let _passage = Passage::new();
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        let program = Self::from_binary(context, &source.code).map_err(|mut error| {
+            let invalid = error.failure.code() == Some(Code::OpenCl(CL_INVALID_BINARY));
+            if invalid && seen.of_file().is_some() && !seen.fits(&source.code) {
+                error.advice = Some(BEST_FIRST);
+            }
+            error
+        })?;
+        seen.file(&source.code);
+        Ok(program)
+    }
+
+    /// Builds native code that an earlier process got from [`DriverProgram::binary`]. Returns `None` if it is for
+    /// another processor than this process compiles for.
+    pub(crate) fn from_cache(
+        context: &Arc<Context>,
+        binary: &[u8],
+    ) -> Result<Option<Self>, BuildError> {
+        let _passage = Passage::new();
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        if !seen.fits(binary) {
+            return Ok(None);
+        }
+        let program = Self::from_binary(context, binary)?;
+        seen.own(binary);
+        Ok(Some(program))
+    }
+
+    /// Builds native code; the caller holds the lock.
+    fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
+        let (size, mut start, mut status) = (binary.len(), binary.as_ptr(), 0);
+        // SAFETY: there is one device, the context's, and so one size, one pointer to as many
+        // bytes, which the driver copies before it returns, and one status.
+        let handle = unsafe {
+            create!(context.functions() => clCreateProgramWithBinary(
+                context.handle, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
+            ))
+        }?;
+        let program = Self::own(context, handle);
+        check("clCreateProgramWithBinary", status)?;
+        let built = program.build_with(c"", Stage::FirstProgram);
+        program.or_log(built)
+    }
+
+    /// Creates a program that is not built yet.
+    fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self> {
+        let call = "clCreateProgramWithIL";
+        // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
+        // nothing there. `takes_spirv` has seen the version.
+        let facts = &context.device.facts;
+        let create = context.functions().clCreateProgramWithIL;
+        let create = create
+            .filter(|_| facts.takes_spirv)
+            .ok_or(Failure::Missing {
+                function: call,
+                needs: "OpenCL 2.1",
+            })?;
+        // In the file the module may lie at any address; drivers read it by the word.
+        let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
+        refuse_abort(facts, &words)?;
+        let (start, size, mut status) = (words.as_ptr().cast(), size_of_val(words.as_slice()), 0);
+        // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
+        let handle = unsafe { (create.pass())(context.handle, start, size, &raw mut status) };
+        check_handle(call, handle, status).map(|handle| Self::own(context, handle))
+    }
+
+    fn own(context: &Arc<Context>, handle: cl_program) -> Self {
+        Self {
+            context: Arc::clone(context),
+            handle,
+            memory: Mutex::default(),
+            hidden: OnceLock::new(),
+        }
+    }
+
+    fn build_with(&self, options: &CStr, stage: Stage) -> Result<()> {
+        // SAFETY: the device is the one of the context, the options are NUL-terminated, and without a callback the
+        // call returns when it is done.
+        let built = unsafe {
+            call!(self.context.functions() => clBuildProgram(
+                self.handle, 1, &raw const self.context.device.id, options.as_ptr(), None, null_mut()
+            ))
+        };
+        gate::close_at_exit(self.context.device.platform, stage);
+        built
+    }
+
+    fn compile(&self, options: &CStr) -> Result<()> {
+        // SAFETY: as in `build_with`; there are no headers.
+        let compiled = unsafe {
+            call!(self.context.functions() => clCompileProgram(
+                self.handle, 1, &raw const self.context.device.id, options.as_ptr(),
+                0, null(), null_mut(), None, null_mut()
+            ))
+        };
+        gate::close_at_exit(self.context.device.platform, Stage::FirstCompiled);
+        compiled
+    }
+
+    /// Links compiled programs into a program.
+    fn link(context: &Arc<Context>, objects: &[Self], options: &str) -> Result<Self, BuildError> {
+        let call = "clLinkProgram";
+        let options = terminated(call, options)?;
+        let handles: Vec<cl_program> = objects.iter().map(|object| object.handle).collect();
+        let count = cl_uint::try_from(handles.len()).unwrap_or(cl_uint::MAX);
+        let mut status = 0;
+        // SAFETY: the device is the one of the context and of the programs, which are all compiled and
+        // alive. The options are NUL-terminated, and without a callback the call returns when it is
+        // done.
+        let handle = unsafe {
+            (context.functions().clLinkProgram.pass())(
+                context.handle,
+                1,
+                &raw const context.device.id,
+                options.as_ptr(),
+                count,
+                handles.as_ptr(),
+                None,
+                null_mut(),
+                &raw mut status,
+            )
+        };
+        if handle.is_null() {
+            check_handle(call, handle, status)?;
+        }
+        // A program that does not link is there all the same, for its log.
+        Self::own(context, handle).or_log(check(call, status))
+    }
+
+    /// Returns the program, or the driver's log of its failure.
+    fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
+        match done {
+            Ok(()) => {
+                log_warnings(&self.context.device.facts, || {
+                    self.build_log().unwrap_or_default()
+                });
+                Ok(self)
+            }
+            Err(failure) => Err(BuildError {
+                failure,
+                log: self.build_log().unwrap_or_default(),
+                advice: None,
+            }),
+        }
+    }
+
+    fn build_log(&self) -> Result<String> {
+        let (program, device) = (self.handle, self.context.device.id);
+        let functions = self.context.functions();
+        // SAFETY: the program was built for `device`.
+        unsafe { query!(functions => clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG)) }
+            .text()
+    }
+
+    /// Keeps `memory` as long as the program.
+    pub(crate) fn keep(&self, memory: &Arc<Memory>) {
+        let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(Arc::clone(memory));
+    }
+}
+
+impl DriverProgram for Program {
+    fn kernel(self: Arc<Self>, symbol: CString, _slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
+        Kernel::new(self, symbol).map(AnyKernel::from)
+    }
+
+    fn binary(&self) -> Result<Vec<u8>> {
+        let (functions, program) = (self.context.functions(), self.handle);
+        let _passage = Passage::new();
+        let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the program is alive and built.
+        let sizes =
+            unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES)) };
+        // A context has one device. One without native code says 0.
+        let [size @ 1..=usize::MAX] = sizes.values::<usize>()?[..] else {
+            return Err(invalid("clGetProgramInfo"));
+        };
+        let mut binary = vec![0u8; size];
+        let mut start = binary.as_mut_ptr();
+        // SAFETY: the value is one pointer, as there is one device, and it points to as many bytes
+        // as the driver has just said that it writes.
+        unsafe {
+            call!(functions => clGetProgramInfo(
+                program, CL_PROGRAM_BINARIES, size_of_val(&start), (&raw mut start).cast(), null_mut()
+            ))
+        }?;
+        Ok(binary)
+    }
+
+    fn kernel_names(&self) -> Result<Vec<String>> {
+        let (functions, program) = (self.context.functions(), self.handle);
+        // SAFETY: the program is alive and built.
+        let names =
+            unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES)) }
+                .text()?;
+        let names = names.split(';').filter(|name| !name.is_empty());
+        Ok(names.map(str::to_owned).collect())
+    }
+}
+
+/// Returns the processor of native code that came out of a file.
+pub(crate) fn variant() -> Option<[u8; 4]> {
+    let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
+    seen.of_file().map(CpuTarget::bytes)
+}
+
+/// Returns the variant of `code`, which was compiled here; `None` if processes of that variant compile to other code.
+pub(crate) fn variant_of_own(code: &[u8]) -> Option<Option<[u8; 4]>> {
+    let _passage = Passage::new();
+    let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+    seen.fits(code).then(|| {
+        seen.own(code);
+        seen.of_file().map(CpuTarget::bytes)
+    })
+}
+
+fn terminated(call: &'static str, options: &str) -> Result<CString> {
+    CString::new(options).map_err(|_| {
+        let code = CL_INVALID_BUILD_OPTIONS; // a zero byte ends them
+        Failure::opencl(call, code)
+    })
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: `handle` is owned; kernels made from it hold references of their own.
+        unsafe { (self.context.functions().clReleaseProgram.pass())(self.handle) };
+    }
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Deviations of drivers from the specification.
+//!
+//! # Intel's CPU driver
+//!
+//! The driver (2026.2) makes code for the processor it runs on, and takes code for lesser processors. But the
+//! first such code that a process loads lowers the driver's target for as long as the process lives. From then
+//! on the driver compiles for that processor too, and refuses code for better processors (`CL_INVALID_BINARY`),
+//! even code that it made itself before.
+//!
+//! So code for different targets does not mix: not in the cache of programs, and not in a saved file.
+//!
+//! # PoCL (6.0 and 7.1)
+//!
+//! Up to version 6 it calls no callback when a command fails, so a task that awaits the command would sleep for
+//! ever. A thread here looks at such commands.
+//!
+//! A command that waits for an event that has already failed never ends (6.0), or runs (7.1). So such commands
+//! are refused before the driver sees them. One gap remains: an event that fails in the same moment.
+//!
+//! # rusticl
+//!
+//! All commands of a queue after one that failed also fail with the same code, and so does clFinish, although
+//! nothing runs any more (Mesa 25.0 and 26.2). Other queues of the context go on.
+//!
+//! Mesa 25.0 ends the process when its compiler cannot translate a kernel. Mesa 26.2 reports an error. So code of
+//! the kinds known for that is refused before an older driver sees it.
+//!
+//! It reads the members of a struct that is passed by value at multiples of their size, so those of a packed struct
+//! have wrong values (Mesa 25.0). The same struct in a buffer is read rightly.
+//!
+//! Its linker takes only modules of one version of SPIR-V (Mesa 25.0).
+
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use opencl_sys::CL_COMPLETE;
+use syclbin::__private::spirv::Uses;
+
+use crate::backend::opencl::{BINDLESS_IMAGES, Event};
+use crate::backend::{Completion, DeviceKind, Facts, Failure, Rejection, Result};
+
+/// Returns whether this is Intel's CPU device.
+pub(crate) fn is_intel_cpu(facts: &Facts) -> bool {
+    facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL"
+}
+
+/// The advice where the driver refuses code for a better processor than it saw first.
+pub(crate) const BEST_FIRST: &str = "this process has loaded a file for another processor, \
+    and Intel's CPU driver takes none for a better one after that: load the file for the best one first";
+
+/// A target as the driver numbers them, in `e_flags` of the ELF header. Of the numbers only equality
+/// counts here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CpuTarget(u32);
+
+impl CpuTarget {
+    /// Returns the target of native code; `None` if the code is not of Intel's CPU device.
+    pub(crate) fn of(code: &[u8]) -> Option<Self> {
+        // 64 bits, lowest byte first; a type of Intel's own; x86-64.
+        let is_it = code.starts_with(b"\x7fELF\x02\x01") && code.get(16..20)? == [4, 0xff, 62, 0];
+        let flags = code.get(48..)?.first_chunk()?;
+        is_it.then_some(Self(u32::from_le_bytes(*flags)))
+    }
+
+    pub(crate) fn bytes(self) -> [u8; 4] {
+        self.0.to_le_bytes()
+    }
+}
+
+/// The targets of the native code that a process has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    target: Option<CpuTarget>,
+    /// Whether some of it came out of a file, and so possibly from another machine.
+    in_file: bool,
+}
+
+impl Seen {
+    pub(crate) const NOTHING: Self = Self {
+        target: None,
+        in_file: false,
+    };
+
+    /// Returns the target, if native code of a file may have determined it.
+    pub(crate) fn of_file(self) -> Option<CpuTarget> {
+        self.target.filter(|_| self.in_file)
+    }
+
+    /// Whether code can be taken that is not needed, and nothing changes by it.
+    pub(crate) fn fits(self, code: &[u8]) -> bool {
+        match (self.target, CpuTarget::of(code)) {
+            (Some(seen), Some(target)) => seen == target,
+            _ => true,
+        }
+    }
+
+    /// Records that code of a file was loaded.
+    pub(crate) fn file(&mut self, code: &[u8]) {
+        if let Some(target) = CpuTarget::of(code) {
+            self.target = Some(target);
+            self.in_file = true;
+        }
+    }
+
+    /// Records that fitting code was made, or was made earlier for a process like this.
+    pub(crate) fn own(&mut self, code: &[u8]) {
+        self.target = self.target.or(CpuTarget::of(code));
+    }
+}
+
+/// The time between two looks at the commands. It only delays the report of a failure: callbacks report success.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// What the driver of a device does with commands that fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Failing {
+    /// Callbacks are not called.
+    pub(crate) misses_callbacks: bool,
+    /// A command does not notice that an event failed before.
+    pub(crate) is_forgotten: bool,
+}
+
+/// Returns whether the device is one of PoCL.
+pub(crate) fn is_pocl(facts: &Facts) -> bool {
+    facts.platform == "Portable Computing Language"
+}
+
+impl Failing {
+    pub(crate) fn of(facts: &Facts) -> Self {
+        let is_forgotten = is_pocl(facts);
+        let major = facts.driver_version.split('.').next().unwrap_or_default();
+        let is_old = major.parse::<u32>().is_ok_and(|major| major < 7);
+        Self {
+            misses_callbacks: is_forgotten && is_old,
+            is_forgotten,
+        }
+    }
+}
+
+struct Watched {
+    pending: Mutex<Vec<(Event, Completion)>>,
+    added: Condvar,
+}
+
+static WATCHED: Watched = Watched {
+    pending: Mutex::new(Vec::new()),
+    added: Condvar::new(),
+};
+
+/// Reports a failure of the command of `event`, which the driver may not report. Returns `false` if no thread can
+/// be started.
+pub(crate) fn watch(event: Event, completion: Completion) -> bool {
+    static STARTED: OnceLock<bool> = OnceLock::new();
+    let started = STARTED.get_or_init(|| {
+        let thread = std::thread::Builder::new().name("syclbin-watch".to_owned());
+        thread.spawn(|| WATCHED.look()).is_ok()
+    });
+    if *started {
+        let mut pending = WATCHED
+            .pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        pending.push((event, completion));
+        drop(pending);
+        WATCHED.added.notify_one();
+    }
+    *started
+}
+
+impl Watched {
+    fn look(&self) {
+        loop {
+            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            while pending.is_empty() {
+                pending = (self.added.wait(pending)).unwrap_or_else(PoisonError::into_inner);
+            }
+            // The driver is asked without the lock: a thread that polls never waits for it here.
+            let mut looked_at = std::mem::take(&mut *pending);
+            drop(pending);
+            looked_at.retain(|(event, completion)| match event.status() {
+                Ok(CL_COMPLETE) => false,
+                Ok(status) if status > CL_COMPLETE => true,
+                ended => {
+                    completion.end(ended.and_then(|status| event.result(status)));
+                    false
+                }
+            });
+            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            pending.append(&mut looked_at);
+            drop(pending);
+            std::thread::sleep(INTERVAL);
+        }
+    }
+}
+
+/// Capabilities that compilers for SYCL write and that the compiler of Mesa 25.0 does not have.
+const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
+    (59, "named barriers"),
+    (5570, "block reads of images (SubgroupImageBlockIOINTEL)"),
+    (5582, "rounding modes (RoundToInfinityINTEL)"),
+    (5583, "floating-point modes (FloatingPointModeINTEL)"),
+    (5603, "function pointers (FunctionPointersINTEL)"),
+    (5606, "assembly (AsmINTEL)"),
+    (5617, "vector kernels (VectorComputeINTEL)"),
+    (5817, "arrays of variable length (VariableLengthArrayINTEL)"),
+    (
+        5844,
+        "integers of any width (ArbitraryPrecisionIntegersINTEL)",
+    ),
+    (6025, "bit instructions (BitInstructions)"),
+    (6089, "long constants (LongCompositesINTEL)"),
+    (6115, "conversions of bfloat16 (BFloat16ConversionINTEL)"),
+    (6141, "split barriers (SplitBarrierINTEL)"),
+    (
+        6400,
+        "arithmetic over uniform groups (GroupUniformArithmeticKHR)",
+    ),
+    (BINDLESS_IMAGES, "bindless images (BindlessImagesINTEL)"),
+];
+
+/// Returns whether a queue of the device takes no command after one that failed.
+pub(crate) fn queues_stay_failed(facts: &Facts) -> bool {
+    facts.platform == "rusticl"
+}
+
+/// Adds what no query tells.
+pub(crate) fn add_rusticl_facts(facts: &mut Facts) {
+    let is_rusticl = facts.platform == "rusticl";
+    facts.links_one_version = is_rusticl;
+    facts.misreads_packed = is_rusticl;
+}
+
+/// Refuses the module in `words` if the driver of the device would end the process when it compiles the module.
+pub(crate) fn refuse_abort(facts: &Facts, words: &[u32]) -> Result<()> {
+    match aborts_on(facts, words) {
+        Some(feature) => Err(Failure::Rejected(Rejection::EndsProcess(feature))),
+        None => Ok(()),
+    }
+}
+
+fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
+    let major = facts.driver_version.split('.').next().unwrap_or_default();
+    let is_old = major.parse::<u32>().is_ok_and(|major| major < 26);
+    if facts.platform != "rusticl" || !is_old {
+        return None;
+    }
+    let uses = Uses::of(words);
+    if uses.initialized_variable {
+        return Some(
+            "variables with an initial value in global memory, such as tables of constants",
+        );
+    }
+    if uses.all_devices_scope {
+        return Some("atomic operations or fences of memory_scope::system");
+    }
+    let mut unknown = UNKNOWN_CAPABILITIES.iter();
+    unknown
+        .find(|(capability, _)| uses.capabilities.contains(capability))
+        .map(|(_, feature)| *feature)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(target: u8) -> Vec<u8> {
+        let mut code = b"\x7fELF\x02\x01\x01".to_vec();
+        code.resize(64, 0);
+        code[16..20].copy_from_slice(&[4, 0xff, 62, 0]);
+        code[48] = target;
+        code
+    }
+
+    #[test]
+    fn partial_intel_cpu_header_has_no_target() {
+        assert_eq!(CpuTarget::of(&code(6)), Some(CpuTarget(6)));
+        for len in 0..52 {
+            assert_eq!(CpuTarget::of(&code(6)[..len]), None);
+        }
+        for (at, byte) in [(4, 1), (16, 2), (18, 205)] {
+            let mut other = code(6);
+            other[at] = byte;
+            assert_eq!(CpuTarget::of(&other), None);
+        }
+    }
+
+    #[test]
+    fn code_for_other_target_does_not_fit() {
+        let mut seen = Seen::NOTHING;
+        assert!(seen.fits(&code(5)) && seen.fits(&code(6)));
+        seen.own(&code(6));
+        assert_eq!(seen.of_file(), None);
+        assert!(seen.fits(&code(6)) && !seen.fits(&code(5)));
+        seen.file(&code(5));
+        assert_eq!(seen.of_file(), Some(CpuTarget(5)));
+        assert!(seen.fits(&code(5)) && !seen.fits(&code(6)));
+        // Of another driver.
+        seen.file(b"zebin");
+        assert!(seen.fits(b"zebin"));
+        assert_eq!(seen.of_file(), Some(CpuTarget(5)));
+    }
+}
+
+#[cfg(test)]
+mod pocl_tests {
+    use super::*;
+
+    #[test]
+    fn old_pocl_misses_callbacks() {
+        let failing = |platform: &str, driver_version: &str| {
+            let failing = Failing::of(&Facts {
+                platform: platform.to_owned(),
+                driver_version: driver_version.to_owned(),
+                ..Facts::default()
+            });
+            (failing.misses_callbacks, failing.is_forgotten)
+        };
+        let pocl = "Portable Computing Language";
+        assert_eq!(failing(pocl, "6.0+debian"), (true, true));
+        assert_eq!(failing(pocl, "7.1+debian"), (false, true));
+        assert_eq!(failing(pocl, "HEAD"), (false, true));
+        assert_eq!(failing("Intel(R) OpenCL", "2026.2"), (false, false));
+    }
+}
+
+#[cfg(test)]
+mod rusticl_tests {
+    use super::*;
+
+    #[test]
+    fn only_old_rusticl_aborts_on_missing_features() {
+        let on = |platform: &str, driver_version: &str, instruction: &[u32]| {
+            let facts = Facts {
+                platform: platform.to_owned(),
+                driver_version: driver_version.to_owned(),
+                ..Facts::default()
+            };
+            let header = [0x0723_0203, 0x0001_0000, 0, 20, 0];
+            aborts_on(&facts, &[&header, instruction].concat())
+        };
+        let table = [5 << 16 | 59, 1, 2, 5, 3];
+        let old = "25.0.7-2+deb13u1";
+        assert!(on("rusticl", old, &table).is_some_and(|feature| feature.contains("tables")));
+        let long = on("rusticl", old, &[2 << 16 | 17, 5817]);
+        assert!(long.is_some_and(|feature| feature.contains("VariableLengthArrayINTEL")));
+        assert_eq!(on("rusticl", old, &[2 << 16 | 17, 6]), None);
+        assert_eq!(on("rusticl", "26.2.6-1", &table), None);
+        assert_eq!(on("Portable Computing Language", "6.0", &table), None);
+    }
+}

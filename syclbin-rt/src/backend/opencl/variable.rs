@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Variables of programs: what a queue copies to and from them. Where the driver has no functions for them, they are in
+//! buffers, which kernels take as hidden arguments.
+
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opencl_sys::CL_KERNEL_NUM_ARGS;
+use opencl3::types::{CL_TRUE, cl_mem, cl_uint};
+use syclbin::__private::spirv::portable::lift::{Layout, Slot};
+
+use crate::backend::opencl::{Globals, Handle, KernelObject, Program, Queue};
+use crate::backend::{
+    Copies as _, DriverEvent as _, DriverKernelObject as _, DriverQueue as _, Extent, Failure,
+    Grid, Memory, Program as AnyProgram, Queue as AnyQueue, Rejection, Result, Variables, WaitList,
+    downcast,
+};
+
+impl Variables for Queue {
+    fn names_variables_as_code(&self) -> bool {
+        false
+    }
+
+    fn point_variable(
+        &self,
+        program: &AnyProgram,
+        name: &CStr,
+        memory: &Arc<Memory>,
+    ) -> Result<()> {
+        let raw: Arc<Program> = downcast(program.clone())?;
+        if let Some(hidden) = raw.hidden.get() {
+            return hidden.point(&name.to_string_lossy(), memory);
+        }
+        memory.check(self.context_address(), 0, 0)?;
+        let address = memory.address().ok_or(Failure::UNSUITABLE)?;
+        // Kept first: a pointer to memory that is gone must never be in the program.
+        raw.keep(memory);
+        self.write_variable(program, name, &address.to_ne_bytes())
+    }
+
+    fn write_variable(&self, program: &AnyProgram, name: &CStr, bytes: &[u8]) -> Result<()> {
+        let program: Arc<Program> = downcast(program.clone())?;
+        if let Some(hidden) = program.hidden.get() {
+            let start = hidden.place(&name.to_string_lossy(), 0, bytes.len())?;
+            return self.write(&hidden.arena, start, bytes);
+        }
+        let globals = self.globals("clEnqueueWriteGlobalVariableINTEL", &program)?;
+        if bytes.is_empty() {
+            return self.finish();
+        }
+        self.in_order()?;
+        let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
+        let (len, from) = (bytes.len(), bytes.as_ptr().cast());
+        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver refuses names and
+        // sizes that it does not know. The call blocks, so `bytes` outlive the copy.
+        unsafe {
+            enqueue!(self, none, globals => clEnqueueWriteGlobalVariableINTEL(
+                handle, name, CL_TRUE, len, 0, from
+            ))
+        }?
+        .wait()
+    }
+
+    fn read_variable(
+        &self,
+        program: &AnyProgram,
+        name: &CStr,
+        offset: usize,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        let program: Arc<Program> = downcast(program.clone())?;
+        if let Some(hidden) = program.hidden.get() {
+            let start = hidden.place(&name.to_string_lossy(), offset, bytes.len())?;
+            return self.read(&hidden.arena, start, bytes);
+        }
+        let globals = self.globals("clEnqueueReadGlobalVariableINTEL", &program)?;
+        if bytes.is_empty() {
+            return self.finish();
+        }
+        self.in_order()?;
+        let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
+        let (len, to) = (bytes.len(), bytes.as_mut_ptr().cast());
+        // SAFETY: as above; `bytes` may be written.
+        unsafe {
+            enqueue!(self, none, globals => clEnqueueReadGlobalVariableINTEL(
+                handle, name, CL_TRUE, len, offset, to
+            ))
+        }?
+        .wait()
+    }
+
+    fn variable_size(&self, program: &AnyProgram, name: &CStr) -> Result<usize> {
+        let program: Arc<Program> = downcast(program.clone())?;
+        if let Some(hidden) = program.hidden.get() {
+            return hidden.size(&name.to_string_lossy());
+        }
+        let globals = self.globals("clGetDeviceGlobalVariablePointerINTEL", &program)?;
+        let (device, handle, name) = (self.context.device.id, program.handle, name.as_ptr());
+        let (mut size, mut address) = (0, std::ptr::null_mut());
+        // SAFETY: the program was built for the context's only device, the name is NUL-terminated, and the call
+        // writes a size and an address.
+        unsafe {
+            let (size, address) = (&raw mut size, &raw mut address);
+            call!(globals => clGetDeviceGlobalVariablePointerINTEL(
+                device, handle, name, size, address
+            ))
+        }?;
+        Ok(size)
+    }
+}
+
+impl Queue {
+    /// Returns the functions that read and write the variables of `program`, for a call of `function`.
+    fn globals(&self, function: &'static str, program: &Program) -> Result<&'static Globals> {
+        if !Arc::ptr_eq(&self.context, &program.context) {
+            return Err(Failure::FOREIGN);
+        }
+        let globals = self.context.device.extensions.globals.as_ref();
+        globals.ok_or(Failure::Missing {
+            function,
+            needs: "Intel's driver",
+        })
+    }
+}
+
+/// The hidden arguments of a program's kernels.
+pub(crate) struct Hidden {
+    layout: Layout,
+    /// The first argument, which has a slot for each variable.
+    pub(crate) arena: Arc<Memory>,
+    /// The other arguments. Each is missing until the variable gets its memory.
+    buffers: Mutex<Vec<Option<Arc<Memory>>>>,
+}
+
+impl Hidden {
+    /// Returns how many arguments there are.
+    pub(crate) fn count(&self) -> usize {
+        self.layout.arguments()
+    }
+
+    /// Returns the place in the arena of `bytes` bytes of a variable, from its byte `offset` on.
+    pub(crate) fn place(&self, name: &str, offset: usize, bytes: usize) -> Result<usize> {
+        let slot = self.slot(name)?;
+        let end = offset.checked_add(bytes).ok_or(NO_VARIABLE)?;
+        if end as u64 > slot.bytes {
+            return Err(NO_VARIABLE);
+        }
+        let start = slot.offset.checked_add(offset as u64);
+        usize::try_from(start.ok_or(NO_VARIABLE)?).map_err(|_| NO_VARIABLE)
+    }
+
+    /// Returns the size of a variable.
+    pub(crate) fn size(&self, name: &str) -> Result<usize> {
+        usize::try_from(self.slot(name)?.bytes).map_err(|_| NO_VARIABLE)
+    }
+
+    fn slot(&self, name: &str) -> Result<Slot> {
+        self.layout.slots.get(name).copied().ok_or(NO_VARIABLE)
+    }
+
+    /// Makes `memory` the value of a variable, for kernels that are created later.
+    pub(crate) fn point(&self, name: &str, memory: &Arc<Memory>) -> Result<()> {
+        let mut names = self.layout.buffers.iter();
+        let index = names.position(|known| known == name).ok_or(NO_VARIABLE)?;
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(buffer) = buffers.get_mut(index) {
+            *buffer = Some(Arc::clone(memory));
+        }
+        Ok(())
+    }
+
+    /// Returns the arguments after the arena.
+    pub(crate) fn buffers(&self) -> Vec<Option<Arc<Memory>>> {
+        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.clone()
+    }
+}
+
+const NO_VARIABLE: Failure = Failure::Rejected(Rejection::NoVariable);
+
+impl AnyQueue {
+    /// Allocates the hidden arguments of `program`, and gives the variables their initial values.
+    pub(crate) fn add_hidden_arguments(&self, program: &AnyProgram, layout: Layout) -> Result<()> {
+        let program: Arc<Program> = downcast(program.clone())?;
+        let size = usize::try_from(layout.size).map_err(|_| NO_VARIABLE)?;
+        let hidden = Hidden {
+            arena: self.zeroed(None, size)?,
+            buffers: Mutex::new(vec![None; layout.buffers.len()]),
+            layout,
+        };
+        let hidden = program.hidden.get_or_init(|| hidden);
+        for module in 0..hidden.layout.modules {
+            let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
+            // The code has a kernel of this name only if it was made with this layout.
+            let kernel = KernelObject::new(&program, &name)?;
+            let one = Grid::new(None, Extent::from(1), None);
+            // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
+            // arena, which has the size that the code was made for.
+            unsafe { kernel.enqueue(self, &one, WaitList::NOTHING) }?.wait()?;
+        }
+        Ok(())
+    }
+}
+
+impl KernelObject {
+    /// Sets the last arguments, which stay for all launches, if the program has hidden ones.
+    pub(crate) fn set_hidden_arguments(&mut self, program: &Program) -> Result<()> {
+        let Some(hidden) = program.hidden.get() else {
+            return Ok(());
+        };
+        let first = self.count()?.checked_sub(hidden.count());
+        let first = first.ok_or(Failure::Rejected(Rejection::NoVariable))?;
+        let buffers = hidden.buffers();
+        let buffers = buffers.iter().map(Option::as_ref);
+        for (index, memory) in (first..).zip(std::iter::once(Some(&hidden.arena)).chain(buffers)) {
+            let object = memory.and_then(|memory| match memory.raw().opencl().ok()?.handle {
+                Handle::Object(object) => Some(object),
+                Handle::Address { .. } => None,
+            });
+            let object: cl_mem = object.unwrap_or(std::ptr::null_mut());
+            let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
+            let (size, value) = (size_of_val(&object), (&raw const object).cast());
+            // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments
+            // last, as pointers to global memory, and the program keeps their buffers alive.
+            unsafe { call!(self.functions => clSetKernelArg(self.handle, number, size, value)) }?;
+        }
+        Ok(())
+    }
+
+    /// Returns how many arguments the kernel takes, with the hidden ones.
+    pub(crate) fn count(&self) -> Result<usize> {
+        // SAFETY: the kernel is alive.
+        let query =
+            unsafe { query!(self.functions => clGetKernelInfo(self.handle, CL_KERNEL_NUM_ARGS)) };
+        Ok(query.value::<cl_uint>()? as usize)
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Ranges as drivers take them.
+
+/// A range as a driver takes it. It has a work-group size unless the driver chooses one.
+#[derive(Clone, Copy)]
+pub(crate) struct Grid {
+    offset: Option<Extent>,
+    global: Extent,
+    local: Option<Extent>,
+}
+
+/// Sizes in one to three dimensions, converted from a number or an array of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// In the driver's order, which is the reverse of SYCL's; 1 beyond `dimensions`.
+    sizes: [usize; 3],
+    dimensions: usize,
+}
+
+impl Grid {
+    pub(crate) fn new(offset: Option<Extent>, global: Extent, local: Option<Extent>) -> Self {
+        Self {
+            offset,
+            global,
+            local,
+        }
+    }
+
+    /// Returns the first ids, in the driver's order; `None` where they are 0.
+    pub(crate) fn offset(&self) -> Option<&[usize]> {
+        let offset = self.offset.as_ref()?;
+        offset.sizes.get(..self.global.dimensions)
+    }
+
+    /// Returns the sizes in the driver's order.
+    pub(crate) fn global(&self) -> &[usize] {
+        self.global.driver_order()
+    }
+
+    /// Returns the sizes of a work-group, in as many dimensions as the range has.
+    pub(crate) fn local(&self) -> Option<&[usize]> {
+        let local = self.local.as_ref()?;
+        local.sizes.get(..self.global.dimensions)
+    }
+
+    /// Returns the range in SYCL's order, for messages.
+    pub(crate) fn sycl_order(&self) -> Vec<usize> {
+        self.global.sycl_order()
+    }
+}
+
+impl Extent {
+    /// Takes the driver's three sizes, as many of them as there are dimensions.
+    pub(crate) fn from_driver(sizes: [usize; 3], dimensions: usize) -> Self {
+        Self { sizes, dimensions }
+    }
+
+    /// Returns how many dimensions `sizes` has without the dimensions of size 1 at the slow end.
+    pub(crate) fn used(sizes: [usize; 3]) -> usize {
+        let last = sizes.iter().rposition(|size| *size > 1);
+        last.map_or(1, |last| last + 1)
+    }
+
+    /// Returns the sizes in the driver's order: the fastest dimension first.
+    pub(crate) fn driver_order(&self) -> &[usize] {
+        &self.sizes[..self.dimensions]
+    }
+
+    /// Returns the sizes in SYCL's order: the slowest dimension first.
+    #[must_use]
+    pub fn sycl_order(&self) -> Vec<usize> {
+        self.driver_order().iter().rev().copied().collect()
+    }
+
+    pub(crate) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Returns the size of a dimension in SYCL's order, 1 beyond the last.
+    pub(crate) fn size(&self, dimension: usize) -> usize {
+        let mut sizes = self.driver_order().iter().rev();
+        sizes.nth(dimension).copied().unwrap_or(1)
+    }
+
+    /// Returns the number of work-items; `usize::MAX` on overflow.
+    pub(crate) fn items(&self) -> usize {
+        let [x, y, z] = self.sizes;
+        x.saturating_mul(y).saturating_mul(z)
+    }
+
+    /// Returns the number of work-items of a range from 0 to the end of this range, if this range begins at
+    /// `offset`; `None` on overflow.
+    pub(crate) fn checked_reach(&self, offset: Self) -> Option<usize> {
+        let mut reach = *self;
+        for (size, from) in reach.sizes.iter_mut().zip(offset.driver_order()) {
+            *size = size.checked_add(*from)?;
+        }
+        reach.checked_items()
+    }
+
+    /// Returns the number of work-items; `None` on overflow.
+    pub(crate) fn checked_items(&self) -> Option<usize> {
+        let [x, y, z] = self.sizes;
+        x.checked_mul(y)?.checked_mul(z)
+    }
+}
+
+impl From<usize> for Extent {
+    fn from(size: usize) -> Self {
+        Self::from([size])
+    }
+}
+
+impl From<[usize; 1]> for Extent {
+    fn from([d0]: [usize; 1]) -> Self {
+        Self::from_driver([d0, 1, 1], 1)
+    }
+}
+
+impl From<[usize; 2]> for Extent {
+    fn from([d0, d1]: [usize; 2]) -> Self {
+        Self::from_driver([d1, d0, 1], 2)
+    }
+}
+
+impl From<[usize; 3]> for Extent {
+    fn from([d0, d1, d2]: [usize; 3]) -> Self {
+        Self::from_driver([d2, d1, d0], 3)
+    }
+}

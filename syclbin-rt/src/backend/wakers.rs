@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads that wake tasks.
+//!
+//! Waking runs code of an executor, which a driver's callback must not: the code may launch, wait for a queue, or
+//! block. So wakers come here. One thread wakes them, one after the other. A second one watches: while a waker
+//! blocks, another thread goes on with the others.
+
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+/// The time that a waker may take before another thread continues with the others.
+const LONGEST: Duration = Duration::from_millis(10);
+
+struct Wakers {
+    state: Mutex<State>,
+    /// There is a waker to wake.
+    woken: Condvar,
+    /// There are more wakers than threads to wake them.
+    busy: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waker>,
+    /// The number of wakers that were taken.
+    taken: u64,
+    /// The number of threads that wait for a waker.
+    idle: usize,
+}
+
+static WAKERS: Wakers = Wakers {
+    state: Mutex::new(State {
+        waiting: VecDeque::new(),
+        taken: 0,
+        idle: 0,
+    }),
+    woken: Condvar::new(),
+    busy: Condvar::new(),
+};
+
+/// Returns whether there are threads that wake. Without them, a poll has to wait for the end of its command.
+pub(crate) fn are_there() -> bool {
+    static STARTED: OnceLock<bool> = OnceLock::new();
+    *STARTED.get_or_init(|| start(|| WAKERS.wake(true)) && start(|| WAKERS.watch()))
+}
+
+/// Makes a thread wake `waker`. [`are_there`] has confirmed that there are threads.
+pub(crate) fn wake(waker: Waker) {
+    let mut state = WAKERS.lock();
+    state.waiting.push_back(waker);
+    // A thread that is idle may be about to take an earlier one.
+    if state.waiting.len() > state.idle {
+        WAKERS.busy.notify_one();
+    }
+    drop(state);
+    WAKERS.woken.notify_one();
+}
+
+fn start(work: impl FnOnce() + Send + 'static) -> bool {
+    let thread = std::thread::Builder::new().name("syclbin-wakers".to_owned());
+    thread.spawn(work).is_ok()
+}
+
+impl Wakers {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the wakers that arrive; without end, or until none is left.
+    fn wake(&self, endless: bool) {
+        let mut state = self.lock();
+        loop {
+            if let Some(waker) = state.waiting.pop_front() {
+                state.taken += 1;
+                drop(state);
+                let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
+                // The panic payload of an executor may panic again when it is dropped.
+                let _ = woken.map_err(std::mem::forget);
+                state = self.lock();
+            } else if endless {
+                state.idle += 1;
+                state = wait(&self.woken, state);
+                state.idle -= 1;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Starts another thread whenever no thread has taken a waker for a while.
+    fn watch(&self) {
+        let mut state = self.lock();
+        loop {
+            if state.waiting.is_empty() {
+                state = wait(&self.busy, state);
+                continue;
+            }
+            let taken = state.taken;
+            drop(state);
+            std::thread::sleep(LONGEST);
+            state = self.lock();
+            if state.taken == taken && !state.waiting.is_empty() {
+                // If no thread can be started, this is tried again.
+                let _ = start(|| WAKERS.wake(false));
+            }
+        }
+    }
+}
+
+fn wait<'s>(condition: &Condvar, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    condition
+        .wait(state)
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::task::Wake;
+
+    use super::*;
+
+    /// Blocks until the test lets it go on, then says so.
+    struct Blocking(Mutex<mpsc::Receiver<()>>);
+
+    impl Wake for Blocking {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.lock().unwrap().recv();
+        }
+    }
+
+    struct Bell(mpsc::Sender<()>);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+        }
+    }
+
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            std::panic::panic_any("a waker that panics");
+        }
+    }
+
+    #[test]
+    fn blocked_wakers_do_not_stop_others() {
+        assert!(are_there());
+        let mut release = Vec::new();
+        for _ in 0..3 {
+            let (sender, receiver) = mpsc::channel();
+            wake(Waker::from(Arc::new(Blocking(Mutex::new(receiver)))));
+            release.push(sender);
+        }
+        wake(Waker::from(Arc::new(Panics)));
+        let (sender, receiver) = mpsc::channel();
+        wake(Waker::from(Arc::new(Bell(sender))));
+        assert!(receiver.recv_timeout(Duration::from_secs(30)).is_ok());
+        drop(release);
+    }
+}
