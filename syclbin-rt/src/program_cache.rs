@@ -22,7 +22,7 @@ use syclbin_toolchain::{HOME_VARIABLE, Home};
 
 use crate::backend::facts::{DeviceKind, Facts};
 use crate::backend::failure::BuildError;
-use crate::backend::gate::Passage;
+use crate::backend::gate::CallGuard;
 use crate::backend::{Context, Program, Source, WeakProgram};
 use crate::log;
 use crate::trace::{self, Class};
@@ -139,7 +139,7 @@ fn find_or_build(
     }
     let slot = slot((context.address(), key));
     // A thread that exits may load the same program.
-    let _passage = Passage::new();
+    let _guard = CallGuard::new();
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // A program keeps its context alive, so no other context has its address.
     if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {

@@ -214,7 +214,7 @@ pub(crate) struct Abilities<'d> {
 }
 
 /// The aspects that an OpenCL driver reports as present or absent. A device may have any of the other aspects.
-const TOLD: [Aspect; 26] = [
+const REPORTED: [Aspect; 26] = [
     Aspect::HOST,
     Aspect::CPU,
     Aspect::GPU,
@@ -248,46 +248,52 @@ const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
 /// Returns the aspects of a device.
-pub(crate) fn aspects_of(told: &Abilities<'_>) -> BTreeSet<Aspect> {
+pub(crate) fn aspects_of(abilities: &Abilities<'_>) -> BTreeSet<Aspect> {
     let has = |extension| {
-        told.extensions
+        abilities
+            .extensions
             .split_whitespace()
             .any(|name| name == extension)
     };
     let [base, extended] = ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"].map(has);
     let can = |memory: u64, bit| memory & bit != 0;
     let held = |aspect| match aspect {
-        Aspect::CPU => told.kind == DeviceKind::Cpu,
-        Aspect::GPU => told.kind == DeviceKind::Gpu,
-        Aspect::ACCELERATOR => told.kind == DeviceKind::Accelerator,
-        Aspect::CUSTOM => told.kind == DeviceKind::Other,
+        Aspect::CPU => abilities.kind == DeviceKind::Cpu,
+        Aspect::GPU => abilities.kind == DeviceKind::Gpu,
+        Aspect::ACCELERATOR => abilities.kind == DeviceKind::Accelerator,
+        Aspect::CUSTOM => abilities.kind == DeviceKind::Other,
         Aspect::FP16 => has("cl_khr_fp16"),
-        Aspect::FP64 => told.doubles || has("cl_khr_fp64"),
+        Aspect::FP64 => abilities.doubles || has("cl_khr_fp64"),
         Aspect::INT64_BASE_ATOMICS => base,
         Aspect::INT64_EXTENDED_ATOMICS => extended,
         Aspect::ATOMIC64 => base && extended,
-        Aspect::IMAGE | Aspect::EXT_INTEL_LEGACY_IMAGE => told.images,
-        Aspect::ONLINE_COMPILER => told.compiler,
-        Aspect::ONLINE_LINKER => told.linker,
-        Aspect::QUEUE_PROFILING => told.profiling,
-        Aspect::USM_DEVICE_ALLOCATIONS => can(told.device_memory, ACCESS),
-        Aspect::USM_HOST_ALLOCATIONS => can(told.host_memory, ACCESS),
-        Aspect::USM_ATOMIC_HOST_ALLOCATIONS => can(told.host_memory, ATOMIC_ACCESS),
+        Aspect::IMAGE | Aspect::EXT_INTEL_LEGACY_IMAGE => abilities.images,
+        Aspect::ONLINE_COMPILER => abilities.compiler,
+        Aspect::ONLINE_LINKER => abilities.linker,
+        Aspect::QUEUE_PROFILING => abilities.profiling,
+        Aspect::USM_DEVICE_ALLOCATIONS => can(abilities.device_memory, ACCESS),
+        Aspect::USM_HOST_ALLOCATIONS => can(abilities.host_memory, ACCESS),
+        Aspect::USM_ATOMIC_HOST_ALLOCATIONS => can(abilities.host_memory, ATOMIC_ACCESS),
         Aspect::USM_SHARED_ALLOCATIONS | Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS => {
-            can(told.shared_memory, ACCESS)
+            can(abilities.shared_memory, ACCESS)
         }
-        Aspect::USM_ATOMIC_SHARED_ALLOCATIONS => can(told.shared_memory, ATOMIC_ACCESS),
-        Aspect::USM_SYSTEM_ALLOCATIONS => can(told.system_memory, ACCESS),
+        Aspect::USM_ATOMIC_SHARED_ALLOCATIONS => can(abilities.shared_memory, ATOMIC_ACCESS),
+        Aspect::USM_SYSTEM_ALLOCATIONS => can(abilities.system_memory, ACCESS),
         Aspect::EXT_ONEAPI_NATIVE_ASSERT => has("cl_intel_devicelib_assert"),
-        Aspect::EXT_INTEL_ESIMD => told.kind == DeviceKind::Gpu && told.vendor.contains("Intel"),
+        Aspect::EXT_INTEL_ESIMD => {
+            abilities.kind == DeviceKind::Gpu && abilities.vendor.contains("Intel")
+        }
         Aspect::EXT_INTEL_MATRIX => {
-            has("cl_intel_subgroup_matrix_multiply_accumulate") || told.matrix_units
+            has("cl_intel_subgroup_matrix_multiply_accumulate") || abilities.matrix_units
         }
         // No query shows it. Intel's drivers have function pointers in SPIR-V; others fail at the launch or crash.
-        Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS => told.vendor.starts_with("Intel(R)"),
+        Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS => abilities.vendor.starts_with("Intel(R)"),
         _ => false,
     };
-    TOLD.into_iter().filter(|aspect| held(*aspect)).collect()
+    REPORTED
+        .into_iter()
+        .filter(|aspect| held(*aspect))
+        .collect()
 }
 
 /// Returns whether the processor of this machine has matrix instructions (AMX), as far as Linux reports it.
@@ -301,8 +307,8 @@ pub(crate) fn host_has_matrix_units() -> bool {
 /// Returns the aspects of `wanted` that a device with the aspects `held` lacks. An aspect that no driver
 /// reports is left to the driver, which refuses it when it builds the code.
 pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect> {
-    let told = |aspect: &Aspect| TOLD.contains(aspect) || aspect.name().is_none();
-    let lacks = |aspect: &&Aspect| told(aspect) && !held.contains(aspect);
+    let reported = |aspect: &Aspect| REPORTED.contains(aspect) || aspect.name().is_none();
+    let lacks = |aspect: &&Aspect| reported(aspect) && !held.contains(aspect);
     wanted.iter().filter(lacks).copied().collect()
 }
 
@@ -322,7 +328,7 @@ mod aspects_tests {
     }
 
     #[test]
-    fn what_a_driver_tells_becomes_sycls_names() {
+    fn reported_abilities_get_sycl_names() {
         let names: Vec<String> = aspects_of(&cpu()).iter().map(ToString::to_string).collect();
         assert_eq!(
             names,
@@ -363,14 +369,16 @@ mod aspects_tests {
             vendor,
             ..Abilities::default()
         };
-        let simd = |told: &Abilities<'_>| aspects_of(told).contains(&Aspect::EXT_INTEL_ESIMD);
+        let simd =
+            |abilities: &Abilities<'_>| aspects_of(abilities).contains(&Aspect::EXT_INTEL_ESIMD);
         assert!(simd(&gpu("Intel(R) Corporation")));
         assert!(!simd(&gpu("Another")) && !simd(&cpu()));
     }
 
     #[test]
     fn matrices_come_with_extension_or_processor() {
-        let matrices = |told: &Abilities<'_>| aspects_of(told).contains(&Aspect::EXT_INTEL_MATRIX);
+        let matrices =
+            |abilities: &Abilities<'_>| aspects_of(abilities).contains(&Aspect::EXT_INTEL_MATRIX);
         assert!(!matrices(&cpu()));
         assert!(matrices(&Abilities {
             extensions: "cl_intel_subgroup_matrix_multiply_accumulate",

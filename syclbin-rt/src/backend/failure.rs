@@ -25,12 +25,12 @@ pub(crate) enum Failure {
 
 /// The code that a driver call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, reason = "no call of CUDA fails")
+)]
 pub(crate) enum Code {
     OpenCl(i32),
-    #[cfg_attr(
-        not(feature = "cuda"),
-        allow(dead_code, reason = "only CUDA's driver returns it")
-    )]
     Cuda(i32),
 }
 

@@ -7,11 +7,11 @@
 //! driver closes the gate. It waits for the running calls, and a thread that comes later sleeps until the
 //! process ends.
 //!
-//! A passage costs a few instructions, none of them locked. Each thread counts its own calls in a [`Slot`]. The
+//! A guard costs a few instructions, none of them locked. Each thread counts its own calls in a [`Slot`]. The
 //! handler synchronizes with them by `membarrier`, a system call that makes every running thread execute a
-//! memory barrier. Where that does not exist, each passage executes its own barrier.
+//! memory barrier. Where that does not exist, each guard executes its own barrier.
 //!
-//! A thread makes a [`Passage`] before it takes a lock that it holds during calls, so a closed gate leaves no lock taken.
+//! A thread makes a [`CallGuard`] before it takes a lock that it holds during calls, so a closed gate leaves no lock taken.
 //!
 //! One gap remains. Drivers register destructors during the first compilation. A process can crash that exits at that
 //! moment from another thread than the main one, or whose main thread has never used the runtime.
@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// The gate is open, and the handler can make other threads execute a barrier.
 const OPEN: u8 = 0;
-/// The gate is open, and each passage executes a barrier.
+/// The gate is open, and each guard executes a barrier.
 const FENCED: u8 = 1;
 /// The process exits.
 const CLOSED: u8 = 2;
@@ -102,22 +102,22 @@ fn slots() -> std::sync::MutexGuard<'static, Slots> {
 #[derive(Clone, Copy)]
 pub(crate) struct Gated<F>(F);
 
-/// A thread's way through the gate: while it lives, `exit()` waits.
+/// Keeps `exit()` waiting while it lives.
 ///
-/// A thread makes a passage before it takes a lock that it holds during driver calls. A thread that sleeps at
+/// A thread makes a guard before it takes a lock that it holds during driver calls. A thread that sleeps at
 /// the gate must not hold a lock, because the exiting thread may need it to drop its objects. Calls within a
-/// passage do not stop.
+/// guard do not stop.
 #[must_use = "it ends when it is dropped"]
-pub(crate) struct Passage {
+pub(crate) struct CallGuard {
     slot: &'static Slot,
     /// The slot is this thread's.
     not_send: PhantomData<*const ()>,
 }
 
 /// A function of a driver, for a single call that has passed the gate. It ends with the statement.
-pub(crate) struct Passed<F> {
+pub(crate) struct GuardedCall<F> {
     function: F,
-    _passage: Passage,
+    _guard: CallGuard,
 }
 
 impl<F: Copy> Gated<F> {
@@ -140,20 +140,20 @@ impl<F: Copy> Gated<F> {
     /// Returns the function, to be called at once. Never returns on a thread that calls while the process
     /// exits.
     #[inline(always)]
-    pub(crate) fn pass(self) -> Passed<F> {
+    pub(crate) fn pass(self) -> GuardedCall<F> {
         let function = self.0;
-        let _passage = Passage::new();
-        Passed { function, _passage }
+        let _guard = CallGuard::new();
+        GuardedCall { function, _guard }
     }
 
     /// Returns the function, for a call on a thread that has passed already.
     #[inline(always)]
-    pub(crate) fn within<'p>(&'p self, _passage: &'p Passage) -> &'p F {
+    pub(crate) fn within<'p>(&'p self, _guard: &'p CallGuard) -> &'p F {
         &self.0
     }
 }
 
-impl Passage {
+impl CallGuard {
     /// Passes the gate. Never returns on a thread that comes while the process exits.
     #[inline(always)]
     pub(crate) fn new() -> Self {
@@ -173,7 +173,7 @@ impl Passage {
     }
 }
 
-impl<F> Deref for Passed<F> {
+impl<F> Deref for GuardedCall<F> {
     type Target = F;
 
     #[inline(always)]
@@ -182,7 +182,7 @@ impl<F> Deref for Passed<F> {
     }
 }
 
-impl Drop for Passage {
+impl Drop for CallGuard {
     #[inline(always)]
     fn drop(&mut self) {
         self.slot.leave();
@@ -418,12 +418,12 @@ mod tests {
         }
         let (inside, entered) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            let _outer = Passage::new();
+            let _outer = CallGuard::new();
             inside.send(()).unwrap();
             while STATE.load(Ordering::SeqCst) != CLOSED {
                 std::thread::yield_now();
             }
-            drop(Passage::new());
+            drop(CallGuard::new());
             ENDED.store(true, Ordering::SeqCst);
         });
         entered.recv().unwrap();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Host memory that drivers use: views of device memory, which the device does not change while they exist, and memory that
-//! a driver copies to or from later, inaccessible until then.
+//! Host memory that drivers use.
+//!
+//! A view shows device memory, which the device does not change while the view exists. A pending copy owns memory that a
+//! driver reads or writes later, and that is inaccessible until then.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -13,8 +15,8 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 
 use crate::backend::{
-    DeviceSlice, Event, Failure, Memory, NoView, Queue, Region, Rejection, Result, Unstarted,
-    WaitList,
+    DeviceSlice, Event, Failure, HostBytes, Memory, NoView, Queue, Region, Rejection, Result,
+    Unstarted, WaitList,
 };
 
 /// Elements on a device, mapped for the host to read. Made by [`Queue::map`](crate::Queue::map).
@@ -266,15 +268,8 @@ impl Queue {
         mut data: Vec<T>,
         after: &WaitList<'_>,
     ) -> Result<PendingCopy<T>> {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
-        if bytes.is_empty() || bytes.len() != region.bytes() {
-            return self.nothing_later(data, after);
-        }
-        let to = bytes.as_mut_ptr().cast();
-        // SAFETY: nothing touches or frees the bytes before the command has ended, which `PendingCopy`
-        // ensures.
-        let started = unsafe { self.start_read(region, to, after) };
-        self.pending(data, started)
+        let host = HostBytes::To(data.as_mut_ptr().cast());
+        self.transfer_later(region, data, host, after)
     }
 
     /// Enqueues a copy of all of `data` to `region`, which has the same length. It runs after the commands of
@@ -285,31 +280,28 @@ impl Queue {
         data: Vec<T>,
         after: &WaitList<'_>,
     ) -> Result<PendingCopy<T>> {
-        let bytes: &[u8] = bytemuck::cast_slice(&data);
-        if bytes.is_empty() || bytes.len() != region.bytes() {
-            return self.nothing_later(data, after);
-        }
-        let from = bytes.as_ptr().cast();
-        // SAFETY: as of `read_later`.
-        let started = unsafe { self.start_write(region, from, after) };
-        self.pending(data, started)
+        let host = HostBytes::From(data.as_ptr().cast());
+        self.transfer_later(region, data, host, after)
     }
 
-    /// Drivers cannot copy zero bytes. A command that waits for such a copy waits for the commands of `after`.
-    fn nothing_later<T>(&self, data: Vec<T>, after: &WaitList<'_>) -> Result<PendingCopy<T>> {
-        let event = self.barrier(after)?;
-        let data = ManuallyDrop::new(data);
-        Ok(PendingCopy { data, event })
-    }
-
-    /// Returns `data` with the copy that uses it.
-    fn pending<T>(
+    /// Copies between `region` and `data`, to which `host` points.
+    fn transfer_later<T: Pod>(
         &self,
+        region: &Region,
         data: Vec<T>,
-        started: Result<Event, Unstarted>,
+        host: HostBytes,
+        after: &WaitList<'_>,
     ) -> Result<PendingCopy<T>> {
+        let bytes = size_of_val(data.as_slice());
         let data = ManuallyDrop::new(data);
-        match started {
+        if bytes == 0 || bytes != region.bytes() {
+            // Drivers cannot copy zero bytes. A command that waits for such a copy waits for the commands of `after`.
+            let event = self.barrier(after)?;
+            return Ok(PendingCopy { data, event });
+        }
+        // SAFETY: nothing touches or frees the bytes before the command has ended, which `PendingCopy`
+        // ensures.
+        match unsafe { self.start_transfer(region, host, after) } {
             Ok(event) => {
                 let copy = PendingCopy { data, event };
                 // If that fails, dropping `copy` waits for the copy.

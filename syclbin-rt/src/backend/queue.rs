@@ -99,27 +99,15 @@ pub(crate) trait Copies {
     /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
     fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<Event>;
 
-    /// Starts to copy all of `region` to `to`, after the commands of `after`, which are of this context.
+    /// Starts to copy between all of `region` and host memory, after the commands of `after`, which are of this context.
     ///
     /// # Safety
     ///
-    /// `to` is good for writing as many bytes until the command has ended.
-    unsafe fn start_read(
+    /// The host memory has as many bytes, and is good for writing or reading until the command has ended.
+    unsafe fn start_transfer(
         &self,
         region: &Region,
-        to: *mut c_void,
-        after: &WaitList<'_>,
-    ) -> Result<Event, Unstarted>;
-
-    /// Starts to copy from `from` to all of `region`, as above.
-    ///
-    /// # Safety
-    ///
-    /// `from` is good for reading as many bytes until the command has ended.
-    unsafe fn start_write(
-        &self,
-        region: &Region,
-        from: *const c_void,
+        host: HostBytes,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted>;
 
@@ -154,6 +142,13 @@ pub(crate) trait Copies {
     fn copy_to_peer(&self, _from: &Region, _other: &Queue, _to: &Region) -> Result<()> {
         Err(Failure::FOREIGN)
     }
+}
+
+/// Host memory that a command copies to or from.
+#[derive(Clone, Copy)]
+pub(crate) enum HostBytes {
+    To(*mut c_void),
+    From(*const c_void),
 }
 
 /// Accesses the variables of programs. Their names are the names in the code, or unique identifiers.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranges as drivers take them.
 
+use std::fmt;
+
 /// A range as a driver takes it. It has a work-group size unless the driver chooses one.
 #[derive(Clone, Copy)]
 pub(crate) struct Grid {
@@ -82,6 +84,11 @@ impl Extent {
         sizes.nth(dimension).copied().unwrap_or(1)
     }
 
+    /// Returns the sizes in SYCL's order, 1 beyond the last.
+    pub(crate) fn sizes<const D: usize>(&self) -> [usize; D] {
+        std::array::from_fn(|dimension| self.size(dimension))
+    }
+
     /// Returns the number of work-items; `usize::MAX` on overflow.
     pub(crate) fn items(&self) -> usize {
         let [x, y, z] = self.sizes;
@@ -102,6 +109,13 @@ impl Extent {
     pub(crate) fn checked_items(&self) -> Option<usize> {
         let [x, y, z] = self.sizes;
         x.checked_mul(y)?.checked_mul(z)
+    }
+}
+
+/// Writes the sizes in SYCL's order, such as `[480, 640]`.
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.sycl_order())
     }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranges: the number of work-items of a launch, in one to three dimensions.
 
-use std::fmt;
-
 use crate::backend::range::{Extent, Grid};
 
 /// The work-items of a launch in `D` dimensions, one to three, and their division into work-groups.
@@ -172,20 +170,6 @@ impl AnyRange {
 
     pub(crate) fn local_extent(&self) -> Option<Extent> {
         self.local
-    }
-}
-
-/// Writes the sizes in SYCL's order, such as `[480, 640]`.
-impl fmt::Display for Extent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.sycl_order())
-    }
-}
-
-impl Extent {
-    /// Returns the sizes in SYCL's order, 1 beyond the last.
-    pub(crate) fn sizes<const D: usize>(&self) -> [usize; D] {
-        std::array::from_fn(|dimension| self.size(dimension))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 
 use crate::backend::failure::Failure;
-use crate::backend::gate::Passage;
+use crate::backend::gate::CallGuard;
 use crate::backend::slice::{DeviceSlice, OwnedRegion, pattern};
 use crate::backend::{self, Graph, MemoryUse, WaitList};
 use crate::error::{Error, ErrorKind, Result};
@@ -279,7 +279,7 @@ impl Recording {
     /// Fails for the same reasons as [`Recording::replay`], and when an event belongs to another device.
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         // Drivers mix commands that threads enqueue at once, also the commands of a graph.
         let _alone = self
             .replaying

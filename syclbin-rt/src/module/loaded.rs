@@ -9,7 +9,7 @@ use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
 use syclbin::AbstractModule;
 use syclbin::metadata::{KernelSizes, ModuleMetadata};
 
-use crate::backend::gate::Passage;
+use crate::backend::gate::CallGuard;
 use crate::error::Result;
 use crate::launch::kernel::{Kernel, Symbol};
 use crate::load::code::{self, Code};
@@ -43,7 +43,7 @@ impl LoadedModule {
     /// Returns the build of a part, which is built now if it was not yet.
     pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
         // A thread that exits may need the same part.
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let slot = self.slot(part);
         let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
         Arc::clone(build)

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::backend::gate::Passage;
+use crate::backend::gate::CallGuard;
 use crate::error::Result;
 use crate::launch::kernel::Kernel;
 use crate::module::Module;
@@ -42,7 +42,7 @@ impl StubKernel {
     #[cold]
     fn find(&self) -> &Result<Kernel> {
         // A thread that exits may need the same kernel.
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let Inner {
             module,
             symbol,

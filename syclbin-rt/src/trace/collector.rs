@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::backend;
-use crate::backend::gate::Passage;
+use crate::backend::gate::CallGuard;
 use crate::device::Device;
 use crate::trace::statistics::Statistics;
 use crate::trace::{Call, Class};
@@ -104,7 +104,7 @@ impl Collector {
     /// Calls `act` with the collector. Returns `None` if another thread does not leave it within seconds.
     pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
         // The collector calls the driver.
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut collector = lock()?;
         Some(act(&mut collector))
     }

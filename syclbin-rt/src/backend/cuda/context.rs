@@ -13,8 +13,8 @@ use crate::backend::cuda::{
     failure_of, is_sticky, program,
 };
 use crate::backend::{
-    BuildError, Device, DriverContext, Failure, LiveQueues, Memory as AnyMemory, MemoryHandle,
-    Owner, Passage, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
+    BuildError, CallGuard, Device, DriverContext, Failure, LiveQueues, Memory as AnyMemory,
+    MemoryHandle, Owner, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
 };
 
 /// An owned context of a device.
@@ -46,7 +46,7 @@ impl Context {
     ///
     /// The error that ended the context, if it is lost; and when the driver refuses.
     pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = in_use.iter();
         if let Some((_, context)) = known.find(|(other, _)| std::ptr::eq(*other, device)) {

@@ -2,14 +2,14 @@
 //! Commands that fill memory and copy it: to the host, from it, on the device, and to other devices. Also the variables
 //! of programs.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use crate::backend::cuda::{
     CUdeviceptr, CUstream, Context, Functions, Memory, Program, Queue, invalid,
 };
 use crate::backend::{
-    Copies, DriverQueue as _, Event as AnyEvent, Failure, Memory as AnyMemory,
+    Copies, DriverQueue as _, Event as AnyEvent, Failure, HostBytes, Memory as AnyMemory,
     Program as AnyProgram, Queue as AnyQueue, Region, Result, Unstarted, UsmKind, Variables,
     WaitList, downcast,
 };
@@ -76,25 +76,18 @@ impl Copies for Queue {
     }
 
     /// Where the host's memory is not pinned the driver may copy before this returns.
-    unsafe fn start_read(
+    unsafe fn start_transfer(
         &self,
         region: &Region,
-        to: *mut c_void,
+        host: HostBytes,
         after: &WaitList<'_>,
     ) -> Result<AnyEvent, Unstarted> {
-        let (from, to) = (self.address_of(region)?, to.expose_provenance() as u64);
+        let address = self.address_of(region)?;
+        let (to, from) = match host {
+            HostBytes::To(to) => (to.expose_provenance() as u64, address),
+            HostBytes::From(from) => (address, from.expose_provenance() as u64),
+        };
         // SAFETY: the region is inside of the memory; the rest is as the caller says.
-        Ok(unsafe { self.copy(to, from, region.bytes(), after) }?)
-    }
-
-    unsafe fn start_write(
-        &self,
-        region: &Region,
-        from: *const c_void,
-        after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Unstarted> {
-        let (to, from) = (self.address_of(region)?, from.expose_provenance() as u64);
-        // SAFETY: as of `start_read`.
         Ok(unsafe { self.copy(to, from, region.bytes(), after) }?)
     }
 

@@ -13,7 +13,7 @@ use crate::backend::cuda::{
     check, invalid,
 };
 use crate::backend::{
-    Context as AnyContext, DeviceHandle, DeviceKind, Facts, LibraryError, Passage, PtxFacts,
+    CallGuard, Context as AnyContext, DeviceHandle, DeviceKind, Facts, LibraryError, PtxFacts,
     Queue as AnyQueue, QueueAbilities, QueueHandle, Result, Stage, gate, load_library,
 };
 
@@ -49,7 +49,7 @@ impl Library {
     /// When the driver is missing, or this crate cannot use it. The failure is not remembered: a
     /// driver may be installed later.
     pub(crate) fn load() -> Result<&'static Self, LibraryError> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = *loaded {
             return Ok(library);

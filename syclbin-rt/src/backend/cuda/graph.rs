@@ -11,8 +11,8 @@ use crate::backend::cuda::{
     CUgraphNode, CUmemorytype, Context, FILL, Functions, KernelObject, Queue, invalid, steps,
 };
 use crate::backend::{
-    DriverQueue as _, Event as AnyEvent, Failure, Graph as AnyGraph, Grid,
-    KernelObject as AnyKernelObject, Passage, Region, Result, UsmKind, WaitList,
+    CallGuard, DriverQueue as _, Event as AnyEvent, Failure, Graph as AnyGraph, Grid,
+    KernelObject as AnyKernelObject, Region, Result, UsmKind, WaitList,
 };
 
 /// The driver function that enqueues a graph.
@@ -212,7 +212,7 @@ impl AnyGraph for Graph {
     }
 
     unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<AnyEvent> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let ready_now = ready.ok_or(invalid(LAUNCH))?;
         let event = self.queue.submit(LAUNCH, after, |functions, stream| {

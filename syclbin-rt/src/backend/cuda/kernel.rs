@@ -11,8 +11,8 @@ use crate::backend::cuda::{
     KernelObject, NOT_FOUND, NOT_SUPPORTED, Program, Queue, TWIN, WARP, invalid,
 };
 use crate::backend::{
-    Code, DriverKernel, Failure, Grid, KernelAttributes, KernelBounds, KernelHandle,
-    KernelObject as AnyKernelObject, Passage, Result, Slot, Values, WaitList,
+    CallGuard, Code, DriverKernel, Failure, Grid, KernelAttributes, KernelBounds, KernelHandle,
+    KernelObject as AnyKernelObject, Result, Slot, Values, WaitList,
 };
 
 /// A kernel that several threads can launch, with the driver's answers about it.
@@ -99,7 +99,7 @@ impl Kernel {
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as the caller says.
         let given = unsafe { values.give(&mut *object) };

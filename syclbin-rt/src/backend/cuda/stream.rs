@@ -13,7 +13,7 @@ use crate::backend::cuda::{
     CUevent, CUevent_flags as Flags, CUstream, CUstream_flags, Context, Functions, NOT_READY,
     SUCCESS,
 };
-use crate::backend::{Completion, Passage, Result};
+use crate::backend::{CallGuard, Completion, Result};
 
 /// The number of stored marks of a stream. For a command whose mark was dropped, the next later mark counts.
 const MAX_MARKS: usize = 8;
@@ -119,7 +119,7 @@ impl Stream {
         if self.has_ended(number) {
             return Ok(None);
         }
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((upto, mark)) = marks.iter().find(|(upto, _)| *upto >= number) {
             return Ok(Some((*upto, Arc::clone(mark))));
@@ -384,7 +384,7 @@ impl Clock {
         context: &Arc<Context>,
         stream: CUstream,
     ) -> Result<(Arc<Base>, i64)> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = &mut *running else {
             // SAFETY: as the caller says.

@@ -9,8 +9,8 @@ use crate::backend::opencl::{
     CpuTarget, DriverDevice, Functions, Memory, OwnedQueue, Queue, program,
 };
 use crate::backend::{
-    BuildError, Device, DriverContext, LiveQueues, Memory as AnyMemory, MemoryHandle, Owner,
-    Passage, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
+    BuildError, CallGuard, Device, DriverContext, LiveQueues, Memory as AnyMemory, MemoryHandle,
+    Owner, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
 };
 
 /// An owned context of a device.
@@ -36,7 +36,7 @@ impl Context {
     ///
     /// A single context per device lets queues share buffers and kernels.
     pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         in_use.retain(|(_, context)| context.strong_count() > 0);
         let contexts = in_use.iter();
@@ -61,7 +61,7 @@ impl Context {
         device: &'static DriverDevice,
         handle: cl_context,
     ) -> Result<Arc<Self>> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = in_use.iter().filter_map(|(_, context)| context.upgrade());
         let same =

@@ -8,8 +8,8 @@ use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool};
 
 use crate::backend::opencl::{Event, Handle, Memory, Queue};
 use crate::backend::{
-    Copies, DriverEvent as _, DriverQueue as _, Event as AnyEvent, Failure, Memory as AnyMemory,
-    Region, Result, Unstarted, UsmKind, WaitList,
+    Copies, DriverEvent as _, DriverQueue as _, Event as AnyEvent, Failure, HostBytes,
+    Memory as AnyMemory, Region, Result, Unstarted, UsmKind, WaitList,
 };
 
 impl Copies for Queue {
@@ -31,23 +31,23 @@ impl Copies for Queue {
             return self.finish();
         }
         self.in_order()?;
-        let (to, size, none) = (bytes.as_mut_ptr().cast(), bytes.len(), WaitList::NOTHING);
+        let (host, none) = (HostBytes::To(bytes.as_mut_ptr().cast()), WaitList::NOTHING);
         // SAFETY: `bytes` may be written, and the call blocks, so they outlive the copy.
-        unsafe { self.enqueue_read(memory, offset, to, size, CL_TRUE, none) }?.wait()
+        unsafe { self.transfer(memory, offset, host, bytes.len(), CL_TRUE, none) }?.wait()
     }
 
     /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
-    /// clEnqueueWriteBuffer). The memory may be used on another queue next, which would not wait for the command: with
-    /// the CPU driver, a read on another queue finds the old content in some of a hundred cases. So this waits.
+    /// clEnqueueWriteBuffer). The memory may be used on another queue next, which would not wait for the command. With
+    /// the CPU driver, such a read finds the old content in some of a hundred cases. So this waits.
     fn write(&self, memory: &AnyMemory, offset: usize, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             self.handle_of(memory, offset, 0)?;
             return self.finish();
         }
         self.in_order()?;
-        let (from, size, none) = (bytes.as_ptr().cast(), bytes.len(), WaitList::NOTHING);
+        let (host, none) = (HostBytes::From(bytes.as_ptr().cast()), WaitList::NOTHING);
         // SAFETY: `bytes` may be read, and the call blocks, so they outlive the copy.
-        unsafe { self.enqueue_write(memory, offset, from, size, CL_TRUE, none) }?.wait()
+        unsafe { self.transfer(memory, offset, host, bytes.len(), CL_TRUE, none) }?.wait()
     }
 
     fn start_fill(
@@ -135,44 +135,36 @@ impl Copies for Queue {
         unsafe { enqueue!(self, none => clEnqueueUnmapMemObject(object, view)) }?.wait()
     }
 
-    unsafe fn start_read(
+    unsafe fn start_transfer(
         &self,
         region: &Region,
-        to: *mut c_void,
+        host: HostBytes,
         after: &WaitList<'_>,
     ) -> Result<AnyEvent, Unstarted> {
         let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
         // SAFETY: as the caller says.
-        let event = unsafe { self.enqueue_read(memory, offset, to, size, CL_FALSE, after) };
-        self.settled(event)
-    }
-
-    unsafe fn start_write(
-        &self,
-        region: &Region,
-        from: *const c_void,
-        after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Unstarted> {
-        let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
-        // SAFETY: as the caller says.
-        let event = unsafe { self.enqueue_write(memory, offset, from, size, CL_FALSE, after) };
-        self.settled(event)
+        let event = unsafe { self.transfer(memory, offset, host, size, CL_FALSE, after) };
+        event.map(AnyEvent::from).map_err(|mut unstarted| {
+            // Without an event, the copy may have been enqueued all the same.
+            unstarted.may_run = unstarted.may_run && self.finish().is_err();
+            unstarted
+        })
     }
 }
 
 impl Queue {
-    /// Enqueues a copy of `size` bytes of `memory` from byte `offset` on to `to`, to start when all of
-    /// `after` has finished, whose events are of this context.
+    /// Enqueues a copy of `size` bytes between `memory`, from byte `offset` on, and `host`. It starts when all of `after`
+    /// has finished. The events are of this context.
     ///
     /// # Safety
     ///
-    /// `to` is good for writing `size` bytes until the command has completed, which it has on
-    /// return if `blocking`.
-    unsafe fn enqueue_read(
+    /// The host memory has `size` bytes, and is good for writing or reading until the command has completed. If
+    /// `blocking`, it has completed on return.
+    unsafe fn transfer(
         &self,
         memory: &AnyMemory,
         offset: usize,
-        to: *mut c_void,
+        host: HostBytes,
         size: usize,
         blocking: cl_bool,
         after: &WaitList<'_>,
@@ -180,39 +172,17 @@ impl Queue {
         // SAFETY: queue, memory and events share a context, and the memory has that many bytes; the
         // caller vouches for those of the host.
         unsafe {
-            match self.handle_of(memory, offset, size)? {
-                Handle::Object(object) => enqueue!(self, after => clEnqueueReadBuffer(
-                    object, blocking, offset, size, to
-                )),
-                Handle::Address { pointer, .. } => {
+            match (self.handle_of(memory, offset, size)?, host) {
+                (Handle::Object(object), HostBytes::To(to)) => enqueue!(
+                    self, after => clEnqueueReadBuffer(object, blocking, offset, size, to)
+                ),
+                (Handle::Object(object), HostBytes::From(from)) => enqueue!(
+                    self, after => clEnqueueWriteBuffer(object, blocking, offset, size, from)
+                ),
+                (Handle::Address { pointer, .. }, HostBytes::To(to)) => {
                     self.memcpy(to, pointer.byte_add(offset), size, blocking, after)
                 }
-            }
-        }
-    }
-
-    /// Enqueues a copy of `size` bytes from `from` to `memory` from byte `offset` on, as above.
-    ///
-    /// # Safety
-    ///
-    /// `from` is good for reading `size` bytes until the command has completed, which it has on
-    /// return if `blocking`.
-    unsafe fn enqueue_write(
-        &self,
-        memory: &AnyMemory,
-        offset: usize,
-        from: *const c_void,
-        size: usize,
-        blocking: cl_bool,
-        after: &WaitList<'_>,
-    ) -> Result<Event, Unstarted> {
-        // SAFETY: as of `enqueue_read`.
-        unsafe {
-            match self.handle_of(memory, offset, size)? {
-                Handle::Object(object) => enqueue!(self, after => clEnqueueWriteBuffer(
-                    object, blocking, offset, size, from
-                )),
-                Handle::Address { pointer, .. } => {
+                (Handle::Address { pointer, .. }, HostBytes::From(from)) => {
                     self.memcpy(pointer.byte_add(offset), from, size, blocking, after)
                 }
             }
@@ -242,14 +212,5 @@ impl Queue {
         let event = event?;
         self.flush()?;
         Ok(event.into())
-    }
-
-    /// Returns the event of a copy from or to host memory that runs asynchronously. Without an event, this waits for
-    /// a copy that may have been enqueued all the same.
-    fn settled(&self, event: Result<Event, Unstarted>) -> Result<AnyEvent, Unstarted> {
-        event.map(AnyEvent::from).map_err(|mut unstarted| {
-            unstarted.may_run = unstarted.may_run && self.finish().is_err();
-            unstarted
-        })
     }
 }

@@ -20,8 +20,8 @@ use crate::backend::opencl::{
     BY_UNITS, Context, Extensions, Functions, Queue, USM, add_rusticl_facts, affinities, list,
 };
 use crate::backend::{
-    Abilities, Code, Context as AnyContext, Device, DeviceHandle, DeviceKind, Facts, LibraryError,
-    PartPosition, Partition, Partitions as PartitionAbilities, Passage, Queue as AnyQueue,
+    Abilities, CallGuard, Code, Context as AnyContext, Device, DeviceHandle, DeviceKind, Facts,
+    LibraryError, PartPosition, Partition, Partitions as PartitionAbilities, Queue as AnyQueue,
     QueueAbilities, QueueHandle, Result, Stage, aspects_of, gate, host_has_matrix_units,
     load_library, loader_reason,
 };
@@ -47,7 +47,7 @@ impl Library {
     /// may be installed later.
     pub(crate) fn load(name: &OsStr) -> Result<&'static Self, LibraryError> {
         let display = name.to_string_lossy();
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = loaded.iter().find(|library| library.name == display) {
             return Ok(library);
@@ -156,7 +156,7 @@ impl Library {
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
         }
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(devices) = self.devices.get() {
             return Ok(devices);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The functions of one OpenCL library, under the names of the specification, and macros that call them through the
-//! gate and turn what they return into results.
+//! The functions of one OpenCL library, under the names of the specification.
+//!
+//! Macros call them through the gate and turn what they return into results.
 #![allow(
     non_snake_case,
     non_camel_case_types,
@@ -75,7 +76,7 @@ macro_rules! query {
 
 /// A `clGet*Info` function with all but the three arguments that all of them end with: size, pointer, size returned.
 ///
-/// The pointer is null or holds as many bytes. Whoever makes a query vouches for the other arguments.
+/// The pointer is null or holds as many bytes. The caller who makes a query vouches for the other arguments.
 pub(crate) struct Query<F> {
     pub(crate) call: &'static str,
     pub(crate) get: F,

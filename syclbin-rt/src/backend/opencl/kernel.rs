@@ -15,11 +15,11 @@ use opencl3::error_codes::CL_INVALID_KERNEL_ARGS;
 use opencl3::types::{cl_uint, cl_ulong};
 
 use crate::backend::opencl::{
-    Event, Hidden, KernelObject, PassedObject, Program, Query, Queue, version_at_least,
+    Event, GuardedObject, Hidden, KernelObject, Program, Query, Queue, version_at_least,
 };
 use crate::backend::{
-    Argument, Arguments as _, Code, DriverKernel, DriverQueue as _, Failure, Grid,
-    KernelAttributes, KernelBounds, KernelHandle, KernelObject as AnyKernelObject, Passage,
+    Argument, Arguments as _, CallGuard, Code, DriverKernel, DriverQueue as _, Failure, Grid,
+    KernelAttributes, KernelBounds, KernelHandle, KernelObject as AnyKernelObject,
     Queue as AnyQueue, Result, Values, WaitList,
 };
 
@@ -80,24 +80,24 @@ impl Kernel {
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event, (Option<usize>, Failure)> {
-        let passage = Passage::new();
+        let guard = CallGuard::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut passed = PassedObject {
+        let mut passed = GuardedObject {
             object: &mut object,
-            passage: &passage,
+            guard: &guard,
         };
         // SAFETY: as the caller says.
         let launched = match unsafe { values.give(&mut passed) } {
             Ok(()) => {
                 // SAFETY: as the caller says.
-                let launched = unsafe { object.enqueue_within(&passage, queue, grid, after) };
+                let launched = unsafe { object.enqueue_within(&guard, queue, grid, after) };
                 launched.map_err(|failure| (None, failure))
             }
             Err((index, failure)) => Err((Some(index), failure)),
         };
         object.drop_parts();
         drop(object);
-        drop(passage);
+        drop(guard);
         let event = launched?;
         // A failed flush is not a failure of the launch: the kernel is enqueued, and a second launch would run
         // it twice. A query or a wait reports the failure.

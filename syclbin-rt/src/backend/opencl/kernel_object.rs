@@ -16,7 +16,7 @@ use crate::backend::opencl::{
     Context, Event, Functions, Handle, Handles, Memory, Program, Queue, check, check_handle,
 };
 use crate::backend::{
-    Argument, Arguments, DriverKernelObject, Event as AnyEvent, Failure, Grid, Passage,
+    Argument, Arguments, CallGuard, DriverKernelObject, Event as AnyEvent, Failure, Grid,
     Queue as AnyQueue, Region, Result, WaitList,
 };
 
@@ -95,29 +95,29 @@ impl KernelObject {
 
 /// A kernel object on a thread that has passed the gate. A launch passes once for all its arguments, which
 /// saves one to two hundredths of its time.
-pub(crate) struct PassedObject<'a> {
+pub(crate) struct GuardedObject<'a> {
     pub(crate) object: &'a mut KernelObject,
-    pub(crate) passage: &'a Passage,
+    pub(crate) guard: &'a CallGuard,
 }
 
 impl Arguments for KernelObject {
     #[inline(always)]
     unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
-        let passage = &Passage::new();
+        let guard = &CallGuard::new();
         let object = self;
         // SAFETY: as the caller says.
-        unsafe { PassedObject { object, passage }.set(index, value) }
+        unsafe { GuardedObject { object, guard }.set(index, value) }
     }
 
     unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
-        let passage = &Passage::new();
+        let guard = &CallGuard::new();
         let object = self;
         // SAFETY: as the caller says.
-        unsafe { PassedObject { object, passage }.set_any(index, value) }
+        unsafe { GuardedObject { object, guard }.set_any(index, value) }
     }
 }
 
-impl Arguments for PassedObject<'_> {
+impl Arguments for GuardedObject<'_> {
     // The objects of parts of buffers are kept here. The kinds that nearly all arguments are of are
     // inlined into the loop of a launch.
     #[inline(always)]
@@ -193,7 +193,7 @@ impl Arguments for PassedObject<'_> {
     }
 }
 
-impl PassedObject<'_> {
+impl GuardedObject<'_> {
     /// # Safety
     ///
     /// `pointer` has `size` bytes, or is null for work-group memory, and is of the kind that the
@@ -204,7 +204,7 @@ impl PassedObject<'_> {
         // SAFETY: `&mut self` says that nothing else uses the object; the driver copies the bytes before
         // it returns (OpenCL 3.0, clSetKernelArg); the rest is as the caller says.
         check("clSetKernelArg", unsafe {
-            (self.object.functions.clSetKernelArg.within(self.passage))(
+            (self.object.functions.clSetKernelArg.within(self.guard))(
                 self.object.handle,
                 number,
                 size,
@@ -249,14 +249,14 @@ impl KernelObject {
     #[inline(always)]
     pub(crate) unsafe fn enqueue_within(
         &self,
-        passage: &Passage,
+        guard: &CallGuard,
         queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<Event> {
         let mut event = std::ptr::null_mut();
         // SAFETY: one event may be written; the rest is as the caller says.
-        unsafe { self.put(passage, queue, grid, after, &raw mut event) }?;
+        unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
         let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
         // SAFETY: the call handed this reference over.
         Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
@@ -268,7 +268,7 @@ impl KernelObject {
     #[inline(always)]
     unsafe fn put(
         &self,
-        passage: &Passage,
+        guard: &CallGuard,
         queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
@@ -290,7 +290,7 @@ impl KernelObject {
         // references to the kernel and to the memory of its arguments, and copies the values, before
         // it returns. What the kernel then does, the caller vouches for.
         check(ENQUEUE, unsafe {
-            (self.functions.clEnqueueNDRangeKernel.within(passage))(
+            (self.functions.clEnqueueNDRangeKernel.within(guard))(
                 queue.handle,
                 self.handle,
                 dimensions,
@@ -313,7 +313,7 @@ impl DriverKernelObject for KernelObject {
         after: &WaitList<'_>,
     ) -> Result<AnyEvent> {
         // SAFETY: as the caller says.
-        let event = unsafe { self.enqueue_within(&Passage::new(), queue.opencl()?, grid, after) };
+        let event = unsafe { self.enqueue_within(&CallGuard::new(), queue.opencl()?, grid, after) };
         event.map(AnyEvent::from)
     }
 
@@ -325,7 +325,7 @@ impl DriverKernelObject for KernelObject {
     ) -> Result<()> {
         let (queue, none) = (queue.opencl()?, std::ptr::null_mut());
         // SAFETY: no event is wanted; the rest is as the caller says.
-        unsafe { self.put(&Passage::new(), queue, grid, after, none) }
+        unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }
     }
 }
 

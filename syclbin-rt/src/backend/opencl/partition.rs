@@ -7,7 +7,7 @@ use opencl_sys as cl;
 use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
 
 use crate::backend::opencl::{DriverDevice, invalid};
-use crate::backend::{Affinity, PartPosition, Partition, Passage, Result, opencl::device};
+use crate::backend::{Affinity, CallGuard, PartPosition, Partition, Result, opencl::device};
 
 /// The end marker of a list of compute unit numbers (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
 const UNITS_END: isize = -1;
@@ -71,7 +71,7 @@ impl DriverDevice {
     /// Returns its parts.
     pub(crate) fn parts(&'static self, how: Partition<'_>) -> Result<&'static [Self]> {
         let how = properties(how);
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = made.iter();
         if let Some(known) = known.find(|made| std::ptr::eq(made.parent, self) && made.how == how) {

@@ -17,7 +17,7 @@ use crate::backend::opencl::{
     refuse_abort,
 };
 use crate::backend::{
-    BuildError, Code, DriverProgram, Failure, Kernel as AnyKernel, Memory, Passage, Result, Slot,
+    BuildError, CallGuard, Code, DriverProgram, Failure, Kernel as AnyKernel, Memory, Result, Slot,
     Source, Stage, gate, log_warnings,
 };
 
@@ -73,7 +73,7 @@ impl Program {
     }
 
     fn build_all(context: &Arc<Context>, modules: &[Source<'_>]) -> Result<Self, BuildError> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         if let [module] = modules {
             let options = terminated("clBuildProgram", &module.options.compile)?;
@@ -98,7 +98,7 @@ impl Program {
         context: &Arc<Context>,
         source: &Source<'_>,
     ) -> Result<Self, BuildError> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         let program = Self::from_binary(context, &source.code).map_err(|mut error| {
             let invalid = error.failure.code() == Some(Code::OpenCl(CL_INVALID_BINARY));
@@ -117,7 +117,7 @@ impl Program {
         context: &Arc<Context>,
         binary: &[u8],
     ) -> Result<Option<Self>, BuildError> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         if !seen.fits(binary) {
             return Ok(None);
@@ -267,7 +267,7 @@ impl DriverProgram for Program {
 
     fn binary(&self) -> Result<Vec<u8>> {
         let (functions, program) = (self.context.functions(), self.handle);
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the program is alive and built.
         let sizes =
@@ -307,7 +307,7 @@ pub(crate) fn variant() -> Option<[u8; 4]> {
 
 /// Returns the variant of `code`, which was compiled here; `None` if processes of that variant compile to other code.
 pub(crate) fn variant_of_own(code: &[u8]) -> Option<Option<[u8; 4]>> {
-    let _passage = Passage::new();
+    let _guard = CallGuard::new();
     let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
     seen.fits(code).then(|| {
         seen.own(code);

@@ -14,7 +14,7 @@ use crate::backend::opencl::{
     Context, DriverDevice, Event, Failing, Functions, is_intel_cpu, queues_stay_failed,
 };
 use crate::backend::{
-    Context as AnyContext, DriverQueue, Event as AnyEvent, EventHandle, Failure, Passage,
+    CallGuard, Context as AnyContext, DriverQueue, Event as AnyEvent, EventHandle, Failure,
     QueueHandle, QueueOptions, Result, WaitList,
 };
 
@@ -345,7 +345,7 @@ impl Pace {
 
     #[cold]
     fn wait(&self, queue: &OwnedQueue) -> Result<()> {
-        let _passage = Passage::new();
+        let _guard = CallGuard::new();
         // Kept while this waits: others that launch come here too and add nothing, so the queue does get empty.
         let mut last = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if self.queued.load(Ordering::Relaxed) < COMMANDS {

@@ -16,8 +16,9 @@ use crate::backend::failure::{BuildError, Code, Failure, Rejection};
 use crate::backend::kernel::{Argument, Slot};
 use crate::backend::range::Grid;
 use crate::backend::{
-    BuildOptions, Context, Device, Event, Kernel, KernelObject, Library, Memory, Program, Queue,
-    QueueOptions, Result, Source, UsmKind, WaitList, device::downcast, slice::OwnedRegion,
+    BuildOptions, Context, Device, Event, HostBytes, Kernel, KernelObject, Library, Memory,
+    Program, Queue, QueueOptions, Result, Source, UsmKind, WaitList, device::downcast,
+    slice::OwnedRegion,
 };
 use crate::common::{on_cuda, say_skipped};
 use crate::launch::range::{AnyRange, NdRange};

@@ -58,10 +58,14 @@ fn transfers_end_with_their_events() -> Tested {
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut to);
     // SAFETY: both are waited for before they go.
     unsafe {
-        let written = queue.start_write(&out.0, from.as_ptr().cast(), WaitList::NOTHING);
+        let written = queue.start_transfer(
+            &out.0,
+            HostBytes::From(from.as_ptr().cast()),
+            WaitList::NOTHING,
+        );
         let written = written.map_err(|unstarted| unstarted.failure)?;
         let after = WaitList::new([&written].into_iter());
-        let read = queue.start_read(&out.0, bytes.as_mut_ptr().cast(), &after);
+        let read = queue.start_transfer(&out.0, HostBytes::To(bytes.as_mut_ptr().cast()), &after);
         let read = read.map_err(|unstarted| unstarted.failure)?;
         assert!(read.has_ended());
     }
