@@ -208,21 +208,23 @@ pub use half;
 pub use syclbin::architecture::Architecture;
 pub use syclbin::{Aspect, State};
 
+pub use backend::facts::{Affinity, DeviceKind, Partition};
+pub use backend::image::{Addressing, Filtering};
+pub use backend::kernel::KernelAttributes;
+pub use backend::queue::QueueOptions;
+pub use backend::range::Extent;
 pub use backend::slice::DeviceSlice;
 pub use backend::{DevicePointer, Mapped, MappedMut};
 pub use bytemuck::{self, NoUninit, Pod};
 pub use device::Device;
-pub use device::facts::DeviceKind;
-pub use device::partition::{Affinity, Partition};
 pub use error::{Error, ErrorKind, FailedAssert, Result};
 pub use launch::accessor::AccessorRange;
 pub use launch::arg::{Arg, LocalMemory, Scalar};
 pub use launch::kernel::Kernel;
 pub use launch::prepared::{Prepared, SafePrepared};
-pub use launch::range::{AnyRange, Extent, NdRange, Range};
+pub use launch::range::{AnyRange, NdRange, Range};
 pub use launch::recording::{Recorder, Recording};
 pub use launch::sampler::Sampler;
-pub use launch::sampler::modes::{Addressing, Filtering};
 pub use launch::{Launch, SafeLaunch};
 pub use memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};
 pub use memory::copy::After;
@@ -233,13 +235,11 @@ pub use memory::transfer::{Transfer, TransferFuture};
 pub use module::Module;
 pub use module::builder::{Embedded, ModuleBuilder};
 pub use module::global::Global;
-pub use module::kernel_attributes::KernelAttributes;
 pub use module::kernel_info::{KernelInfo, ParameterInfo, ParameterKind};
 pub use module::loaded::ImageChoice;
 pub use module::watched_file::WatchedFile;
 pub use queue::Queue;
 pub use queue::event::{Event, EventFuture, Profile};
-pub use queue::options::QueueOptions;
 
 /// Formats of the pixels of an [`Image`].
 pub mod format {

@@ -30,6 +30,8 @@
 //! ```
 #![allow(unsafe_code, reason = "handles of others are unsafe to take")]
 
+use std::sync::Arc;
+
 use bytemuck::Pod;
 
 pub use crate::backend::native::{
@@ -37,6 +39,7 @@ pub use crate::backend::native::{
 };
 
 use crate::backend::slice::DeviceSlice;
+
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch::kernel::Kernel;
@@ -114,7 +117,7 @@ impl Queue {
         // SAFETY: the duties are the same.
         let memory = unsafe { context.adopt_memory(handle, end, Box::new(owner)) };
         let memory = memory.map_err(|failure| self.failed(failure, "taking over", size))?;
-        Ok(Buffer::in_memory(std::sync::Arc::new(memory), offset, len))
+        Ok(Buffer::in_memory(Arc::new(memory), offset, len))
     }
 
     /// Enqueues a barrier: later commands wait for `event`, which another library made, and for all earlier commands.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
+use crate::backend::BuildOptions;
 use crate::backend::failure::Failure;
-use crate::load::build_options::BuildOptions;
 use crate::queue::Queue;
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@
 #[path = "best_tests.rs"]
 pub(crate) mod tests;
 
-use crate::device::facts::{DeviceKind, Facts};
+use crate::backend::facts::{DeviceKind, Facts};
 use crate::load::coverage::Coverage;
 
 /// Chooses a device, as an index: among those that fit the file best, a GPU, else an accelerator, else a CPU.

@@ -4,7 +4,7 @@
 use syclbin::{Image, IrType, Syclbin};
 
 use super::*;
-use crate::device::facts::PtxFacts;
+use crate::backend::facts::PtxFacts;
 
 /// The best of `devices` for a file.
 fn best_for(devices: &[&Facts], file: &Syclbin<'_>) -> Option<usize> {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Division: splits a device into parts, each of which is a device with some of its compute units.
 
+use crate::backend::facts::{Affinity, Facts, Partition};
 use crate::device::Device;
-use crate::device::facts::Facts;
-use crate::device::partition::{Affinity, Partition};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Device {
@@ -143,16 +142,16 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::partition::Partitions as Abilities;
+    use crate::backend::facts::Partitions;
 
     fn four() -> Facts {
         Facts {
             compute_units: 4,
-            partitions: Abilities {
+            partitions: Partitions {
                 max_parts: 2,
                 equally: true,
                 counts: true,
-                ..Abilities::default()
+                ..Partitions::default()
             },
             ..Facts::default()
         }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices: finding and choosing a device never starts work on it.
 
-pub(crate) use crate::backend::facts as aspects;
 pub(crate) mod best;
 pub(crate) mod discovery;
 mod division;
 pub(crate) mod driver_libraries;
-pub(crate) use crate::backend::facts;
-pub(crate) use crate::backend::facts as partition;
 pub(crate) mod selector;
 
 use std::fmt;
@@ -17,8 +14,8 @@ use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
 use crate::backend::Device as DriverDevice;
+use crate::backend::facts::{DeviceKind, Facts};
 use crate::device::discovery::Discovery;
-use crate::device::facts::{DeviceKind, Facts};
 use crate::device::selector::Selector;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -20,8 +20,8 @@
 #[path = "selector_tests.rs"]
 mod tests;
 
+use crate::backend::facts::{DeviceKind, Facts};
 use crate::device::best::first_of_best_rank;
-use crate::device::facts::{DeviceKind, Facts};
 
 /// A parsed selector: never empty.
 #[derive(Debug, PartialEq, Eq)]

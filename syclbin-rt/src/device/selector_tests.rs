@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
+use crate::backend::facts::PtxFacts;
 use crate::device::best::tests::{device, machine};
-use crate::device::facts::PtxFacts;
 
 fn chosen(selector: &str, devices: &[Facts]) -> Option<String> {
     let devices: Vec<&Facts> = devices.iter().collect();

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::launch::range::Extent;
+use crate::backend::range::Extent;
 
 /// The layout of a buffer's elements for an `accessor`, and the part of them that it reaches. Sizes are in
 /// SYCL's order: dimension 0 varies slowest.

@@ -9,11 +9,12 @@ use std::ops::{Deref, Index};
 
 use bytemuck::Pod;
 
+use crate::backend::range::Extent;
 use crate::launch::arg::Arg;
 use crate::launch::invocation::argument;
 use crate::launch::number::Fault;
 pub use crate::launch::number::{Integer, Number};
-use crate::launch::range::{AnyRange, Extent};
+use crate::launch::range::AnyRange;
 
 /// A contract's view of a launch: its arguments, read back, and its range.
 #[derive(Debug)]

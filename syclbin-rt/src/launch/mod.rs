@@ -20,13 +20,13 @@ pub(crate) mod work_group;
 
 use std::marker::PhantomData;
 
+use crate::backend::kernel::KernelAttributes;
 use crate::error::{Error, Result};
 use crate::launch::arg::Arg;
 use crate::launch::contract::{Broken, LaunchView};
 use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::kernel::Kernel;
 use crate::launch::range::AnyRange;
-use crate::module::kernel_attributes::KernelAttributes;
 use crate::queue::event::Event;
 
 /// A kernel and its arguments, to be launched over a range.
@@ -311,11 +311,11 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::queue::QueueOptions;
     use crate::common;
     use crate::device::Device;
     use crate::memory::buffer::Buffer;
     use crate::queue::Queue;
-    use crate::queue::options::QueueOptions;
 
     /// A public queue shares the context of its device; this one stands for another device.
     fn foreign_queue(device: &Device) -> Queue {

@@ -6,11 +6,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::backend::kernel::Argument;
+use crate::backend::range::Grid;
 use crate::backend::{Image, KernelObject, MemoryUse, Sampler, WaitList};
 use crate::error::{Error, Result};
 use crate::launch::invocation::{Contract, Invocation, check};
 use crate::launch::kernel::Kernel;
-use crate::launch::range::{AnyRange, Grid};
+use crate::launch::range::AnyRange;
 use crate::launch::{Launch, SafeLaunch};
 use crate::queue::event::Event;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranges: the number of work-items of a launch, in one to three dimensions.
 
-pub use crate::backend::range::Extent;
-pub(crate) use crate::backend::range::Grid;
+use crate::backend::range::{Extent, Grid};
 
 /// The work-items of a launch in `D` dimensions, one to three, and their division into work-groups.
 ///

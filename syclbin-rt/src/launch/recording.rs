@@ -8,8 +8,7 @@ use bytemuck::Pod;
 
 use crate::backend::failure::Failure;
 use crate::backend::gate::CallGuard;
-use crate::backend::slice::pattern;
-use crate::backend::slice::{DeviceSlice, OwnedRegion};
+use crate::backend::slice::{DeviceSlice, OwnedRegion, pattern};
 use crate::backend::{self, Graph, MemoryUse, WaitList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::invocation::{Contract, Invocation};
@@ -382,7 +381,7 @@ mod tests {
         recorder.fill(&mut buffer.slice_mut(..1)?, 1)?;
         recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
         let recording = recorder.finish()?;
-        let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
+        let Some((user, raw)) = backend::pending_event(queue.raw()) else {
             common::say_skipped("no user events, and a failed kernel takes its context with it");
             return Ok(());
         };

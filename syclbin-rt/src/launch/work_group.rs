@@ -4,10 +4,11 @@
 use std::fmt;
 
 use crate::backend::kernel::Argument;
+use crate::backend::range::Extent;
 use crate::error::{Error, Result, join};
 use crate::launch::invocation::check;
 use crate::launch::kernel::Kernel;
-use crate::launch::range::{AnyRange, Extent, NdRange};
+use crate::launch::range::{AnyRange, NdRange};
 use crate::launch::{Launch, SafeLaunch};
 
 /// The bounds on ranges and work-groups of a kernel on a device. Sizes are in the driver's order.

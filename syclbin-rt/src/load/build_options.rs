@@ -3,8 +3,8 @@
 
 use syclbin::metadata::MiscProperties;
 
-pub(crate) use crate::backend::BuildOptions;
-use crate::device::facts::Facts;
+use crate::backend::BuildOptions;
+use crate::backend::facts::Facts;
 
 impl BuildOptions {
     /// Returns the options for code with these properties.
@@ -46,7 +46,7 @@ impl BuildOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::facts::DeviceKind;
+    use crate::backend::facts::DeviceKind;
 
     fn of(misc: &MiscProperties, kind: DeviceKind, vendor: &str) -> (String, String) {
         let facts = Facts {

@@ -13,8 +13,8 @@ use syclbin::metadata::Target;
 use syclbin::ptx::{self, Kind, Passed, Space};
 use syclbin::{Content, Image, ImageKind, IrType};
 
+use crate::backend::facts::{Facts, PtxFacts};
 use crate::backend::kernel::Slot;
-use crate::device::facts::{Facts, PtxFacts};
 
 /// The symbols and parameters of an image's code.
 pub(crate) enum Code {

@@ -9,7 +9,7 @@ use syclbin::__private::spirv::portable::specialize;
 use syclbin::metadata::{ModuleMetadata, SpecConstantLayout, SpecializationConstants, Target};
 use syclbin::{Image, ImageKind, ptx};
 
-use crate::device::facts::Facts;
+use crate::backend::facts::Facts;
 use crate::error::{Error, ErrorKind, join};
 use crate::load::native;
 
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use syclbin::metadata::{Named, SpecConstantDescriptor, SpecializationConstants};
 
-    use crate::device::facts::PtxFacts;
+    use crate::backend::facts::PtxFacts;
 
     /// Returns a module with a constant of one byte, whose default is 3 and whose value in the file is 5.
     fn metadata() -> ModuleMetadata {

@@ -5,7 +5,7 @@ use syclbin::metadata::ModuleMetadata;
 use syclbin::property::PropertySets;
 use syclbin::{AbstractModule, Image, Syclbin};
 
-use crate::device::facts::Facts;
+use crate::backend::facts::Facts;
 use crate::load::{code, native, requirements};
 
 /// How much of a file a device runs.

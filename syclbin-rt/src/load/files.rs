@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use syclbin::metadata::{ArgumentMask, Bfloat16, Malformed, ModuleMetadata};
 use syclbin::{AbstractModule, Image, Syclbin};
 
-use crate::device::facts::Facts;
+use crate::backend::facts::Facts;
 use crate::load::code::{self, Code};
 use crate::load::requirements;
 use crate::load::symbols::SymbolIndex;

@@ -4,7 +4,7 @@ use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Aspect, Image, IrType, State, Syclbin};
 
 use super::*;
-use crate::device::facts::Facts;
+use crate::backend::facts::Facts;
 
 const EXPORT: u32 = 0;
 const IMPORT: u32 = 1;

@@ -13,7 +13,7 @@ use syclbin::metadata::{ModuleMetadata, Target};
 use syclbin::property::{PropertySets, set};
 use syclbin::{Image, ImageKind, Value, ptx};
 
-use crate::device::facts::{DeviceKind, Facts, PtxFacts};
+use crate::backend::facts::{DeviceKind, Facts, PtxFacts};
 use crate::load::{code, constants, requirements};
 
 /// The prefix of the variables that code for CUDA has for specialization constants.

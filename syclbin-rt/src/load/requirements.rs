@@ -11,8 +11,7 @@ use syclbin::metadata::{
     Bfloat16, DeviceRequirements, ModuleMetadata, Records, Sanitizer, Target, VirtualFunctions,
 };
 
-use crate::device::aspects;
-use crate::device::facts::{DeviceKind, Facts};
+use crate::backend::facts::{DeviceKind, Facts, lacking};
 
 /// The extension of devices that convert `bfloat16` with dedicated instructions.
 const BFLOAT16: &str = "cl_intel_bfloat16_conversions";
@@ -29,7 +28,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
     check_runtime(metadata)?;
     let wanted = &metadata.requirements;
     check_fixed_targets(&wanted.fixed_targets, facts)?;
-    let lacking = aspects::lacking(&wanted.aspects, &facts.aspects);
+    let lacking = lacking(&wanted.aspects, &facts.aspects);
     if !lacking.is_empty() {
         let names: Vec<String> = lacking.iter().map(ToString::to_string).collect();
         let (aspects, them) = match names.len() {
@@ -185,7 +184,7 @@ pub(crate) fn architecture(facts: &Facts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::facts::PtxFacts;
+    use crate::backend::facts::PtxFacts;
     use syclbin::metadata::{HostPipe, WorkGroupSize};
 
     fn cpu() -> Facts {

@@ -181,13 +181,13 @@ const ALWAYS_ALIGNED: usize = 64;
 
 fn region<T: Pod>(
     queue: &Queue,
-    reach: UsmKind,
+    kind: UsmKind,
     what: &'static str,
     needs: &'static str,
     len: usize,
 ) -> Result<OwnedRegion> {
     let device = queue.device();
-    if !has(device, reach) || !queue.raw().has_addresses() {
+    if !has(device, kind) || !queue.raw().has_addresses() {
         return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;
@@ -196,7 +196,7 @@ fn region<T: Pod>(
     let align = align_of::<T>();
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);
-    let memory = queue.raw().zeroed(Some(reach), size);
+    let memory = queue.raw().zeroed(Some(kind), size);
     let memory = memory.map_err(|failure| {
         let action = format!("making one of the {what}, of {size} bytes");
         Error::driver(failure, action, device)
@@ -210,8 +210,8 @@ fn region<T: Pod>(
     Ok(OwnedRegion::new(memory, offset, len, size_of::<T>()))
 }
 
-fn has(device: &Device, reach: UsmKind) -> bool {
-    device.has(match reach {
+fn has(device: &Device, kind: UsmKind) -> bool {
+    device.has(match kind {
         UsmKind::Device => Aspect::USM_DEVICE_ALLOCATIONS,
         UsmKind::Host => Aspect::USM_HOST_ALLOCATIONS,
         UsmKind::Shared => Aspect::USM_SHARED_ALLOCATIONS,

@@ -4,8 +4,7 @@
 use bytemuck::Pod;
 
 use crate::backend::failure::Failure;
-use crate::backend::slice::pattern;
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::slice::{DeviceSlice, Region, pattern};
 use crate::backend::{self, WaitList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;

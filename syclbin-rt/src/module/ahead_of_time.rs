@@ -5,12 +5,12 @@
 
 use syclbin::{Image, IrType};
 
+use crate::backend::BuildOptions;
 use crate::backend::Source;
+use crate::backend::facts::DeviceKind;
 use crate::device::Device;
 use crate::device::discovery::not_selected;
-use crate::device::facts::DeviceKind;
 use crate::error::{Error, Result};
-use crate::load::build_options::BuildOptions;
 use crate::load::code;
 use crate::module::unloadable;
 

@@ -13,9 +13,9 @@ use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::Image;
 use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 
+use crate::backend::BuildOptions;
 use crate::backend::{Program, Source};
 use crate::launch::kernel::{ConstantsBuffer, max_range};
-use crate::load::build_options::BuildOptions;
 use crate::load::files::{Files, ImageIndex, Unit};
 use crate::load::native::{self, SavedOn};
 use crate::load::{code, constants, link, requirements};
@@ -281,10 +281,7 @@ impl Builder {
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
         let context = self.queue.raw().context();
         let built = match sources.as_slice() {
-            [source] if native => context
-                .clone()
-                .build_native(source)
-                .map(|p| (p, Origin::Built)),
+            [source] if native => context.build_native(source).map(|p| (p, Origin::Built)),
             _ => {
                 // Each module has its own variables, as each bundle of SYCL does.
                 let mut globals = self.globals(&members);

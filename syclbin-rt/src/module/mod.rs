@@ -14,7 +14,6 @@ pub(crate) mod builder;
 pub(crate) mod global;
 #[cfg(test)]
 mod hidden_arguments_tests;
-pub(crate) use crate::backend::kernel as kernel_attributes;
 pub(crate) mod kernel_info;
 pub(crate) mod loaded;
 pub(crate) mod save;

@@ -10,7 +10,7 @@ use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, MergeError, State, Syclbin};
 
 use crate::backend::Program;
-use crate::device::facts::{DeviceKind, Facts};
+use crate::backend::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::files::{Unit, list_of_kernels};
 use crate::load::native::SavedOn;

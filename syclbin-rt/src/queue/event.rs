@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::backend;
-use crate::backend::event::Times;
-use crate::backend::event::{Completion, WaitList};
+use crate::backend::event::{Completion, Times};
 use crate::backend::failure::Failure;
+use crate::backend::{self, WaitList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use crate::trace::{self, Class};
@@ -279,10 +278,7 @@ pub(crate) mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::Arg;
-    use crate::Buffer;
-    use crate::Launch;
-    use crate::common;
+    use crate::{Arg, Buffer, Launch, common};
 
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 

@@ -3,7 +3,6 @@
 
 pub(crate) mod asserts;
 pub(crate) mod event;
-pub(crate) use crate::backend::queue as options;
 #[cfg(test)]
 mod out_of_order_tests;
 
@@ -12,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::backend;
+use crate::backend::queue::QueueOptions;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::queue::asserts::Asserts;
-use crate::queue::options::QueueOptions;
 use crate::trace::{self, Class};
 
 /// A queue of one device.

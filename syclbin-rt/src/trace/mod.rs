@@ -104,7 +104,7 @@ pub(crate) fn command(
     if needs_times() {
         let now = now();
         Collector::with(|collector| {
-            collector.command(device, queue, class, name, bytes, event, now)
+            collector.command(device, queue, class, name, bytes, event, now);
         });
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-pub(crate) use crate::backend::image::{Order, Storage};
+use crate::backend::image::{Order, Storage};
 
 /// How an image stores its pixels: [`R`], [`Rg`] or [`Rgba`] of a [`Channel`].
 ///

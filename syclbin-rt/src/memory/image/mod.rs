@@ -2,18 +2,17 @@
 //! Images: all pixels are set before a kernel sees them, and the type of an image has its format.
 
 pub(crate) mod format;
-pub(crate) use crate::backend::image as shape;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::backend;
+use crate::backend::image::Shape;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::copy::{checked_size, host_memory};
 use crate::memory::image::format::{Format, sealed};
-use crate::memory::image::shape::Shape;
 use crate::queue::Queue;
 
 /// The requirement of images, for messages.

@@ -14,13 +14,14 @@ use crate::backend::cuda::program::{Kind, Program as CudaProgram};
 use crate::backend::cuda::{context::Context as CudaContext, memory::Memory as CudaMemory};
 use crate::backend::failure::{BuildError, Code, Failure, Rejection};
 use crate::backend::kernel::{Argument, Slot};
+use crate::backend::range::Grid;
 use crate::backend::{
     BuildOptions, Context, Device, Event, HostBytes, Kernel, KernelObject, Library, Memory,
     Program, Queue, QueueOptions, Result, Source, UsmKind, WaitList, device::downcast,
     slice::OwnedRegion,
 };
 use crate::common::{on_cuda, say_skipped};
-use crate::launch::range::{AnyRange, Grid, NdRange};
+use crate::launch::range::{AnyRange, NdRange};
 
 const PTX: &[u8] = include_bytes!("../tests.ptx");
 /// How many elements most tests have.

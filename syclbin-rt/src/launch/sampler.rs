@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Samplers: each belongs to a device with image support, and kernels on other devices refuse it.
 
-pub(crate) use crate::backend::image as modes;
-
 use std::fmt;
 use std::sync::Arc;
 
 use crate::backend;
+use crate::backend::image::{Addressing, Filtering};
 use crate::error::{Error, Result};
-use crate::launch::sampler::modes::{Addressing, Filtering};
 use crate::memory::image::NEEDS_IMAGES;
 use crate::queue::Queue;
 
