@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The small sets: those that SYCLBIN itself defines, how the module was compiled, its device libraries, what of it
-//! lives on between launches, and its virtual functions.
+//! The small sets: those of SYCLBIN itself, how the module was compiled, its device libraries, its variables and pipes,
+//! and its virtual functions.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec;

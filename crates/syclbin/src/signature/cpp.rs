@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Types as C++ spells them, read: which are numbers, pointers, vectors, or one of SYCL's own, and what the structs and
+//! Reads types as C++ spells them: numbers, pointers, vectors, and SYCL's own. Definitions say what the structs and
 //! enumerations among them are.
 
 use alloc::borrow::ToOwned;
