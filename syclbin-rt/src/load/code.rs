@@ -296,24 +296,38 @@ pub(crate) fn portable<'c>(
     portable::rewrite_all(codes, &reader(facts)).map_err(|unfit| unfit.to_string())
 }
 
-/// Returns the kernels of a program that its driver compiles wrongly, each with the reason.
-pub(crate) fn unfit_kernels(codes: &[Cow<'_, [u8]>], facts: &Facts) -> BTreeMap<String, String> {
-    if facts.work_group_functions && !facts.misreads_packed {
-        return BTreeMap::new();
+/// Returns the kernels of a program that its device cannot run or its driver compiles wrongly, each with the reason.
+///
+/// # Errors
+///
+/// When the device can run no kernel of the program. A driver may end the process on such code.
+pub(crate) fn unfit_kernels(
+    codes: &[Cow<'_, [u8]>],
+    facts: &Facts,
+) -> Result<BTreeMap<String, String>, String> {
+    const NO_IMAGES: &str =
+        "it takes an image or a sampler, and the device has no images (CL_DEVICE_IMAGE_SUPPORT)";
+    if facts.work_group_functions && !facts.misreads_packed && facts.images {
+        return Ok(BTreeMap::new());
     }
     let words = codes.iter().map(|code| bytemuck::pod_collect_to_vec(code));
-    let uses = KernelUses::of(&words.collect::<Vec<_>>()).into_iter();
-    let unfit = uses.filter_map(|(kernel, uses)| {
+    let all = KernelUses::of(&words.collect::<Vec<_>>());
+    if !facts.images && !all.is_empty() && all.values().all(|uses| uses.images) {
+        return Err(NO_IMAGES.to_owned());
+    }
+    let unfit = all.into_iter().filter_map(|(kernel, uses)| {
         let reason = if uses.work_group_functions && !facts.work_group_functions {
             "it has functions of a whole work-group, such as reduce_over_group, and the device lacks them"
         } else if uses.unaligned_argument && facts.misreads_packed {
             "it takes a packed struct by value, which the driver reads wrongly; pass it in a buffer"
+        } else if uses.images && !facts.images {
+            NO_IMAGES
         } else {
             return None;
         };
         Some((kernel, reason.to_owned()))
     });
-    unfit.collect()
+    Ok(unfit.collect())
 }
 
 fn reader(facts: &Facts) -> Reader<'_> {

@@ -395,7 +395,7 @@ impl Builder {
         }
         let codes = code::portable(codes, facts)?;
         Ok(Codes {
-            unfit: code::unfit_kernels(&codes, facts),
+            unfit: code::unfit_kernels(&codes, facts)?,
             codes,
             hidden,
             unreached,

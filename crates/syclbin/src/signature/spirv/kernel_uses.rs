@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Features that kernels of a program use and that some drivers compile to wrong code.
+//! Features that kernels of a program use and that some devices lack or some drivers compile to wrong code.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -23,6 +23,8 @@ pub struct KernelUses {
     pub work_group_functions: bool,
     /// Whether it takes a packed struct by value, alone or inside of another, with a member that is not aligned.
     pub unaligned_argument: bool,
+    /// Whether it takes an image or a sampler.
+    pub images: bool,
 }
 
 /// A function: the number of its module, and its id.
@@ -39,6 +41,7 @@ struct Functions {
     exports: BTreeMap<String, Function>,
     of_work_groups: BTreeSet<Function>,
     with_unaligned_argument: BTreeSet<Function>,
+    with_images: BTreeSet<Function>,
 }
 
 impl KernelUses {
@@ -55,6 +58,7 @@ impl KernelUses {
             let uses = Self {
                 work_group_functions: of_work_groups.contains(&function),
                 unaligned_argument: functions.with_unaligned_argument.contains(&function),
+                images: functions.with_images.contains(&function),
             };
             (name, uses)
         });
@@ -68,6 +72,7 @@ impl Functions {
         let mut constants = BTreeMap::new();
         let mut types = TypeTable::default();
         let mut packed = BTreeSet::new();
+        let mut images = BTreeSet::new();
         // Parameters that point to a value.
         let mut by_value = BTreeSet::new();
         let mut function = (number, 0);
@@ -91,6 +96,7 @@ impl Functions {
                 (op::CONSTANT, [_, id, value, ..]) => {
                     constants.insert(*id, u64::from(*value));
                 }
+                (op::TYPE_IMAGE | op::TYPE_SAMPLER, [id, ..]) => _ = images.insert(*id),
                 (opcode @ op::TYPE_BOOL..=op::TYPE_POINTER, operands) => {
                     types.declare(opcode, operands, &constants, &packed);
                 }
@@ -99,6 +105,9 @@ impl Functions {
                     if types.is_unaligned(*ty) && by_value.contains(id) =>
                 {
                     self.with_unaligned_argument.insert(function);
+                }
+                (op::FUNCTION_PARAMETER, [ty, _]) if images.contains(ty) => {
+                    self.with_images.insert(function);
                 }
                 (op::FUNCTION_CALL, [_, _, callee, ..]) => {
                     let callers = self.callers.entry((number, *callee)).or_default();
@@ -225,6 +234,17 @@ mod tests {
             };
             assert_eq!(with(&[packed, by_value]), expected);
             assert!(!with(&[packed]) && !with(&[by_value]));
+        }
+    }
+
+    #[test]
+    fn images_and_samplers_are_found() {
+        // A number, an image and a sampler.
+        let types: &[&[u32]] = &[&[21, 1, 32, 0], &[25, 2, 1, 1, 0, 0, 0, 0, 0, 0], &[26, 3]];
+        for (parameter, expected) in [(1, false), (2, true), (3, true)] {
+            let kernel: &[&[u32]] = &[&[15, 6, 10, A], &[54, 1, 10, 0, 2], &[55, parameter, 9]];
+            let code = module(&[&kernel[..1], types, &kernel[1..]].concat());
+            assert_eq!(KernelUses::of(&[code])["a"].images, expected);
         }
     }
 
