@@ -211,6 +211,7 @@ impl Told {
             links_one_version: false,
             work_group_functions: true,
             misreads_packed: false,
+            loses_negations: false,
             lifts_variables: false,
             memory_bytes: self.memory_bytes,
             max_buffer_bytes: self.memory_bytes,

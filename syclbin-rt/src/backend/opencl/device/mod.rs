@@ -23,7 +23,7 @@ use crate::backend::opencl::device::partition::{BY_UNITS, affinities};
 use crate::backend::opencl::driver::extensions::{Extensions, USM};
 use crate::backend::opencl::driver::info;
 use crate::backend::opencl::driver::sys::Functions;
-use crate::backend::opencl::quirks::rusticl;
+use crate::backend::opencl::quirks::{intel_cpu, rusticl};
 use crate::backend::process::gate::{self, Passage, Stage};
 use crate::device::aspects::{self, Abilities};
 use crate::device::facts::{DeviceKind, Facts};
@@ -252,6 +252,7 @@ pub(super) fn facts(
         debug_info,
         links_one_version: false,
         misreads_packed: false,
+        loses_negations: false,
         // Every device of OpenCL 2 has them, and later ones tell.
         work_group_functions: !version_at_least(&version, (3, 0))
             || flag(cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
@@ -308,6 +309,7 @@ pub(super) fn facts(
     };
     facts.lifts_variables = extensions.globals.is_none();
     rusticl::add_facts(&mut facts);
+    intel_cpu::add_facts(&mut facts);
     Ok((facts, extensions))
 }
 
