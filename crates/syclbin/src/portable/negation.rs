@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Negation: `OpFNegate` as integer arithmetic with the same result, bit by bit.
 //!
-//! Integer code must not look like a negation: LLVM turns a flipped sign bit back into one, and so it does
-//! `x * -1` and `-0.0 - x`. It does not recognize the sign bit when it is rotated to bit 0, flipped there, and
-//! rotated back.
+//! LLVM turns a flipped sign bit back into a negation, as well as `x * -1` and `-0.0 - x`. So the sign bit is rotated
+//! to bit 0, flipped there, and rotated back, which LLVM does not recognize.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;

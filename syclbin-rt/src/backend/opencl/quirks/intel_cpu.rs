@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Intel's CPU driver: negations whose results are lost at barriers.
 //!
-//! A value that lives across a barrier of the work-group is saved for each work-item, unless it is the same in all.
-//! The driver (2026.2) assumes that of every negation of a floating-point number, and of what is computed from
-//! it alone. After the barrier all work-items get the value of the last one, or of the last vector of work-items.
-//! Kernels are right without optimization, and in work-groups that fit one vector. No version is known that has the
-//! fault mended, so the code is rewritten for all of them.
+//! The driver saves a value that lives across a work-group barrier once per work-item, or once if it is uniform.
+//! It considers every floating-point negation uniform, and so every value computed from negations alone. After the
+//! barrier, all work-items read the value of the last work-item, or of the last vector of work-items.
+//!
+//! Only unoptimized code and groups of exactly one vector are right. Versions 2025.3 and 2026.2 have the fault, and
+//! no fixed version is known.
 
 use crate::device::facts::{DeviceKind, Facts};
 
