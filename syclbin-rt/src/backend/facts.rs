@@ -48,6 +48,8 @@ pub(crate) struct Facts {
     pub(crate) work_group_functions: bool,
     /// Whether kernels read wrong members from packed structs that are passed by value.
     pub(crate) misreads_packed: bool,
+    /// Whether kernels lose the results of negations at barriers.
+    pub(crate) loses_negations: bool,
     /// Whether device globals become arguments of kernels, because the driver has no functions that read and
     /// write variables.
     pub(crate) lifts_variables: bool,

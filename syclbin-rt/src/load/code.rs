@@ -336,6 +336,7 @@ fn reader(facts: &Facts) -> Reader<'_> {
         extensions: &facts.extensions,
         one_version: facts.links_one_version,
         debug_info: facts.debug_info,
+        loses_negations: facts.loses_negations,
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod lift;
 mod lower;
+mod negation;
 #[cfg(test)]
 mod tests;
 mod version;
@@ -35,6 +36,8 @@ pub struct Reader<'r> {
     pub one_version: bool,
     /// Whether it takes debug information.
     pub debug_info: bool,
+    /// Whether it loses the results of negations at barriers of work-groups.
+    pub loses_negations: bool,
 }
 
 /// Checks whether a module can be rewritten for `reader`.
@@ -64,7 +67,8 @@ pub fn has_debug_info(spirv: &[u8]) -> bool {
 pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unfit> {
     let words = words::words(spirv)?;
     let takes_version = version::takes(&words, reader);
-    if takes_version && (reader.debug_info || !imports_debug_info(&words)) {
+    let loses = reader.loses_negations && negation::are_in(&words);
+    if takes_version && (reader.debug_info || !imports_debug_info(&words)) && !loses {
         return Ok(None);
     }
     // Damaged code that no reader takes stays out of the driver.
@@ -91,6 +95,9 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
         }
         lowering.write(&instruction, &mut out);
     }
+    if loses {
+        out = negation::replace(&out)?;
+    }
     Ok(Some(words::bytes(out)))
 }
 
@@ -109,6 +116,12 @@ pub fn rewrite_all<'c>(
             Ok(rewritten.map_or(module, Cow::Owned))
         });
         rewritten.collect::<Result<Vec<_>, Unfit>>()
+    };
+    let waits = |module: &Cow<'_, [u8]>| words::words(module).is_ok_and(|w| negation::waits(&w));
+    let reader = &Reader {
+        // Functions of one module may negate, and those of another wait.
+        loses_negations: reader.loses_negations && modules.iter().any(waits),
+        ..*reader
     };
     let modules = rewrite_each(modules, reader)?;
     if !reader.one_version || modules.len() < 2 {

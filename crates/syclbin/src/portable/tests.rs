@@ -248,3 +248,43 @@ fn values_of_constants_become_defaults() {
         assert!(error.to_string().contains("bytes in the code"), "{error}");
     }
 }
+
+#[test]
+fn negations_are_replaced_beside_barriers() {
+    let loses = Reader {
+        loses_negations: true,
+        ..Reader::default()
+    };
+    let negation: &[(u16, &[u32])] = &[(op::F_NEGATE, &[1, 2, 3])];
+    let barrier: &[(u16, &[u32])] = &[(op::CONTROL_BARRIER, &[7, 7, 8])];
+    let reduction: &[(u16, &[u32])] = &[(264, &[1, 9, 7, 0, 2])];
+    let replaced = |scope, parts: &[&[(u16, &[u32])]], reader: &Reader<'_>| {
+        let head: &[(u16, &[u32])] = &[
+            (op::TYPE_INT, &[4, 32, 0]),
+            (op::TYPE_FLOAT, &[1, 32]),
+            (op::CONSTANT, &[4, 7, scope]),
+            (op::FUNCTION, &[5, 6, 0, 8]),
+        ];
+        let part = |part: &&[(u16, &[u32])]| module(Version::new(1, 4), &[head, *part].concat());
+        let modules: Vec<Cow<'_, [u8]>> = parts.iter().map(part).map(Cow::Owned).collect();
+        rewrite_all(modules.clone(), reader).unwrap() != modules
+    };
+    const WORK_GROUP: u32 = 2;
+    const SUB_GROUP: u32 = 3;
+    for waiting in [barrier, reduction] {
+        let both = [negation, waiting].concat();
+        assert!(replaced(WORK_GROUP, &[&both], &loses));
+        assert!(replaced(WORK_GROUP, &[negation, waiting], &loses));
+        assert!(!replaced(SUB_GROUP, &[&both], &loses));
+        assert!(!replaced(
+            WORK_GROUP,
+            &[&both],
+            &Reader {
+                debug_info: true,
+                ..Reader::default()
+            }
+        ));
+    }
+    assert!(!replaced(WORK_GROUP, &[negation], &loses));
+    assert!(!replaced(WORK_GROUP, &[barrier], &loses));
+}

@@ -68,7 +68,10 @@ pub mod op {
     pub const GENERIC_CAST_TO_PTR: u16 = 122;
     pub const GENERIC_CAST_TO_PTR_EXPLICIT: u16 = 123;
     pub const BITCAST: u16 = 124;
+    pub const F_NEGATE: u16 = 127;
     pub const SELECT: u16 = 169;
+    pub const BITWISE_XOR: u16 = 198;
+    pub const CONTROL_BARRIER: u16 = 224;
     pub const PHI: u16 = 245;
     pub const LOOP_MERGE: u16 = 246;
     pub const LABEL: u16 = 248;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, Slot, lift};
 use syclbin::__private::spirv::portable::{Reader, Version, has_debug_info, rewrite};
-use syclbin::__private::spirv::words::{Instruction, instructions, op, string, words};
+use syclbin::__private::spirv::words::{Instruction, instructions, op, put, string, words};
 use syclbin::__private::spirv::{Module, ParameterType};
 
 const TABLE: &str = "_Z5table";
@@ -208,4 +208,74 @@ fn damaged_modules_are_errors_or_lifted() {
         let _ = lift(&[&damaged], &GLOBALS);
         let _ = lift(&[&whole[..at]], &GLOBALS);
     }
+}
+
+/// Returns a module of functions that negate: numbers of 16, 32 and 64 bits, and vectors of them.
+fn negating() -> Vec<u8> {
+    const FAST_MATH: u32 = 40;
+    let mut code = vec![0x0723_0203, 0x0001_0400, 0, 110, 0];
+    let add = |code: &mut Vec<u32>, opcode, operands: &[u32]| put(code, opcode, &[operands]);
+    // Addresses, Linkage, Kernel, Float16, Float64, Vector16.
+    for capability in [4, 5, 6, 9, 10, 7] {
+        add(&mut code, op::CAPABILITY, &[capability]);
+    }
+    add(&mut code, op::MEMORY_MODEL, &[2, 2]);
+    // Numbers have the types 1 to 3, and vectors 11 to 13.
+    let types = [1, 2, 3, 11, 12, 13];
+    let ids = |ty: u32| [20, 40, 60, 80].map(|base| base + ty);
+    for ty in types {
+        let [.., result] = ids(ty);
+        add(&mut code, op::DECORATE, &[result, FAST_MATH, 16]);
+    }
+    for (ty, width) in [(1, 16), (2, 32), (3, 64)] {
+        add(&mut code, op::TYPE_FLOAT, &[ty, width]);
+    }
+    // Of 32 bits, the integers are there.
+    add(&mut code, op::TYPE_INT, &[4, 32, 0]);
+    add(&mut code, op::TYPE_VECTOR, &[5, 4, 4]);
+    for (ty, component, length) in [(11, 1, 2), (12, 2, 4), (13, 3, 16)] {
+        add(&mut code, op::TYPE_VECTOR, &[ty, component, length]);
+    }
+    for ty in types {
+        let [signature, ..] = ids(ty);
+        add(&mut code, op::TYPE_FUNCTION, &[signature, ty, ty]);
+    }
+    for ty in types {
+        let [signature, parameter, function, result] = ids(ty);
+        add(&mut code, op::FUNCTION, &[ty, function, 0, signature]);
+        add(&mut code, op::FUNCTION_PARAMETER, &[ty, parameter]);
+        add(&mut code, op::LABEL, &[result + 7]);
+        add(&mut code, op::F_NEGATE, &[ty, result, parameter]);
+        add(&mut code, 254, &[result]);
+        add(&mut code, op::FUNCTION_END, &[]);
+    }
+    code.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+#[test]
+fn negations_become_valid_integer_arithmetic() {
+    let module = negating();
+    assert_valid(&module, "spv1.4");
+    let reader = Reader {
+        debug_info: true,
+        loses_negations: true,
+        ..Reader::default()
+    };
+    let rewritten = rewrite(&module, &reader).unwrap().unwrap();
+    assert_valid(&rewritten, "spv1.4");
+    let words = words(&rewritten).unwrap();
+    let count = |opcode| {
+        let all = instructions(&words).map(Result::unwrap);
+        all.filter(|instruction| instruction.opcode == opcode)
+            .count()
+    };
+    let (scalars, all) = (3, 6);
+    assert_eq!((count(op::F_NEGATE), count(op::DECORATE)), (0, 0));
+    assert_eq!(count(op::BITWISE_XOR), all);
+    assert_eq!(count(op::EXT_INST), 2 * all);
+    assert_eq!(
+        (count(op::TYPE_INT), count(op::TYPE_VECTOR)),
+        (3, 3 + scalars)
+    );
+    assert_eq!(rewrite(&rewritten, &reader), Ok(None));
 }

@@ -17,7 +17,7 @@ use syclbin::__private::spirv::portable::Version;
 use syclbin::architecture::Architecture;
 
 use crate::backend::opencl::{
-    BY_UNITS, Context, Extensions, Functions, Queue, USM, add_rusticl_facts, affinities, list,
+    BY_UNITS, Context, Extensions, Functions, Queue, USM, add_driver_facts, affinities, list,
 };
 use crate::backend::{
     Abilities, CallGuard, Code, Context as AnyContext, Device, DeviceHandle, DeviceKind, Facts,
@@ -324,7 +324,7 @@ pub(crate) fn facts(
         Extensions::default()
     };
     facts.lifts_variables = extensions.globals.is_none();
-    add_rusticl_facts(&mut facts);
+    add_driver_facts(&mut facts);
     Ok((facts, extensions))
 }
 

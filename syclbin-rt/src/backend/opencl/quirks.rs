@@ -10,6 +10,11 @@
 //!
 //! So code for different targets does not mix: not in the cache of programs, and not in a saved file.
 //!
+//! Values that live across a work-group barrier are saved once per work-item, or once per group if they are uniform.
+//! The driver (2025.3 and 2026.2) considers every floating-point negation uniform, and so every value computed from
+//! negations alone. After the barrier, all work-items read the value of the last one. Only unoptimized code and
+//! groups of exactly one vector are right.
+//!
 //! # PoCL (6.0 and 7.1)
 //!
 //! Up to version 6 it calls no callback when a command fails, so a task that awaits the command would sleep for
@@ -225,10 +230,11 @@ pub(crate) fn queues_stay_failed(facts: &Facts) -> bool {
 }
 
 /// Adds what no query tells.
-pub(crate) fn add_rusticl_facts(facts: &mut Facts) {
+pub(crate) fn add_driver_facts(facts: &mut Facts) {
     let is_rusticl = facts.platform == "rusticl";
     facts.links_one_version = is_rusticl;
     facts.misreads_packed = is_rusticl;
+    facts.loses_negations = is_intel_cpu(facts);
 }
 
 /// Refuses the module in `words` if the driver of the device would end the process when it compiles the module.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Conversions of booleans, which are -1 where C++ selects -1.
+//! Conversions of booleans, which are -1 where C++ selects -1, and negations, which barriers preserve.
 #![allow(unsafe_code)] // a launch is unsafe
 
-use crate::common::queue;
+use syclbin_rt::{Aspect, NdRange};
+
+use crate::common::{lacks, queue};
 
 syclbin_rt::include_syclbin! { mod kernels = "signs"; }
 
@@ -18,4 +20,80 @@ fn booleans_keep_their_signs() {
     assert_eq!(queue.download(&signs).unwrap(), [-1.0, 0.0, 1.0]);
     let expected = [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
     assert_eq!(queue.download(&ones).unwrap(), expected);
+}
+
+const ITEMS: usize = 512;
+const GROUPS: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// Squares, so that their roots are exact.
+fn squares<T: From<u16>>(count: usize) -> Vec<T> {
+    let root = |number: usize| u16::try_from(number % 200).unwrap();
+    (0..count)
+        .map(|number| T::from(root(number).pow(2)))
+        .collect()
+}
+
+#[test]
+fn negations_live_across_barriers() {
+    let Some(queue) = queue() else { return };
+    let kernels = kernels::Module::load(&queue).unwrap();
+    let numbers = squares::<f32>(ITEMS);
+    let input = queue.upload(&numbers).unwrap();
+    let expected = numbers.iter().flat_map(|&number| {
+        let root = number.sqrt();
+        [-number, -root, number * root, 1.0 - 2.0 * number]
+    });
+    let expected: Vec<f32> = expected.collect();
+    let roots: Vec<f32> = numbers.iter().map(|number| -number.sqrt()).collect();
+    for group in GROUPS {
+        let range = NdRange::new(ITEMS).local(group);
+        let mut out = queue.zeroed::<f32>(4 * ITEMS).unwrap();
+        // SAFETY: each work-item has one element of `in` and four of `out`.
+        unsafe { kernels.negated(&input, &mut out).launch(range) }.unwrap();
+        assert_eq!(queue.download(&out).unwrap(), expected, "{group}");
+
+        let mut out = queue.zeroed::<f32>(ITEMS).unwrap();
+        let mut sums = queue.zeroed::<i32>(ITEMS).unwrap();
+        let launch = kernels.negated_beside_sum(&input, &mut out, &mut sums);
+        // SAFETY: each work-item has one element of each.
+        unsafe { launch.launch(range) }.unwrap();
+        assert_eq!(queue.download(&out).unwrap(), roots, "{group}");
+    }
+}
+
+#[test]
+fn negated_vectors_live_across_barriers() {
+    let Some(queue) = queue() else { return };
+    let kernels = kernels::Module::load(&queue).unwrap();
+    let numbers = squares::<f32>(4 * ITEMS);
+    let vectors: Vec<[f32; 4]> = numbers.as_chunks().0.to_vec();
+    let input = queue.upload(&vectors).unwrap();
+    let negated = |vector: &[f32; 4]| vector.map(|number| -number.sqrt());
+    let expected: Vec<[f32; 4]> = vectors.iter().map(negated).collect();
+    for group in GROUPS {
+        let range = NdRange::new(ITEMS).local(group);
+        let mut out = queue.zeroed::<[f32; 4]>(ITEMS).unwrap();
+        // SAFETY: each work-item has one vector of each.
+        unsafe { kernels.negated_float4(&input, &mut out).launch(range) }.unwrap();
+        assert_eq!(queue.download(&out).unwrap(), expected, "{group}");
+    }
+}
+
+#[test]
+fn negated_doubles_live_across_barriers() {
+    let Some(queue) = queue() else { return };
+    if lacks(&queue, Aspect::FP64) {
+        return;
+    }
+    let kernels = kernels::Module::load(&queue).unwrap();
+    let numbers = squares::<f64>(ITEMS);
+    let input = queue.upload(&numbers).unwrap();
+    let expected: Vec<f64> = numbers.iter().map(|number| -number.sqrt()).collect();
+    for group in GROUPS {
+        let range = NdRange::new(ITEMS).local(group);
+        let mut out = queue.zeroed::<f64>(ITEMS).unwrap();
+        // SAFETY: each work-item has one element of each.
+        unsafe { kernels.negated_double(&input, &mut out).launch(range) }.unwrap();
+        assert_eq!(queue.download(&out).unwrap(), expected, "{group}");
+    }
 }
