@@ -128,7 +128,7 @@ pub mod kernels {
         }
         /// Kernel `blur`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg2`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg2`.
         ///
         /// # Safety
         ///

@@ -149,7 +149,8 @@ pub mod kernels {
         }
         /// Kernel `AddOne`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`, `arg1`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`,
+        /// `arg1`.
         ///
         /// # Safety
         ///

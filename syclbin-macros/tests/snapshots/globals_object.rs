@@ -137,7 +137,7 @@ pub mod kernels {
         }
         /// Kernel `store`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`.
         ///
         /// # Safety
         ///
@@ -153,7 +153,7 @@ pub mod kernels {
         }
         /// Kernel `lookup`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`.
         ///
         /// # Safety
         ///

@@ -161,7 +161,8 @@ pub mod kernels {
         }
         /// Kernel `kinetic`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`, `arg1`, `arg3`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`,
+        /// `arg1`, `arg3`.
         ///
         /// # Safety
         ///
@@ -188,7 +189,8 @@ pub mod kernels {
         }
         /// Kernel `widen`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`, `arg2`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`,
+        /// `arg2`.
         ///
         /// # Safety
         ///

@@ -152,7 +152,7 @@ pub mod kernels {
         }
         /// Kernel `Filled`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`.
         ///
         /// # Safety
         ///

@@ -213,7 +213,7 @@ pub mod kernels {
         }
         /// Kernel `saxpy`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg3`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg3`.
         ///
         /// # Safety
         ///

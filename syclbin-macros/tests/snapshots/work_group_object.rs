@@ -174,7 +174,8 @@ pub mod kernels {
         }
         /// Kernel `block_sum`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`, `arg1`, `arg2`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`,
+        /// `arg1`, `arg2`.
         ///
         /// It is compiled for work-groups of `[64]` ([`Self::BLOCK_SUM_LOCAL_SIZE`]), which every
         /// launch gets; the range must be a multiple of that.
@@ -202,7 +203,7 @@ pub mod kernels {
         }
         /// Kernel `coords`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`.
         ///
         /// It is compiled for work-groups of `[2, 4, 8]` ([`Self::COORDS_LOCAL_SIZE`]), which every
         /// launch gets; the range must be a multiple of that.
@@ -225,7 +226,8 @@ pub mod kernels {
         }
         /// Kernel `histogram`; the file does not tell its C++ signature.
         ///
-        /// Whether these are signed is not known; taken for signed: `arg0`, `arg1`.
+        /// The file does not say whether these are signed; they are passed as signed: `arg0`,
+        /// `arg1`.
         ///
         /// # Safety
         ///

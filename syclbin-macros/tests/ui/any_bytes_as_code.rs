@@ -5,7 +5,7 @@ use syclbin_rt::{Embedded, Module, Queue, Result};
 static DAMAGED: &[u8] = &[0; 64];
 
 fn load(queue: &Queue) -> Result<Module> {
-    Module::load_embedded(queue, Embedded::new(DAMAGED))
+    Module::builder(queue).load_embedded(Embedded::new(DAMAGED))
 }
 
 fn link(queue: &Queue, whole: Embedded) -> Result<Module> {

@@ -342,7 +342,7 @@ fn a_sign_that_is_not_known_is_said() {
         parameter.sign_known = false;
     }
     let code = expanded(vec![unsure]);
-    assert!(code.contains("taken for signed: `n`, `arg1`"), "{code}");
+    assert!(code.contains("passed as signed: `n`, `arg1`"), "{code}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn the_documentation_says_what_to_mind() {
 #[test]
 fn a_pointer_to_anything_unknown_is_noted() {
     let mut file = recorded(&["void k(void *v, int *x)"], &[]);
-    let note = "What these point to is not known; buffers of any type are taken";
+    let note = "The file does not say what these point to; they take buffers of any type";
     assert!(!formatted(&file).contains(note));
     let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
     parameters[0].ty = Type::Pointer {
@@ -76,7 +76,7 @@ fn images_are_generic_over_their_format() {
         "any: &'a ::syclbin_rt::Image<1, impl ::syclbin_rt::format::Format>",
         "::syclbin_rt::Arg::read_image(from)",
         "::syclbin_rt::Arg::write_image(to)",
-        "The components of the pixels of these are not known; images of any format are taken: `any`.",
+        "The file does not say what the pixels of these are; they take images of any format: `any`.",
     ] {
         let spaceless = |text: &str| text.replace(['\n', ' ', '/'], "").replace(",>", ">");
         assert!(
