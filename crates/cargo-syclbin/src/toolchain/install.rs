@@ -259,7 +259,7 @@ impl Installer<'_> {
             manifest.record(entry, size);
             driver::write_headers(folder, &mut manifest, staging)?;
         }
-        // The file names must reach the disk before the manifest that vouches for them.
+        // The file names must reach the disk before the manifest that lists them.
         for entry in &manifest.files {
             if let Some(parent) = folder.join(&entry.path).parent() {
                 staging.sync_folder(parent)?;
