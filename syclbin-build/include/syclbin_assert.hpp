@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Builds include this before each source. A failed `assert` is recorded in a variable, and the program that launched the
-// kernel reads it when it waits. Code without asserts gets nothing of this.
+// Builds include this before each source. A failed `assert` is recorded in a variable, which the program that launched
+// the kernel reads when it waits. Code without asserts contains nothing from this header.
 #pragma GCC system_header
 #if defined(__SYCL_DEVICE_ONLY__) && !defined(SYCLBIN_NATIVE_ASSERT) && !defined(SYCLBIN_ASSERT_HPP)
 #define SYCLBIN_ASSERT_HPP
@@ -12,8 +12,8 @@ extern __attribute__((sycl_device)) __SIZE_TYPE__ __spirv_BuiltInGlobalInvocatio
 #endif
 
 namespace syclbin {
-// A device global that is its value in each image of the code. It is not declared with device_image_scope, which
-// would allow one image only. The runtime knows its name and its layout.
+// A device global that is stored in place in each image of the code. It is not declared with device_image_scope, which
+// would allow only one image. The runtime relies on its name and layout.
 struct [[__sycl_detail__::global_variable_allowed, __sycl_detail__::device_global,
          __sycl_detail__::add_ir_attributes_global_variable("sycl-device-global-size", 1056)]] FailedAssert {
   unsigned failed;
@@ -29,7 +29,7 @@ inline FailedAssert failed_assert;
 namespace assert_detail {
 #define SYCLBIN_DEVICE __attribute__((sycl_device)) inline
 
-// Whether this is the first failure.
+// Returns whether this is the first failure.
 SYCLBIN_DEVICE bool is_first() noexcept {
 #if defined(__SPIR__) || defined(__SPIRV__)
   auto *failed = (__attribute__((opencl_global)) unsigned *)&failed_assert.failed;
@@ -47,7 +47,7 @@ template <int Size> SYCLBIN_DEVICE void copy(char (&to)[Size], const char *from)
 }
 } // namespace assert_detail
 
-// The work-item goes on: others of its group may wait for it at a barrier.
+// The work-item continues, because others in its group may be waiting for it at a barrier.
 __attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *condition, const char *file, unsigned line,
                                                             const char *function, unsigned long long x,
                                                             unsigned long long y, unsigned long long z) noexcept {
@@ -73,7 +73,7 @@ __attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *conditio
 #else
 #define SYCLBIN_ITEM 0, 0, 0
 #endif
-// Inlined, because PoCL 6.0 crashes on a function that reads the id and is called.
+// Inlined, because PoCL 6.0 crashes on calls of functions that read the id.
 #define SYCLBIN_INLINED __attribute__((always_inline)) SYCLBIN_DEVICE
 extern "C" {
 SYCLBIN_INLINED void __assert_fail(const char *condition, const char *file, unsigned line,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Build`]: the sources and options of one file in `OUT_DIR`. A build makes the whole file, or leaves
-//! `OUT_DIR` unchanged.
+//! [`Build`]: the sources and options of one file in `OUT_DIR`. A build writes the whole file, or leaves `OUT_DIR`
+//! unchanged.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -39,9 +39,9 @@ impl Build {
     }
 
     /// Adds all sources that match a pattern, such as `kernels/*.cpp` or `kernels/**/*.cpp`. It is relative to the
-    /// directory of Cargo.toml, and names a directory. `*` and `?` stand for parts of a name, and `**` for any
-    /// directories. A file that another source includes is not a source. The build script runs again when a file
-    /// appears below the directory.
+    /// directory of Cargo.toml, and must start with a directory. `*` and `?` match parts of a name, and `**` matches
+    /// any directories. A file that another source includes does not count as a source. The build script runs again
+    /// when a file appears below the directory.
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -70,17 +70,17 @@ impl Build {
 
     /// Leaves asserts in kernels to the driver: defines `SYCLBIN_NATIVE_ASSERT`.
     ///
-    /// By default, a failed `assert` is recorded, and the kernel goes on. The next `Queue::wait`, `Queue::read`,
+    /// By default, a failed `assert` is recorded, and the kernel continues. The next `Queue::wait`, `Queue::read`,
     /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert`. It names the condition, file,
     /// line, function and work-item. This needs no support from the driver, and also works for code that calls
-    /// `__assert_fail` itself.
-    /// Sources without asserts compile to the same code as before. Define `NDEBUG` to remove asserts.
+    /// `__assert_fail` itself. It does not affect the code of sources without asserts. Define `NDEBUG` to remove
+    /// asserts.
     ///
-    /// With `native_assert(true)`, **a failed assert ends the process**, before the kernel does anything else. The driver
-    /// prints the condition, the file, the line and the ids of the work-item to standard error, and aborts the program that
-    /// launched the kernel. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU device has. A
-    /// device without it does not load them, with an error that says so. On CUDA, the driver prints the condition, and
-    /// every later call for the device fails.
+    /// With `native_assert(true)`, **a failed assert aborts the process**, before the kernel does anything else. The
+    /// driver prints the condition, the file, the line and the ids of the work-item to standard error, and aborts the
+    /// program that launched the kernel. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU
+    /// device supports. On a device without it, loading fails with an error that says so. On CUDA, the driver prints
+    /// the condition, and every later call for the device fails.
     pub fn native_assert(self, yes: bool) -> Self {
         if yes {
             self.define("SYCLBIN_NATIVE_ASSERT", None)
@@ -97,23 +97,22 @@ impl Build {
 
     /// Compiles for these targets only (`-fsycl-targets`), all in one file.
     ///
-    /// By default, a build compiles for every target of the compiler that needs no choice of a device. Every
-    /// OpenCL device that supports SPIR-V takes the SPIR-V. Every NVIDIA GPU from sm_75 on takes the PTX,
-    /// which a build has where `syclbin-clang` has component `nvidia`. `cargo syclbin toolchain install`
-    /// installs this component where there is an NVIDIA GPU. A separate process compiles the PTX beside the
-    /// SPIR-V; the [crate] documentation states the cost. A source that cannot be compiled to PTX has none,
-    /// with a warning. `SYCLBIN_TARGETS` names other defaults, for all builds: `SYCLBIN_TARGETS=spir64`.
+    /// By default, a build compiles for every target that is not specific to a device model. SPIR-V runs on every
+    /// OpenCL device that supports it. PTX runs on every NVIDIA GPU from sm_75 on; builds include it if `syclbin-clang`
+    /// has the component `nvidia`. `cargo syclbin toolchain install` installs this component if there is an NVIDIA GPU.
+    /// A separate process compiles the PTX in parallel with the SPIR-V; the [crate] documentation states the cost. If a
+    /// source cannot be compiled to PTX, the build warns and leaves out its PTX. `SYCLBIN_TARGETS` changes the default
+    /// for all builds: `SYCLBIN_TARGETS=spir64`.
     ///
     /// `syclbin-clang` supports these targets:
     ///
     /// - `spir64`: SPIR-V,
     /// - `nvptx64-nvidia-cuda`: PTX,
-    /// - `nvidia_gpu_sm_80` and similar names: PTX for the lowest GPU that is named, and native code for
-    ///   each,
+    /// - `nvidia_gpu_sm_80` and similar names: PTX for the oldest GPU that is named, and native code for each,
     /// - `spir64_x86_64`: native code for processors, which needs the installed CPU device,
     /// - Intel GPUs such as `intel_gpu_pvc`, which need `ocloc`.
     ///
-    /// This file is for Intel's GPUs, processors and NVIDIA's GPUs, with native code for two of the last:
+    /// This file runs on Intel GPUs, processors and NVIDIA GPUs, with native code for two kinds of NVIDIA GPU:
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -122,8 +121,7 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     ///
-    /// A program takes native code that fits its device, otherwise SPIR-V or PTX. So keep `spir64` among the
-    /// targets.
+    /// A program uses native code if it fits the device, otherwise SPIR-V or PTX. So keep `spir64` among the targets.
     pub fn targets<T: AsRef<str>>(self, targets: impl IntoIterator<Item = T>) -> Self {
         let mut flag = String::from(TARGETS);
         for (index, target) in targets.into_iter().enumerate() {
@@ -135,38 +133,36 @@ impl Build {
         self.flag(flag)
     }
 
-    /// Makes a file that a program links with others at load time. The others must define the functions and
-    /// variables that no source defines here. Every `SYCL_EXTERNAL` definition here is kept for the others.
-    /// Set this for all files that are linked:
-    /// `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. By default, an undefined
-    /// function or variable is an error.
+    /// Builds a file that a program links with other files at load time. Those files must define the functions and
+    /// variables that no source of this build defines. All `SYCL_EXTERNAL` definitions of this build are kept for them.
+    /// Set this for all files that are linked: `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. By
+    /// default, an undefined function or variable is an error.
     pub fn link_at_load(mut self, yes: bool) -> Self {
         self.request.links_at_load = yes;
         self
     }
 
     /// Links the sources with one another now, instead of when a program loads the file. Every kernel then has its own
-    /// copy of the functions that it calls in other sources. By default, a build does this only for targets with
-    /// native code, which cannot be linked later.
+    /// copy of the functions that it calls in other sources. By default, a build does this only for native targets,
+    /// whose code cannot be linked later.
     ///
-    /// What cannot be linked now is linked at load time, with a warning: device globals and specialization constants
-    /// of other sources, and virtual functions. PTX is linked at load time too, and native code for NVIDIA GPUs is
-    /// linked now. With [`link_at_load`](Self::link_at_load), this setting has no effect.
+    /// Some code is still linked at load time, with a warning: uses of device globals and specialization constants of
+    /// other sources, and virtual functions. PTX is always linked at load time; native code for NVIDIA GPUs is linked
+    /// now. With [`link_at_load`](Self::link_at_load), this setting has no effect.
     pub fn link(mut self, yes: bool) -> Self {
         self.request.links = yes;
         self
     }
 
-    /// Compiles with this program only, whatever the environment says. It is a DPC++ `clang++` or `icpx` that
-    /// supports `-fsyclbin`, given by its path or its name on `PATH`.
+    /// Uses only this compiler, regardless of the environment: a DPC++ `clang++` or `icpx` that supports `-fsyclbin`,
+    /// given by its path or its name on `PATH`.
     pub fn compiler(mut self, program: impl AsRef<Path>) -> Self {
         self.request.compiler = Some(program.as_ref().to_owned());
         self
     }
 
-    /// Uses this SYCLBIN file where no compiler is found, and on docs.rs. The path is relative to the
-    /// directory of Cargo.toml. `cargo syclbin build --commit` writes the file. The [crate] documentation
-    /// says when it is stale.
+    /// Uses this SYCLBIN file where no compiler is found, and on docs.rs. The path is relative to the directory of
+    /// Cargo.toml. `cargo syclbin build --commit` writes the file. The [crate] documentation explains when it is stale.
     pub fn prebuilt(mut self, path: impl AsRef<Path>) -> Self {
         self.request.prebuilt = Some(path.as_ref().to_owned());
         self
@@ -176,8 +172,7 @@ impl Build {
     /// to Cargo which files and variables the result depends on. The compiler's warnings become warnings of
     /// Cargo.
     ///
-    /// On an error, ends the build script. It prints clang's errors unchanged, then one line that says what
-    /// to do.
+    /// On an error, prints clang's errors unchanged, then one line that says what to do, and ends the build script.
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
             fail(&error);
@@ -188,9 +183,8 @@ impl Build {
     ///
     /// # Errors
     ///
-    /// See [`Error`]. This function does not print the compiler's errors: [`Error::diagnostics`] returns
-    /// them. On an error, it leaves no half-written file: an older file of that name stays as it was, and so
-    /// do files of other names.
+    /// See [`Error`]. This function does not print the compiler's errors: [`Error::diagnostics`] returns them. On an
+    /// error, it leaves no half-written file: existing files, including an older file of that name, stay unchanged.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let made = self.make(name);
         if made.is_err() {
@@ -199,8 +193,8 @@ impl Build {
         made
     }
 
-    /// Returns a [`Watch`], which compiles to `file` again whenever a source or header changes. This is for
-    /// programs, not for build scripts. Paths are relative to the current directory of the program.
+    /// Returns a [`Watch`], which recompiles to `file` whenever a source or header changes. Use it in programs, not in
+    /// build scripts. Paths are relative to the current directory of the program.
     pub fn watch(self, file: impl Into<PathBuf>) -> Watch {
         Watch::new(self.request, file.into())
     }

@@ -16,7 +16,7 @@ thread_local! {
     static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` without a word to Cargo. Returns its result, and its warnings.
+/// Runs `work` without printing anything to Cargo. Returns its result and its warnings.
 pub(crate) fn silence<T>(work: impl FnOnce() -> T) -> (T, String) {
     KEPT.set(Some(String::new()));
     let result = work();

@@ -11,14 +11,14 @@ use crate::compile::diagnostics::hints;
 use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
 use crate::search::{Failure, Origin, PassedOver};
 
-/// Why a build made no SYCLBIN file.
+/// The reason why a build produced no SYCLBIN file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// [`Build::compile`](crate::Build::compile) was called outside of a build script.
     #[error("OUT_DIR is not set; syclbin-build runs in a build script (build.rs)")]
     NoOutDir,
-    /// The name is empty or contains other characters than letters, digits, `_` and `-`.
+    /// The name is empty or contains characters other than letters, digits, `_` and `-`.
     #[error(
         "`{0}` is not a valid name for a SYCLBIN file; use letters, digits, `_` and `-`, as in compile(\"saxpy\")"
     )]
@@ -58,8 +58,8 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A source or header changed while `cargo syclbin build --commit` compiled it. So the compiler may have
-    /// read other bytes.
+    /// A source or header changed while `cargo syclbin build --commit` compiled it. The compiler may have read
+    /// different bytes.
     #[error("{} changed while it was compiled; run it again", .0.display())]
     Changed(PathBuf),
     /// The only compiler that the user asked for is unusable.

@@ -10,9 +10,9 @@
 //! }
 //! ```
 //!
-//! The build script writes `OUT_DIR/syclbin/saxpy.syclbin`. `include_syclbin!` of crate `syclbin-rt` finds
-//! this file by its name. The script compiles kernels again when a source, a header, an argument or the
-//! compiler changed; [see below](crate#rebuilds-and-the-cache).
+//! The build script writes `OUT_DIR/syclbin/saxpy.syclbin`. `include_syclbin!` of the crate `syclbin-rt` finds this
+//! file by its name. The script recompiles kernels when a source, a header, an argument or the compiler changed; [see
+//! below](crate#rebuilds-and-the-cache).
 //!
 //! # Without code
 //!
@@ -41,41 +41,41 @@
 //! }
 //! ```
 //!
-//! It names the headers that declare the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`,
-//! `<syclbin/atomic.hpp>`, `<syclbin/group.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`,
-//! `<syclbin/printf.hpp>`. Every compiler searches them after the directories of [`Build::include`].
+//! Further headers declare the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`, `<syclbin/atomic.hpp>`,
+//! `<syclbin/group.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`, `<syclbin/printf.hpp>`. Every
+//! compiler finds them, after searching the directories of [`Build::include`].
 //!
 //! # The compiler
 //!
-//! A SYCL compiler is a program that takes clang's command line and supports `-fsyclbin`. Examples are a
-//! DPC++ `clang++` or `icpx` (2025.2 or newer), Ubuntu's `dpclang++`, and the `syclbin-clang` that
+//! A SYCL compiler is a program that accepts clang's command line and supports `-fsyclbin`. Examples are a DPC++
+//! `clang++` or `icpx` (2025.2 or newer), Ubuntu's `dpclang++`, and the `syclbin-clang` that
 //! `cargo syclbin toolchain install` installs. A build uses the first of these that supports `-fsyclbin`:
 //!
 //! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Each forces one compiler: if it is unusable,
 //!    the build fails.
-//! 2. The C++ compiler of crate `cc`: `CXX_<target>` (also with underscores), `HOST_CXX`, or `TARGET_CXX`
-//!    when cross-compiling, then `CXX`. When cross-compiling, the host's variables count too, because kernels
-//!    run on a device and any compiler can build them. A wrapper may come first (`ccache icpx`). Unlike in
-//!    `cc`, an unusable compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is ignored, because its
-//!    flags are for the host processor.
+//! 2. The C++ compiler of the crate `cc`: `CXX_<target>` (also with underscores), `HOST_CXX`, or `TARGET_CXX` when
+//!    cross-compiling, then `CXX`. When cross-compiling, the host's variables count too, because kernels run on a
+//!    device and any compiler can build them. A wrapper may come first (`ccache icpx`). Unlike in `cc`, an unusable
+//!    compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is ignored, because its flags are for the host
+//!    processor.
 //! 3. `icpx`, `dpclang++`, `clang++` in `CMPLR_ROOT` and in `ONEAPI_ROOT`, which `setvars.sh` sets.
 //! 4. The installed `syclbin-clang`, in the user's cache directory or `SYCLBIN_HOME`.
-//! 5. Any `icpx`, then any `dpclang++`, then any `clang++`, in `PATH`, and last in `/opt/intel/oneapi`.
+//! 5. Any `icpx`, then any `dpclang++`, then any `clang++`, on `PATH`, and finally in `/opt/intel/oneapi`.
 //!
-//! So a compiler that you named comes first. The installed compiler comes next: it is the same on every
-//! machine and stays when a system is updated. Last comes any compiler on `PATH`. `cargo syclbin doctor`
-//! shows which compiler a build takes, which candidates it ignores, and why.
+//! So a compiler that you named comes first. The installed compiler comes next: it is the same on every machine, and
+//! system updates do not change it. Any compiler on `PATH` comes last. `cargo syclbin doctor` shows which compiler a
+//! build uses, which candidates it skips, and why.
 //!
-//! A build asks each candidate once for its version and for `-fsyclbin`. It caches the answer in `OUT_DIR`
-//! until the size or time of the candidate changes. Each question has a limit of 30 seconds, or the limit in
+//! A build probes each candidate once for its version and for `-fsyclbin`. It caches the answer in `OUT_DIR` until the
+//! size or modification time of the candidate changes. Each probe has a limit of 30 seconds, or the limit in
 //! `SYCLBIN_PROBE_SECONDS`.
 //!
-//! The compiler runs as a process, so its crash is an error message. A build script never downloads
+//! The compiler runs as a separate process, so a crash becomes an error message. A build script never downloads
 //! anything.
 //!
 //! # Without a compiler
 //!
-//! Keep the compiled file beside its sources, under version control, and name it:
+//! Commit the compiled file beside its sources, and name it:
 //!
 //! ```no_run
 //! # fn main() {
@@ -86,54 +86,51 @@
 //! # }
 //! ```
 //!
-//! Where there is a compiler, the build compiles the sources as usual. Where there is none, it uses the
-//! prebuilt file. `cargo syclbin build --commit` writes this file. `cargo syclbin build --check` exits with 1
-//! when the file is stale, and needs no compiler. The file records the arguments and the SHA-256 of its
-//! sources and their headers, so times do not count. It records the headers that belong to the package: those
-//! in the directory of the package, or in an include directory that is named relative to it. A build that
-//! uses a stale file emits a warning.
+//! If there is a compiler, the build compiles the sources as usual. Otherwise it uses the prebuilt file.
+//! `cargo syclbin build --commit` writes this file. `cargo syclbin build --check` exits with 1 when the file is stale,
+//! and needs no compiler. The file records the arguments and the SHA-256 of its sources and their headers, so
+//! modification times do not matter. It records only headers that belong to the package: those in the directory of the
+//! package, or in an include directory that is given relative to it. A build that uses a stale file emits a warning.
 //!
-//! On docs.rs (`DOCS_RS` is set) a build compiles nothing and uses the prebuilt file, if there is one.
-//! Otherwise it writes an empty file, and `include_syclbin!` generates a module without kernels. Items about
-//! kernels are skipped. Rustdoc does not look into functions, so calls of kernels do no harm there.
+//! On docs.rs (`DOCS_RS` is set) a build compiles nothing and uses the prebuilt file, if there is one. Otherwise it
+//! writes an empty file, and `include_syclbin!` generates a module without kernels. Items about kernels are skipped.
+//! Rustdoc does not check function bodies, so calls of kernels cause no errors there.
 //!
 //! # Several sources
 //!
-//! Call [`Build::source`] again to add a source, or [`Build::sources`] with a pattern: all sources become one
-//! file. The compilers run in parallel,
-//! with at most as many processes as Cargo's jobserver has tokens (outside of Cargo: `NUM_JOBS`, else the
-//! number of cores). A build reports the errors of all sources together, and each message about a header
-//! once.
+//! Call [`Build::source`] again to add a source, or [`Build::sources`] with a pattern: all sources become one file. The
+//! compilers run in parallel, limited by the tokens of Cargo's jobserver (outside of Cargo: by `NUM_JOBS`, else by the
+//! number of cores). A build reports the errors of all sources together, and each message about a header only once.
 //!
-//! One source may define a function that another uses. Then both its declaration and its definition are
-//! `SYCL_EXTERNAL`, and the file's state is `object`, because its modules still have to be linked. Without
-//! such functions the state is `executable`. `syclbin-rt` links when it loads the file. A function that no
-//! source defines is an error, unless [`Build::link_at_load`] says that it comes from another file.
+//! One source may define a function that another uses. Mark both its declaration and its definition `SYCL_EXTERNAL`.
+//! The file's state is then `object`, because its modules still have to be linked, which `syclbin-rt` does when it
+//! loads the file. Without such functions the state is `executable`. A function that no source defines is an error,
+//! unless [`Build::link_at_load`] declares that it comes from another file.
 //!
-//! Sources may be whole programs, each with a `main`. If two sources have kernels of one name, or lambdas in
-//! functions of one name, the names of their stubs begin with the source. For `heat.cpp` and `nbody.cpp` these
-//! are `heat.main` and `nbody.main`. Sources of one name get their directory too: `first_heat.main`. Native code
-//! cannot be renamed, so such kernels are left out if the file has native code.
+//! Sources may be whole programs, each with a `main`. If two sources have kernels with the same name, or lambdas in
+//! functions with the same name, the names of their stubs begin with the source. For `heat.cpp` and `nbody.cpp` these
+//! are `heat.main` and `nbody.main`. If the sources have the same name too, the directory is added: `first_heat.main`.
+//! Native code cannot be renamed, so such kernels are left out if the file has native code.
 //!
 //! A kernel that cannot have a stub is left out. The build prints a warning with the number of such kernels, and
-//! `cargo syclbin list` names them with the reasons.
+//! `cargo syclbin list` names each with the reason.
 //!
 //! # Targets
 //!
-//! By default, a file has SPIR-V for every device of OpenCL. It also has PTX for every NVIDIA GPU where
-//! component `nvidia` is installed beside `syclbin-clang`. A source that cannot be compiled to PTX has none,
-//! with a warning. Three settings name other targets: [`Build::targets`], `targets` in Cargo.toml, and the
-//! variable `SYCLBIN_TARGETS` for all builds that name none. They can name native code, which loads without a
-//! compile on its device. Name the targets of a file that must be the same on every machine that compiles it,
-//! such as a committed file.
+//! By default, a file contains SPIR-V for every OpenCL device. If the component `nvidia` is installed beside
+//! `syclbin-clang`, it also contains PTX for every NVIDIA GPU. If a source cannot be compiled to PTX, the build warns
+//! and leaves out its PTX. Three settings choose other targets: [`Build::targets`], `targets` in Cargo.toml, and the
+//! variable `SYCLBIN_TARGETS` for all builds that name none. Targets can include native code, which its device loads
+//! without compiling. Name the targets explicitly if a file must be the same on every machine that compiles it, such as
+//! a committed file.
 //!
-//! A separate process compiles PTX, at the same time as SPIR-V. PTX makes a build about twice as expensive:
-//! one small kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s
-//! instead of 5.2 s with `<sycl/sycl.hpp>` (x86-64, November 2026). Cached kernels cost nothing.
+//! A separate process compiles PTX, at the same time as SPIR-V. PTX roughly doubles the cost of a build: one small
+//! kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s instead of 5.2 s with
+//! `<sycl/sycl.hpp>` (x86-64, November 2026). Cached kernels cost nothing.
 //!
-//! A compiler is stopped after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have
-//! colours when `CARGO_TERM_COLOR` is `always`. Cargo captures the output of a build script, so the script
-//! cannot ask the terminal.
+//! A compiler is stopped after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have colours when
+//! `CARGO_TERM_COLOR` is `always`. Cargo captures the output of a build script, so the script cannot detect the
+//! terminal.
 //!
 //! # Rebuilds and the cache
 //!
@@ -148,12 +145,12 @@
 //! | `SYCLBIN_CACHE=/a/directory` | use another directory; the path is absolute |
 //! | `SYCLBIN_CACHE_SIZE=500M` | the size limit (`1G` by default); the least recently used results are removed first |
 //!
-//! A cached result is used if all of these are as they were:
+//! A cached result is used if all of these are unchanged:
 //!
 //! - every file that was read: sources, headers and embedded files, byte by byte. A changed comment triggers
 //!   a recompile, a touched file does not;
-//! - the missing files that the compiler would prefer to a file it read, or that `__has_include` or
-//!   `__has_embed` asked for: they still do not exist;
+//! - the absence of files that the compiler would prefer to a file it read, or that `__has_include` or `__has_embed`
+//!   asked for;
 //! - the arguments, with paths as you gave them. Two checkouts share results, unless an argument is an
 //!   absolute path or begins with `-g`;
 //! - the variables that compilers read (`CPATH` and others);
@@ -161,8 +158,7 @@
 //!   the versions of GCC on the machine;
 //! - the version and code of this crate.
 //!
-//! The compiler's warnings are cached too, and repeated. A source is compiled each time if one of these
-//! holds:
+//! The compiler's warnings are cached too, and repeated. A source is never cached if one of these holds:
 //!
 //! - a source or header contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment, or
 //!   `__has_include` of a macro;
@@ -172,23 +168,23 @@
 //! - a file changed or appeared while the compiler ran, or in the 10 ms before;
 //! - the compile failed.
 //!
-//! Each result is verified by a hash when it is read, and a damaged result is compiled again. A cache that
-//! others can write to is ignored, with a warning. A cache that cannot be read or written does not fail the
-//! build. Nor does a cache that another process locks for more than a moment.
+//! Each result is verified by a hash when it is read, and a damaged result is recompiled. A cache that other users can
+//! write to is ignored, with a warning. A cache that cannot be read or written, or that another process keeps locked,
+//! does not fail the build.
 //!
-//! A build removes the files that an earlier run of the script built and this run does not, once this run has
-//! built a file. So `include_syclbin!` of a name that is gone is an error, and does not embed outdated
-//! kernels. Therefore one process must build all files of an `OUT_DIR`.
+//! Once a run of the script has built a file, it removes the files that only earlier runs built. So `include_syclbin!`
+//! of a removed name is an error, and does not embed outdated kernels. This requires that one process builds all files
+//! of an `OUT_DIR`.
 //!
 //! # While a program runs
 //!
-//! `cargo syclbin watch` compiles kernels again each time a source or header is saved, and writes them to the
-//! file of the last build. A program can do the same with [`Build::watch`]. It takes the new kernels with
-//! `load_file` of the generated module.
+//! `cargo syclbin watch` recompiles kernels each time a source or header is saved, and writes them to the file of the
+//! last build. A program can do the same with [`Build::watch`], and load the new kernels with `load_file` of the
+//! generated module.
 //!
 //! # Out of scope
 //!
-//! Linking device code to one module, and code for AMD's GPUs.
+//! Linking device code into one module, and code for AMD GPUs.
 #![forbid(unsafe_code)]
 // The example is a whole build.rs.
 #![allow(clippy::needless_doctest_main)]

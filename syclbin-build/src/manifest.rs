@@ -91,7 +91,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Manifest`] for a mistake in Cargo.toml, with its line. Other errors are those of
+    /// Returns [`Error::Manifest`] for a mistake in Cargo.toml, with its line. Otherwise fails for the same reasons as
     /// [`Build::try_compile`].
     pub fn try_compile(self) -> Result<Vec<PathBuf>> {
         cargo::rerun_if_changed(&self.path);

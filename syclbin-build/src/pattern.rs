@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::cargo;
 use crate::error::{Error, Result};
 
-/// What a pattern has and a path does not.
+/// The wildcards that make a path a pattern.
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 
-/// Returns whether `text` is a pattern and no path.
+/// Returns whether `text` is a pattern rather than a path.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(WILDCARDS)
 }
@@ -18,14 +18,14 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 ///
 /// # Errors
 ///
-/// Fails if the pattern is wrong, if it matches no file, and if a directory cannot be read.
+/// Fails if the pattern is invalid, if it matches no file, or if a directory cannot be read.
 pub(crate) fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     let failed = |problem: String| Error::Pattern {
         pattern: pattern.to_owned(),
         problem,
     };
     let directory = directory(pattern);
-    // Cargo looks at all files below, and a build changes those in `target`.
+    // Cargo checks all files below the directory, and builds change those in `target`.
     if directory.as_os_str().is_empty() || directory == Path::new(".") {
         return Err(failed(
             "searches the whole package, so Cargo would run the build script each time; move the sources to a \
@@ -53,7 +53,7 @@ pub(crate) fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the directory that a pattern searches: all before the first part with a wildcard.
+/// Returns the directory that a pattern searches: all components before the first one with a wildcard.
 pub(crate) fn directory(pattern: &str) -> PathBuf {
     let parts = Path::new(pattern).components();
     let is_plain =

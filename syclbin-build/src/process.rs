@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A watched process: its output goes to files, and it ends in time, together with its children. Shared with
+//! A supervised process: its output goes to files, and a time limit applies to it and its children. Shared with
 //! `syclbin-clang` and `cargo-syclbin`.
 
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Seek as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest output that is read: more than this is not a diagnostic.
+/// The longest output that is read. Anything longer is not a diagnostic.
 const MOST_SAID: u64 = 16 << 20;
 
 /// The variable with the time limit of a compile, in seconds.
@@ -58,7 +58,7 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// When it cannot be started.
+    /// Fails if it cannot be started.
     pub fn start(
         mut command: Command,
         stdin: impl Into<Stdio>,
@@ -82,7 +82,7 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// When the system does not know the process.
+    /// Fails if the system does not know the process.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = self.child.try_wait()?;
         self.is_over = status.is_some();
@@ -97,7 +97,7 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn said(&mut self) -> io::Result<String> {
         text(&mut self.stderr)
     }
@@ -126,7 +126,7 @@ impl Drop for Process {
 ///
 /// # Errors
 ///
-/// When the process cannot be started or waited for.
+/// Fails if the process cannot be started or waited for.
 pub fn run(
     command: Command,
     output: &[File; 2],
@@ -158,7 +158,7 @@ pub fn run(
 ///
 /// # Errors
 ///
-/// When the file cannot be read.
+/// Fails if the file cannot be read.
 pub fn text(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -166,14 +166,14 @@ pub fn text(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The descendants of a process. A process group would find them too. But Ctrl-C does not reach a compiler in
-/// its own group, so a hanging compiler would run on without a way to stop it.
+/// The descendants of a process. A process group would find them too, but Ctrl-C does not reach a compiler in its own
+/// group, so a hanging compiler could not be interrupted.
 #[cfg(target_os = "linux")]
 mod tree {
     use rustix::process::{Pid, Signal, kill_process};
 
-    /// Stops all processes before it kills any. So none starts another meanwhile, and no process number is
-    /// reused for an unrelated process.
+    /// Stops all processes before killing any, so that none starts another meanwhile and no process ID is reused for an
+    /// unrelated process.
     pub(super) fn kill(root: u32) {
         let mut found = Vec::new();
         freeze(root, &mut found);
@@ -206,7 +206,7 @@ mod tree {
     fn parent_of(process: u32) -> Option<u32> {
         let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
         let text = String::from_utf8_lossy(&text);
-        // The format is `12 (name) S 7 ...`, and a name may contain blanks and brackets.
+        // The format is `12 (name) S 7 ...`, and a name may contain spaces and parentheses.
         let (_, after) = text.rsplit_once(')')?;
         after.split_whitespace().nth(1)?.parse().ok()
     }

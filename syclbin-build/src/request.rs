@@ -39,7 +39,7 @@ pub(crate) struct Triples {
 }
 
 impl Request {
-    /// Checks the sources and arguments, as far as that needs no file.
+    /// Checks the sources and arguments as far as possible without reading files.
     pub(crate) fn check(&self) -> Result<()> {
         if self.sources.is_empty() && self.patterns.is_empty() {
             return Err(Error::NoSource);
@@ -50,7 +50,7 @@ impl Request {
         Ok(())
     }
 
-    /// Returns the noted triples, else those that Cargo gives to this build script.
+    /// Returns the recorded triples, else those that Cargo passes to this build script.
     pub(crate) fn triples(&self) -> Triples {
         self.triples.clone().unwrap_or_else(|| Triples {
             target: std::env::var("TARGET").ok(),
@@ -58,7 +58,7 @@ impl Request {
         })
     }
 
-    /// Adds the files that the patterns match. Every source is there once.
+    /// Adds the files that the patterns match, without duplicates.
     pub(crate) fn with_matches(mut self) -> Result<Self> {
         let mut seen = BTreeSet::new();
         self.sources.retain(|source| seen.insert(source.clone()));

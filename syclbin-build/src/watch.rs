@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Watch`]: compiles a file again when a source or header changed. A failed compile leaves the file as it was.
+//! [`Watch`]: recompiles a file when a source or header changes. A failed compile leaves the file unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use crate::out_dir::listing;
 use crate::pattern;
 use crate::request::Request;
 
-/// Compiles a SYCLBIN file again when a source or header changed. Made by [`Build::watch`](crate::Build::watch).
+/// Recompiles a SYCLBIN file when a source or header changes. Created by [`Build::watch`](crate::Build::watch).
 ///
-/// It starts no thread: the program asks it in a loop.
+/// It starts no thread: the program polls it in a loop.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -46,7 +46,7 @@ pub struct Watch {
     noted: Option<(PathBuf, String)>,
     /// The compiler of the last compile, unless that failed.
     compiler: Option<Compiler>,
-    /// The files that decide over the result, as they were before the last compile.
+    /// The files that determine the result, as they were before the last compile.
     compiled: Option<Stamps>,
     /// Their state at the last poll, if it differed.
     seen: Option<Stamps>,
@@ -81,7 +81,7 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// When the note of the build script cannot be read.
+    /// Fails if the note of the build script cannot be read.
     #[doc(hidden)]
     pub fn of_build(out_dir: &Path, name: &str) -> std::io::Result<Self> {
         let request = listing::request(out_dir, name)?;

@@ -36,7 +36,7 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// When the workspace is missing, when none of its packages builds kernels, or when Cargo cannot be run.
+/// Fails if the workspace is missing, none of its packages builds kernels, or Cargo cannot be run.
 pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages = workspace.building()?;

@@ -36,7 +36,7 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, has something that the container cannot hold, or the result cannot be written.
+/// Fails if the file cannot be read, has something that the container cannot hold, or the result cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let (_, mut model) = input.syclbin()?;
@@ -65,7 +65,7 @@ pub fn run(options: &Options) -> Result<()> {
 ///
 /// # Errors
 ///
-/// When it cannot be written.
+/// Fails if it cannot be written.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
         return Ok(answer_bytes(bytes)?);

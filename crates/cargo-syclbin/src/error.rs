@@ -175,7 +175,7 @@ pub enum Error {
     #[error("cannot write {}: an image cannot be part of a SYCLBIN file:{}", .0.display(), .1)]
     LeftOut(PathBuf, String),
 
-    /// This option of `pack` does not go with SYCLBIN.
+    /// This option of `pack` cannot be combined with SYCLBIN output.
     #[error(
         "{0} does not write SYCLBIN, which the name of the output asks for; name it other than .syclbin"
     )]
@@ -189,11 +189,11 @@ pub enum Error {
     #[error("cannot write {}: {}", .0.display(), .1)]
     Save(PathBuf, io::Error),
 
-    /// A file has something that the container cannot hold.
+    /// A file contains data that the container cannot hold.
     #[error("{}: {}; --drop-unknown leaves out what the container cannot hold", .0.display(), .1)]
     Convert(PathBuf, Box<syclbin::write::Error>),
 
-    /// A file has something that SYCLBIN cannot express.
+    /// A file contains data that SYCLBIN cannot express.
     #[error("{}: {}", .0.display(), .1)]
     Unwritable(PathBuf, Box<syclbin::write::Error>),
 
@@ -236,7 +236,7 @@ pub enum Error {
         remedy: &'static str,
     },
 
-    /// A directory does not have the crates of syclbin.
+    /// A directory does not contain the syclbin crates.
     #[error(
         "{} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; \
          name the top directory of a checkout",
@@ -244,7 +244,7 @@ pub enum Error {
     )]
     NotCheckout(PathBuf),
 
-    /// A name has letters that the name of a SYCLBIN file cannot have.
+    /// A name contains characters that are not allowed in the name of a SYCLBIN file.
     #[error(
         "`{0}` cannot be the name of a SYCLBIN file; use letters of ASCII, digits, `_` and `-`"
     )]

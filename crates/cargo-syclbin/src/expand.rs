@@ -37,7 +37,7 @@ pub struct StubOptions {
 ///
 /// # Errors
 ///
-/// When the file cannot be read or is damaged, and when the macro would refuse it.
+/// Fails if the file cannot be read or is damaged, or if the macro would reject it.
 pub fn run(options: &Options) -> Result<()> {
     let (module, items) = (&options.module, &options.items);
     let code = generate(&options.file, |bytes, path| {

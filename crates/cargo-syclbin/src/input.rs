@@ -34,7 +34,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// When it cannot be read or unpacked.
+    /// Fails if it cannot be read or unpacked.
     pub fn read(path: &Path) -> Result<Self> {
         let mut input = Self::read_if(path, is_known)?;
         let unpacked = offload::unpack(&input.bytes)
@@ -49,7 +49,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Fails if it cannot be read.
     pub fn container(path: &Path) -> Result<Self> {
         Self::read_if(path, extract::is_known)
     }
@@ -58,7 +58,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Fails if it cannot be read.
     pub fn any(path: &Path) -> Result<Self> {
         Self::read_if(path, |_| true)
     }
@@ -88,7 +88,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// When the file is damaged, or has another format. The error says which format it seems to be.
+    /// Fails if the file is damaged, or has another format. The error says which format it seems to be.
     pub fn syclbin(&self) -> Result<(File<'_>, Syclbin<'_>)> {
         let read = File::parse(&self.bytes).and_then(|file| {
             let model = file.to_model()?;

@@ -79,8 +79,8 @@ pub struct LeftOut {
 ///
 /// # Errors
 ///
-/// When the workspace is missing, when none of its packages builds kernels, when Cargo.toml describes kernels wrongly,
-/// or when Cargo cannot be run.
+/// Fails if the workspace is missing, none of its packages builds kernels, the kernel description in Cargo.toml is
+/// invalid, or Cargo cannot be run.
 pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages = workspace.building()?;

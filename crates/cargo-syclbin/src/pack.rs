@@ -113,7 +113,7 @@ impl Image {
 ///
 /// # Errors
 ///
-/// When a file cannot be read, an image does not fit the result, or the result cannot be written.
+/// Fails if a file cannot be read, an image does not fit the result, or the result cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let is_syclbin = options
         .output

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The child process of `cargo syclbin doctor FILE`: it loads a file, module by module, and a driver may end it.
+//! The child process of `cargo syclbin doctor FILE`: it loads a file module by module, and a driver may crash it.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -14,7 +14,7 @@ use syclbin_rt::{Arg, Device, ImageChoice, Module, Queue};
 ///
 /// # Errors
 ///
-/// When standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub(crate) fn run(start: Position) -> io::Result<()> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes)?;
@@ -82,8 +82,8 @@ fn load(queue: &Queue, module: &[u8], others: &[u8]) -> syclbin_rt::Result<Modul
     unsafe { builder.load(module) }
 }
 
-/// Divides a file: the module alone, and all others to link with. Both keep the indices, with empty modules in between,
-/// and are objects, as an executable is not linked with others.
+/// Divides a file: the module alone, and all others to link with. Both keep the indices by filling gaps with empty
+/// modules. Both are objects, because executables are not linked with other files.
 fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
     let only = |keep: &dyn Fn(usize) -> bool| {
         let modules = file.modules.iter().enumerate();

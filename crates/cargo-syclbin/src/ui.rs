@@ -20,7 +20,7 @@ pub(crate) const ATTENTION: Style = AnsiColor::Yellow.on_default();
 ///
 /// # Errors
 ///
-/// When standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub fn answer(text: &str) -> io::Result<()> {
     print(anstream::stdout().lock(), text.as_bytes())
 }
@@ -29,7 +29,7 @@ pub fn answer(text: &str) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// When standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub fn answer_bytes(bytes: &[u8]) -> io::Result<()> {
     print(io::stdout().lock(), bytes)
 }
@@ -80,7 +80,7 @@ fn json(answer: &impl serde::Serialize) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// When standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub fn show<R: serde::Serialize>(
     format: Format,
     report: &R,

@@ -79,7 +79,7 @@ pub struct Finding {
 ///
 /// # Errors
 ///
-/// When standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
     let files = options.files.iter().map(|path| match Input::read(path) {
         Ok(input) => FileReport::of(&input),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin watch`: compiles the files of build scripts again each time a source or header is saved.
+//! `cargo syclbin watch`: recompiles the files of build scripts each time a source or header is saved.
 //!
-//! It asks for the state of the files every few milliseconds. The compiler lists some ten files, so that costs
-//! less than a millisecond. It works on every file system, and needs no events of the operating system.
+//! It polls the files every few milliseconds. The compiler lists about ten files, so polling takes less than a
+//! millisecond. It works on every file system, and needs no events from the operating system.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ struct Watched {
 ///
 /// # Errors
 ///
-/// When the workspace is missing, when none of its packages builds kernels, when Cargo cannot be run, and when no
-/// build script has built a file.
+/// Fails if the workspace is missing, none of its packages builds kernels, Cargo cannot be run, or no build script has
+/// built a file.
 pub fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::find(&options.selection)?;
     let root = workspace.metadata.workspace_root.as_std_path();

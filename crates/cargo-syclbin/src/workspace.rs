@@ -35,7 +35,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When Cargo finds no workspace, or a package of the selection is not in it.
+    /// Fails if Cargo finds no workspace, or a package of the selection is not in it.
     pub fn find(selection: &Selection) -> Result<Self> {
         let mut command = MetadataCommand::new();
         if let Some(path) = &selection.manifest_path {
@@ -65,7 +65,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When there are none.
+    /// Fails if there are none.
     pub fn building(&self) -> Result<Vec<&Package>> {
         let is_chosen =
             |package: &&Package| self.names.is_empty() || self.names.contains(&package.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A time limit for processes that may never end: versions of ocloc hang on some kernels.
+//! A time limit for processes that may never end: some versions of ocloc hang on some kernels.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -11,7 +11,7 @@ use syclbin_build::process;
 /// The variable that sets the limit in seconds. 0 means no limit.
 pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
 
-/// The limit where the variable is not set.
+/// The limit if the variable is not set.
 const DEFAULT: Duration = Duration::from_secs(600);
 
 /// Returns the limit that the environment sets, `None` for no limit.
@@ -37,7 +37,7 @@ fn parse(value: &str) -> Result<Option<Duration>, String> {
 ///
 /// # Errors
 ///
-/// When the process cannot be started or waited for.
+/// Fails if the process cannot be started or waited for.
 pub(crate) fn output(mut command: Command, limit: Option<Duration>) -> io::Result<Option<Output>> {
     let Some(limit) = limit else {
         return command.output().map(Some);

@@ -5,7 +5,7 @@
 //
 //   SYCLBIN_KERNEL(1)
 //   void blur(const float *in, float *out, sycl::kernel_handler h) {
-//     int r = h.get_specialization_constant<radius>(); // 2, or what the program set
+//     int r = h.get_specialization_constant<radius>(); // 2, or the value that the program set
 //     ...
 //   }
 #pragma once

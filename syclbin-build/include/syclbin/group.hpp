@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the work-items of a group do together: sycl::group_barrier, sycl::reduce_over_group,
+// Functions that all work-items of a group call together: sycl::group_barrier, sycl::reduce_over_group,
 // sycl::joint_reduce, scans, sycl::any_of_group, sycl::group_broadcast, sycl::shift_group_left ...
 #pragma once
 

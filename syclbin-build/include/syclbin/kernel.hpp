@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a kernel needs to be one, and no more: a compile with this takes about a sixth of the time of
-// one with <sycl/sycl.hpp>.
+// The minimum that a kernel needs. Including this header compiles in about a sixth of the time of
+// <sycl/sycl.hpp>.
 //
 //   #include <syclbin/kernel.hpp>
 //
@@ -10,23 +10,23 @@
 //     if (i < n) y[i] = a * x[i] + y[i];
 //   }
 //
-// Of SYCL:  id, range, item, nd_item, group, sub_group, nd_item::barrier, half, marray; the properties
-//           of kernels and SYCL_EXT_ONEAPI_FUNCTION_PROPERTY; ext::oneapi::this_work_item
-// Of ours:  the macros that begin with SYCLBIN_, and the namespace syclbin, which has other names for
-//           what SYCL has, so both spellings mean the same
+// From SYCL: id, range, item, nd_item, group, sub_group, nd_item::barrier, half, marray; the properties
+//            of kernels and SYCL_EXT_ONEAPI_FUNCTION_PROPERTY; ext::oneapi::this_work_item
+// Our own:   the macros that begin with SYCLBIN_, and the namespace syclbin, which contains short aliases
+//            of SYCL names; both spellings mean the same
 //
-// The rest has headers of its own, because each of them takes its time:
+// Everything else is in separate headers, because each adds to the compile time:
 //
 //   <syclbin/vector.hpp>        vec with its operators and swizzles: float4, int2 ...
-//   <syclbin/math.hpp>          the functions of SYCL: sqrt, fma, clamp, dot, popcount ...
+//   <syclbin/math.hpp>          SYCL's built-in functions: sqrt, fma, clamp, dot, popcount ...
 //   <syclbin/atomic.hpp>        atomic_ref, atomic_fence, multi_ptr
 //   <syclbin/group.hpp>         group_barrier, reduce_over_group, group_broadcast, shuffles ...
 //   <syclbin/local_memory.hpp>  work_group_memory
 //   <syclbin/constants.hpp>     specialization_id, kernel_handler
 //   <syclbin/printf.hpp>        printf
 //
-// Anything else (accessors, samplers, streams, USM functions, queues) is in <sycl/sycl.hpp>. It can be
-// included beside these, in any order, and then they cost nothing.
+// Anything else (accessors, samplers, streams, USM functions, queues) is in <sycl/sycl.hpp>. You can
+// include it beside these headers, in any order; they then add no compile time.
 #pragma once
 
 #ifndef __has_include
@@ -39,7 +39,7 @@
 #include <sycl/half_type.hpp>
 #include <sycl/marray.hpp>
 #elif __has_include(<sycl/sycl.hpp>)
-// A release that arranges its headers in another way: slower, and still right.
+// This release arranges its headers differently: including everything is slower, but still correct.
 #include <sycl/sycl.hpp>
 #else
 #error "the headers of SYCL are not found; <syclbin/kernel.hpp> needs a DPC++ compiler: clang++ -fsycl or icpx -fsycl of 2025.2 or newer, or syclbin-clang"
@@ -49,32 +49,33 @@
 #error "these headers of SYCL have no free-function kernels; use DPC++ 2025.2 or newer, and compile with -fsycl"
 #endif
 
-// Makes the function that follows a kernel over a range of so many dimensions (1, 2 or 3). Its name is
-// that of the function, in any namespace, so a name can be used once. For a template or for overloads
-// write SYCLBIN_PROPERTY(nd_range_kernel<1>) and leave `extern "C"` out.
+// Declares the following function as a kernel over a range of DIMENSIONS dimensions (1, 2 or 3). The
+// symbol is the plain function name in any namespace, so each name can be used only once. For templates
+// and overloads, write SYCLBIN_PROPERTY(nd_range_kernel<1>) without `extern "C"`.
 #define SYCLBIN_KERNEL(DIMENSIONS) extern "C" SYCLBIN_PROPERTY(nd_range_kernel<DIMENSIONS>)
 
-// Gives a kernel a property of sycl::ext::oneapi::experimental, after SYCLBIN_KERNEL. One for each: two
-// in one would be a comma expression, and the function no kernel, which compilers do not say.
+// Adds a property of sycl::ext::oneapi::experimental to a kernel, after SYCLBIN_KERNEL. Use one macro per
+// property: two in one form a comma expression, and the function is then silently not a kernel.
 #define SYCLBIN_PROPERTY(...)                                                                           \
   SYCLBIN_DESCRIBED(#__VA_ARGS__)                                                                       \
   SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((::sycl::ext::oneapi::experimental::__VA_ARGS__))
 
-// What describes kernels finds their dimensions in this; the code that runs does not have it.
+// The compile that describes kernels reads their dimensions from this annotation. The code that runs does
+// not contain it.
 #ifdef SYCLBIN_DESCRIBE
 #define SYCLBIN_DESCRIBED(PROPERTY) [[clang::annotate("syclbin: " PROPERTY)]]
 #else
 #define SYCLBIN_DESCRIBED(PROPERTY)
 #endif
 
-// Compiles a kernel for work-groups of this size and no other: one number for each dimension, the one
-// that counts slowest first.
+// Compiles a kernel for work-groups of exactly this size: one number for each dimension, the slowest
+// first.
 #define SYCLBIN_WORK_GROUP_SIZE(...) SYCLBIN_PROPERTY(work_group_size<__VA_ARGS__>)
 
 // Compiles a kernel for sub-groups of this size.
 #define SYCLBIN_SUB_GROUP_SIZE(SIZE) SYCLBIN_PROPERTY(sub_group_size<SIZE>)
 
 namespace syclbin {
-// get_nd_item<D>(), get_work_group<D>(), get_sub_group(): where the running work-item is.
+// get_nd_item<D>(), get_work_group<D>(), get_sub_group(): the position of the current work-item.
 using namespace ::sycl::ext::oneapi::this_work_item;
 } // namespace syclbin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The functions of SYCL: sycl::sqrt, sycl::fma, sycl::clamp, sycl::dot, sycl::popcount ... Those of
-// <cmath> may need a library of the device that is not linked.
+// SYCL's built-in functions: sycl::sqrt, sycl::fma, sycl::clamp, sycl::dot, sycl::popcount ... For
+// std::sqrt and similar functions, include <cmath>.
 #pragma once
 
 #include <syclbin/kernel.hpp>

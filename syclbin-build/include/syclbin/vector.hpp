@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// vec with its operators and swizzles, and the short names of vectors: sycl::float4, sycl::int2 ...
+// sycl::vec with its operators and swizzles, and the aliases for vector types: sycl::float4, sycl::int2 ...
 #pragma once
 
 #include <syclbin/kernel.hpp>
@@ -7,7 +7,7 @@
 #if __has_include(<sycl/vector.hpp>) && \
     __has_include(<sycl/aliases.hpp>)
 #include <sycl/vector.hpp>
-// Where a release defines vec::convert apart, it is undefined without this.
+// Some releases define vec::convert in a separate header. It is undefined without this.
 #if __has_include(<sycl/detail/vector_convert.hpp>)
 #include <sycl/detail/vector_convert.hpp>
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arguments: which files the compiler reads because of them.
+//! Arguments: the files that they make the compiler read.
 
 use std::path::{Path, PathBuf};
 
@@ -119,8 +119,8 @@ fn is_unfit(argument: &str) -> bool {
         || targets.is_some_and(|targets| !targets.split(',').all(|one| FIT_TARGETS.contains(&one)))
 }
 
-/// Returns whether an argument names a file, in any position: `a.syclbin`, `-option=a.bc`. A macro may be
-/// named like a file, but a macro alone does not read a file.
+/// Returns whether an argument names a file, in any position: `a.syclbin`, `-option=a.bc`. A macro may be spelled like
+/// a file name, but a macro definition alone does not read a file.
 fn names_file(argument: &str) -> bool {
     let is_macro = argument.starts_with("-D") || argument.starts_with("-U");
     let after = argument

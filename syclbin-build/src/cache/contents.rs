@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use hmac_sha256::Hash as Sha256;
 use syclbin_toolchain::store::hex;
 
-/// The compiler replaces these by the time of the compile or of the file.
+/// The compiler replaces these with the time of the compile or of the file.
 const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
 
 /// The operators that ask whether a file exists.
@@ -30,12 +30,12 @@ impl Contents {
     }
 }
 
-/// Returns the names of files that `text` asks for and that may not exist. Returns `None` if the text
-/// names the time, or asks for a file whose name cannot be seen here.
+/// Returns the names of files that `text` asks for and that may not exist. Returns `None` if the text uses the time, or
+/// asks for a file whose name cannot be determined here.
 ///
-/// Comments are searched too: a word in one costs a compile, and a missed word would keep a wrong result.
+/// Comments are searched too: a false match only costs a compile, but a missed one would reuse a wrong result.
 pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
-    // A backslash joins two lines, even within a word.
+    // A backslash at the end of a line joins two lines, even within a word.
     let text = text.replace("\\\n", "").replace("\\\r\n", "");
     if TIMES.iter().any(|time| has_word(&text, time)) {
         return None;

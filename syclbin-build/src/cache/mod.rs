@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The cache: a source is compiled once, whichever package, profile or directory asks.
+//! The cache: a source is compiled once for all packages, profiles and directories.
 //!
 //! The directory is a [`Store`] with entries of two kinds:
 //!
@@ -19,7 +19,7 @@
 //! | `entry` | a result as bytes |
 //! | `directory` | the directory of the cache, and its size limit |
 //!
-//! A failure of the cache does not fail the build, which then compiles.
+//! If the cache fails, the build compiles without it.
 
 mod arguments;
 mod candidates;
@@ -58,7 +58,7 @@ pub(crate) struct Cache {
 
 /// The cached state of a source.
 pub(crate) enum Lookup {
-    /// The result that compiling it would make.
+    /// The result that compiling it would produce.
     Hit(Compiled),
     /// The place of the result once the source is compiled.
     Miss(Box<Pending>),
@@ -217,7 +217,7 @@ fn result_name(id: &str) -> String {
 
 fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
     let mut hash = Sha256::new();
-    // The order must not depend on the directory of our own headers.
+    // The order must not depend on where our own headers are.
     let paths: BTreeSet<_> = paths.iter().map(|path| headers::portable(path)).collect();
     for path in paths {
         hash.update(path.as_os_str().as_encoded_bytes());

@@ -63,7 +63,7 @@ impl Setting {
         let parts = compiler.parts().iter().map(PathBuf::as_path);
         for part in parts.chain([program.as_path()]).chain(program.parent()) {
             field(&mut hash, part.as_os_str().as_encoded_bytes());
-            // A directory of versions is a part too, and may not exist.
+            // A directory of versions is an input too, and may not exist.
             field(&mut hash, stamp(part).unwrap_or_default().as_bytes());
         }
         for folder in GCC_FOLDERS {
@@ -92,7 +92,7 @@ impl Setting {
         for text in &arguments {
             // A macro may ask for the time or for a file.
             contents::asked(text).filter(BTreeSet::is_empty)?;
-            // Our headers are compared where a source reads them.
+            // Our headers are compared only if a source reads them.
             let word = crate::compiler::headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
@@ -108,7 +108,7 @@ impl Setting {
         let of_machine = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
         let last = LAST.into_iter().chain([of_machine.as_str()]);
         folders.extend(last.map(PathBuf::from));
-        // No list has the headers inside a compiler.
+        // No list includes the headers inside a compiler.
         headers.extend(["sycl", "CL"].map(PathBuf::from));
         Some(Self {
             hash,

@@ -45,15 +45,15 @@ pub(crate) fn link(
     Ok(linked)
 }
 
-/// Returns whether a module still imports what another exports.
+/// Returns whether a module still imports a symbol that another exports.
 fn needs_linking(file: &Syclbin<'_>) -> bool {
     let exported: BTreeSet<&str> = file.modules.iter().flat_map(exports).collect();
     let mut imported = file.modules.iter().flat_map(imports);
     imported.any(|symbol| exported.contains(symbol))
 }
 
-/// Returns whether a module uses a function or variable of another source. The device library stays apart: the device
-/// decides which form of it is linked.
+/// Returns whether a module uses a function or variable of another source. The device library does not count: the
+/// device decides which form of it is linked.
 pub(crate) fn uses_other_sources(file: &Syclbin<'_>) -> bool {
     let mut all = file.modules.iter().flat_map(imports);
     all.any(|symbol| Import::of(symbol) == Import::Symbol)

@@ -34,7 +34,7 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
-/// Returns advice for errors whose remedy clang does not know, a line each.
+/// Returns hints for errors that clang cannot explain, one line each.
 pub(crate) fn hints(diagnostics: &str) -> String {
     let plain = plain(diagnostics);
     let mut hints = BTreeSet::new();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sources that a pattern names and that other sources include. Each is a part of those, and no source.
+//! Files that a pattern matches and that other sources include. They are parts of those sources, not sources
+//! themselves.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

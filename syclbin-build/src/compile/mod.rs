@@ -72,7 +72,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let own = [
         "-fsycl",
         state,
-        // Without this, drivers that default to the old offloading model ignore `-fsyclbin`.
+        // Without this, compiler drivers that default to the old offloading model ignore `-fsyclbin`.
         "--offload-new-driver",
         // Keeps the names of parameters.
         "-fno-discard-value-names",
@@ -127,9 +127,9 @@ fn compile_each(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// Compiles each source twice, with as many compilers at once as there are tokens. The first output is the
-/// code that runs. The second is only read, for its debug information: this turns optimization off, but only
-/// it distinguishes `unsigned n` from `int n`.
+/// Compiles each source twice, with as many compilers at once as there are tokens. The first output is the code that
+/// runs. The second is read only for its debug information, which distinguishes `unsigned n` from `int n` but turns
+/// optimization off.
 fn run(
     compiler: &Compiler,
     sources: &[&Path],
@@ -161,7 +161,7 @@ fn run(
             "-g",
             // This includes structs that only template arguments use, as in work_group_memory<Pair[]>.
             "-fstandalone-debug",
-            // Our macros then say how many dimensions a function has.
+            // Our macros then record how many dimensions a kernel has.
             "-DSYCLBIN_DESCRIBE",
         ];
         debug.flags.extend(described.map(OsString::from));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels of one name in several sources: each gets its source as a part of its name.
+//! Kernels with the same name in several sources: each name is extended by the source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -11,10 +11,11 @@ use syclbin_tools::__private::rename_kernels;
 
 use crate::compiler::output::{Compiled, exports};
 
-/// Renames kernels, so that a symbol means one kernel of the file. `sources` are those of `compiled`.
+/// Renames kernels, so that each symbol identifies one kernel of the file. `sources` are those of `compiled`.
 ///
-/// If two sources have functions of one name, all lambdas in them are renamed: their stubs then depend on one source
-/// only. Native code keeps its names. Its kernels of one name are left out, with that as the reason.
+/// If two sources have functions with the same name, all lambdas in them are renamed, so that each stub's name depends
+/// on one source only. Native code keeps its names, so its kernels with the same name are left out, with that as the
+/// reason.
 pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
     let kernels: Vec<BTreeSet<String>> = compiled.iter().map(kernels_of).collect();
     let mut owners: BTreeMap<Shared<'_>, BTreeSet<usize>> = BTreeMap::new();
@@ -70,7 +71,7 @@ fn kernels_of(compiled: &Compiled) -> BTreeSet<String> {
     compiled.modules.iter().flat_map(of_module).collect()
 }
 
-/// What two sources may both have: the function around unnamed lambdas, or the symbol of another kernel.
+/// The part of a name that two sources may share: the function around unnamed lambdas, or the symbol of another kernel.
 type Shared<'s> = Result<KernelName, &'s str>;
 
 fn shared(symbol: &str) -> Shared<'_> {
@@ -81,7 +82,7 @@ fn shared(symbol: &str) -> Shared<'_> {
     Ok(name)
 }
 
-/// Returns an identifier for each source: the name of its file, behind as many directories as distinguish it.
+/// Returns an identifier for each source: its file name, preceded by as many directories as it takes to distinguish it.
 fn labels(sources: &[&Path]) -> Vec<String> {
     let parts: Vec<Vec<String>> = sources.iter().map(|path| parts(path)).collect();
     let most = parts.iter().map(Vec::len).max().unwrap_or(1);
@@ -94,7 +95,7 @@ fn labels(sources: &[&Path]) -> Vec<String> {
             }
         }
     }
-    // What differs only in letters that an identifier lacks is numbered.
+    // Names that differ only in characters that identifiers cannot contain are numbered.
     let repeated = repeated(&labels);
     let mut taken: BTreeSet<String> = labels.iter().cloned().collect();
     for label in &mut labels {

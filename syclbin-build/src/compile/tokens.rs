@@ -11,14 +11,14 @@ use std::num::NonZero;
 /// requests all others, and gives them back.
 pub(crate) struct Tokens {
     source: Source,
-    /// The tokens that were requested, without the own token.
+    /// The tokens that were requested, without this process's own token.
     held: Vec<u8>,
 }
 
 enum Source {
     #[cfg(unix)]
     Jobserver(unix::Pipe),
-    /// This many tokens, beside the own one.
+    /// This many tokens, besides the process's own one.
     Count(usize),
 }
 
@@ -39,7 +39,7 @@ impl Tokens {
         if let Some(jobserver) = flags.and_then(OsStr::to_str).and_then(jobserver) {
             return Self::from(match unix::Pipe::open(jobserver) {
                 Some(pipe) => Source::Jobserver(pipe),
-                // A jobserver limits processes, but cannot be asked. So only the own token is ours.
+                // A jobserver limits processes but cannot be reached, so only the process's own token is usable.
                 None => Source::Count(0),
             });
         }
@@ -57,7 +57,7 @@ impl Tokens {
         }
     }
 
-    /// Takes one more token, if there is one now. This never waits.
+    /// Takes one more token if one is available. Never waits.
     pub(crate) fn take(&mut self) -> bool {
         let token = match &mut self.source {
             #[cfg(unix)]
@@ -68,7 +68,7 @@ impl Tokens {
         token.is_some()
     }
 
-    /// Gives tokens back until at most `count` are taken, beside the own one.
+    /// Returns tokens until at most `count` are held, besides the process's own one.
     pub(crate) fn keep(&mut self, count: usize) {
         while self.held.len() > count {
             let Some(token) = self.held.pop() else { return };
@@ -160,8 +160,8 @@ mod unix {
         }
     }
 
-    /// Returns the path of an open file of this process. Linux opens such a path anew. Other systems
-    /// duplicate the open file, and taking a token might then wait for ever. So this returns `None` there.
+    /// Returns the path of an open file of this process. Linux opens such a path anew. Other systems duplicate the open
+    /// file, and taking a token might then block forever. So this returns `None` there.
     fn descriptor(number: &str) -> Option<PathBuf> {
         let number: u32 = number.parse().ok()?;
         cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{number}")))

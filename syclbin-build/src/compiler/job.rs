@@ -10,7 +10,7 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::process::{self, COMPILE_LIMIT_VARIABLE, Ended, Process};
 
-/// The default limit: much longer than kernels take, and much shorter than a night.
+/// The default limit: much longer than any kernel takes, yet short enough to notice.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// One compilation.

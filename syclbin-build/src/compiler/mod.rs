@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The compiler of a build. Cargo tracks every file and variable that decides which compiler this is.
+//! The compiler of a build. Cargo tracks every file and variable that affects which compiler is chosen.
 
 pub mod default_targets;
 pub mod depfile;
@@ -196,8 +196,8 @@ impl Compiler {
     }
 }
 
-/// Returns the configuration files that programs read by themselves: beside the programs, and where variables
-/// say.
+/// Returns the configuration files that programs read by themselves: beside the programs, and in the directories that
+/// variables name.
 fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<PathBuf> {
     let mut folders = BTreeSet::new();
     for program in programs {

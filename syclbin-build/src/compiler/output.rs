@@ -126,7 +126,7 @@ pub(crate) fn symbols<'m>(
         .map(|(symbol, _)| symbol)
 }
 
-/// Returns what the debug information in `file` says about its kernels.
+/// Returns the descriptions of the kernels from the debug information in `file`.
 fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error> {
     let mut found = debug_info::Described::default();
     let images = file.modules.iter().flat_map(|module| &module.images);

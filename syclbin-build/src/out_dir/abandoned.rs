@@ -54,7 +54,7 @@ pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
             continue;
         }
         std::fs::create_dir_all(&aside)?;
-        // The note is moved last: a file without a note would stay for ever.
+        // The note is moved last: a file without a note would stay forever.
         let file = listing::file_in(&files, &name);
         none_is_fine(std::fs::rename(file, listing::file_in(&aside, &name)))?;
         std::fs::rename(&note, listing::note(&aside, &name))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Listing: a note in `OUT_DIR` has the request of each file, for `cargo syclbin list` and `watch`.
+//! Listing: a note in `OUT_DIR` records the request of each file, for `cargo syclbin list` and `watch`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -107,7 +107,7 @@ impl Prebuilt {
 /// time. A file that is written after it returns has a newer time.
 pub(crate) fn begin() -> SystemTime {
     let now = SystemTime::now();
-    // Operating systems stamp files with a clock that is behind by up to a tick.
+    // Operating systems stamp files with a clock that lags by up to a tick.
     std::thread::sleep(Duration::from_millis(20));
     now
 }
@@ -164,7 +164,7 @@ fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
     metadata.modified().ok().into_iter().chain(changed)
 }
 
-/// Returns the SHA-256 of a text. Line endings do not count, because version control may change them.
+/// Returns the SHA-256 of a text. Line endings are ignored, because version control may change them.
 fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Answers of compilers, cached in a directory: an unchanged compiler is not asked again.
+//! Answers of compilers, cached in a directory, so an unchanged compiler is not probed again.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -14,7 +14,7 @@ use crate::file;
 /// The prefix of the names of the files.
 pub(crate) const PREFIX: &str = ".compiler-";
 
-/// Changes when the questions change.
+/// The version of the questions: increase it when they change.
 const QUESTIONS: &str = "syclbin-build 2";
 
 /// A directory of answers, or no cache.

@@ -34,7 +34,7 @@ pub const VARIABLE: &str = "SYCLBIN_CLANG";
 /// The variable with the time limit for each answer of a candidate, in seconds.
 pub const LIMIT_VARIABLE: &str = "SYCLBIN_PROBE_SECONDS";
 
-/// The default limit: compilers answer in milliseconds, but may be on a slow disk.
+/// The default limit. Compilers answer in milliseconds, but may be on a slow disk.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The inputs of a search, beside the file system.

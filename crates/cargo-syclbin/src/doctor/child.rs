@@ -62,7 +62,7 @@ impl fmt::Display for Ended {
 ///
 /// # Errors
 ///
-/// When the process cannot be started or waited for.
+/// Fails if the process cannot be started or waited for.
 pub(super) fn run(
     command: Command,
     input: &[u8],
@@ -78,7 +78,7 @@ pub(super) fn run(
     let mut process = Process::start(command, stdin, stdout.reopen()?, tempfile::tempfile()?)?;
     let (mut text, mut last) = (Vec::new(), Instant::now());
     let status = loop {
-        // What it wrote before its end is read after it is asked.
+        // Its last output is read after the check whether it has ended.
         let status = process.ended()?;
         while output.read_until(b'\n', &mut text)? > 0 {
             last = Instant::now();

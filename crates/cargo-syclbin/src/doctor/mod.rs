@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin doctor`: what this machine has, and what it lacks to compile and run kernels.
+//! `cargo syclbin doctor`: reports whether this machine can compile and run kernels, and what is missing.
 //! `cargo syclbin doctor FILE` is in [`mod@file`].
 //!
 //! Facts are gathered from the machine. The report uses only these facts, so a test can simulate any machine.
@@ -19,7 +19,7 @@ use crate::error::Result;
 ///
 /// # Errors
 ///
-/// When standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub fn run() -> Result<bool> {
     let report = report::Report::of(&facts::Facts::gather());
     crate::ui::answer(&report.to_string())?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The trial: a small kernel is compiled and run, since parts may all be present and still not work.
+//! The trial: compiles and runs a small kernel, because the parts may all be present and still not work together.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -59,8 +59,8 @@ fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, cannot contain device images or is damaged. Also when an output file exists or
-/// cannot be written.
+/// Fails if the file cannot be read, cannot contain device images or is damaged. It also fails if an output file exists
+/// or cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
     let input = Input::container(&options.file)?;
     let folder = options.file.parent().unwrap_or(Path::new(""));

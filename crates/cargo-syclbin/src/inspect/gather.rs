@@ -27,7 +27,7 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// When the file is not a SYCLBIN file, or is inconsistent.
+    /// Fails if the file is not a SYCLBIN file, or is inconsistent.
     pub fn of(input: &Input) -> Result<Self> {
         let (file, model) = input.syclbin()?;
         let damaged = |cause| input.not_syclbin(cause);

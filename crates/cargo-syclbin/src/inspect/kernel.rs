@@ -75,7 +75,7 @@ pub(super) fn beside(kernel: &Kernel) -> String {
     text
 }
 
-/// Adds where a lambda stands, what its function is called, and why a kernel with a signature has none.
+/// Adds the position of a lambda, the name of its Rust function, and why a kernel with a signature has no function.
 fn notes_of_stub(kernel: &Kernel, text: &mut String) {
     if let (Some(location), Some(stub)) = (&kernel.location, &kernel.stub) {
         let _ = write!(text, "  `{}`, {}", Shown(stub), Shown(location));

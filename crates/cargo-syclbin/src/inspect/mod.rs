@@ -41,7 +41,7 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, or is not a SYCLBIN file.
+/// Fails if the file cannot be read, or is not a SYCLBIN file.
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let report = Report::of(&input)?;

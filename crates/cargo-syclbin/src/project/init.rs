@@ -25,8 +25,8 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// When the crate or the checkout does not exist, when a file exists, when Cargo cannot add a dependency, or
-/// when a file cannot be written. Then the crate is as it was.
+/// Fails if the crate or the checkout does not exist, a file already exists, Cargo cannot add a dependency, or a file
+/// cannot be written. On failure, the crate is unchanged.
 pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let checkout = options.source.checkout(current)?;
     let no_crate = || Error::NoCrate(current.into());

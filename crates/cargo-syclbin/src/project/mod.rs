@@ -95,7 +95,7 @@ impl Summary {
     ///
     /// # Errors
     ///
-    /// When standard output cannot be written.
+    /// Fails if standard output cannot be written.
     pub fn print(&self) -> Result<()> {
         ui::answer(&self.text)?;
         for note in &self.notes {

@@ -27,8 +27,8 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// When the directory exists, when Cargo refuses the name, when the checkout does not exist, or when a file cannot be
-/// written. Then no new directory is left.
+/// Fails if the directory exists, Cargo rejects the name, the checkout does not exist, or a file cannot be written. On
+/// failure, no new directory is left behind.
 pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let name = options.name.as_str();
     let checkout = options.source.checkout(current)?;

@@ -30,7 +30,7 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// When the system does not report where this program is.
+    /// Fails if the system does not report where this program is.
     pub fn beside_this_program() -> Result<Self> {
         let program = std::env::current_exe().map_err(Error::NoProgram)?;
         Ok(Self::beside(&program))
@@ -40,7 +40,7 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// When the file does not exist. The error says how to get it.
+    /// Fails if the file does not exist. The error says how to get it.
     pub fn path(&self) -> Result<&Path> {
         if self.0.is_file() {
             return Ok(&self.0);
@@ -68,7 +68,7 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// When it does not exist, or cannot be copied.
+    /// Fails if it does not exist, or cannot be copied.
     pub fn copy_to(&self, target: &Path, staging: &Staging) -> Result<u64> {
         std::fs::copy(self.path()?, target)
             .and_then(|size| File::open(target)?.sync_all().map(|()| size))

@@ -59,9 +59,9 @@ impl Installer<'_> {
     ///
     /// # Errors
     ///
-    /// When a component does not work in the home directory. Also when wheels cannot be fetched, are not the pinned
-    /// ones, or cannot be unpacked. A component that was complete before is complete afterwards, with one exception.
-    /// Two renames replace it, and a process killed between them leaves it missing; it must then be installed again.
+    /// Fails if a component does not work in the home directory. It also fails if wheels cannot be fetched, are not the
+    /// pinned ones, or cannot be unpacked. A component that was complete before stays complete, with one exception: two
+    /// renames replace it, and if the process is killed between them, the component is missing and must be reinstalled.
     pub fn run(&self, pins: &[ComponentPin]) -> Result<Vec<Outcome>> {
         for pin in pins {
             pin.component.check_directory(self.home.path())?;
@@ -259,7 +259,7 @@ impl Installer<'_> {
             manifest.record(entry, size);
             driver::write_headers(folder, &mut manifest, staging)?;
         }
-        // The file names must reach the disk before the manifest that vouches for them.
+        // The file names must reach the disk before the manifest that lists them.
         for entry in &manifest.files {
             if let Some(parent) = folder.join(&entry.path).parent() {
                 staging.sync_folder(parent)?;

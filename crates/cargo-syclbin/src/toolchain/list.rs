@@ -109,7 +109,7 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
 ///
 /// # Errors
 ///
-/// When that component is not installed.
+/// Fails if that component is not installed.
 pub fn path(home: &Home, component: Option<Component>) -> Result<PathBuf> {
     let Some(component) = component else {
         return Ok(home.path().to_owned());
@@ -124,7 +124,7 @@ pub fn path(home: &Home, component: Option<Component>) -> Result<PathBuf> {
 ///
 /// # Errors
 ///
-/// When the home directory cannot be locked, or something in it cannot be removed.
+/// Fails if the home directory cannot be locked, or something in it cannot be removed.
 pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) -> Result<()> {
     // There is nothing to remove, and no reason to create a home directory.
     if !home.path().is_dir() {

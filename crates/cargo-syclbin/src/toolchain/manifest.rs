@@ -87,7 +87,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// When the file is missing, unreadable or not a manifest. The error is the reason.
+    /// Fails if the file is missing, unreadable or not a manifest. The error is the reason.
     pub fn read(folder: &Path) -> std::result::Result<Self, String> {
         let text = std::fs::read_to_string(folder.join(MANIFEST))
             .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
@@ -98,7 +98,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// When the file is missing or not a manifest, or when a file of the component differs from its record.
+    /// Fails if the file is missing or not a manifest, or when a file of the component differs from its record.
     pub fn read_complete(folder: &Path) -> std::result::Result<Self, String> {
         let manifest = Self::read(folder)?;
         match manifest.damage(folder, |_| false) {
@@ -111,7 +111,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Fails if it cannot be written.
     pub fn write(&self, folder: &Path, staging: &Staging) -> Result<()> {
         let path = folder.join(MANIFEST);
         std::fs::File::create(&path)

@@ -98,7 +98,7 @@ impl Search {
     ///
     /// # Errors
     ///
-    /// When none answers. The error lists what was tried.
+    /// Fails if none answers. The error lists what was tried.
     pub fn find(&self) -> std::result::Result<Pip, Tried> {
         let search = self.path.as_deref();
         if let Some(explicit) = &self.explicit {
@@ -125,7 +125,7 @@ impl Pip {
     ///
     /// # Errors
     ///
-    /// When pip does not start, or ends with an error.
+    /// Fails if pip does not start, or ends with an error.
     pub fn download(&self, wheels: &[&WheelPin], folder: &Path, temporary: &Path) -> Result<()> {
         let mut command = self.invocation.command();
         command.env("TMPDIR", temporary);

@@ -46,7 +46,7 @@ impl Staging {
     ///
     /// # Errors
     ///
-    /// When the home directory cannot be created, locked or written.
+    /// Fails if the home directory cannot be created, locked or written.
     pub fn open(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<Self> {
         std::fs::create_dir_all(home).map_err(|cause| failed(purpose, home, home, cause))?;
         let lock = lock(home, purpose, progress)?;
@@ -79,7 +79,7 @@ impl Staging {
     ///
     /// # Errors
     ///
-    /// When they may not, as on a file system mounted `noexec`.
+    /// Fails if they may not, as on a file system mounted `noexec`.
     #[cfg(unix)]
     pub fn check_executable(&self) -> Result<()> {
         use std::os::unix::fs::PermissionsExt;
@@ -100,7 +100,7 @@ impl Staging {
     ///
     /// # Errors
     ///
-    /// When a directory cannot be created.
+    /// Fails if a directory cannot be created.
     pub fn create_folder(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(|cause| self.failed(folder, cause))
     }
@@ -109,7 +109,7 @@ impl Staging {
     ///
     /// # Errors
     ///
-    /// When the system cannot guarantee it.
+    /// Fails if the system cannot guarantee it.
     pub fn sync_folder(&self, folder: &Path) -> Result<()> {
         // Other systems cannot open a directory as a file, and nothing is installed there.
         if cfg!(unix) {
@@ -124,7 +124,7 @@ impl Staging {
     ///
     /// # Errors
     ///
-    /// When the file or directory cannot be moved.
+    /// Fails if the file or directory cannot be moved.
     pub fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         std::fs::rename(from, to).map_err(|cause| self.failed(to, cause))
     }
@@ -133,7 +133,7 @@ impl Staging {
     ///
     /// # Errors
     ///
-    /// When something in it cannot be removed.
+    /// Fails if something in it cannot be removed.
     pub fn close(self) -> Result<()> {
         let path = self.folder.path().to_owned();
         let result = self.folder.close();

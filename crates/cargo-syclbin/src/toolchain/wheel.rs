@@ -33,7 +33,7 @@ impl<'a> Wheel<'a> {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is not the pinned wheel.
+    /// Fails if the file cannot be read or is not the pinned wheel.
     pub fn open(pin: &'a WheelPin, folder: &Path, progress: &dyn Progress) -> Result<Self> {
         let path = folder.join(pin.file);
         let unreadable = |cause| Error::Read(path.clone(), cause);
@@ -71,7 +71,7 @@ impl<'a> Wheel<'a> {
     ///
     /// # Errors
     ///
-    /// When a member is missing, differs from the pin, or cannot be written.
+    /// Fails if a member is missing, differs from the pin, or cannot be written.
     pub fn unpack(
         &mut self,
         folder: &Path,

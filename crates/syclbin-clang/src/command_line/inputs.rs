@@ -26,7 +26,7 @@ pub(crate) enum Input {
 const MAGIC: [&[u8; 4]; 2] = [b"\x10\xff\x10\xad", b"IBYS"];
 /// Suffixes of files that cannot be read here. Compiling them as sources would produce a wall of errors.
 const OTHERS: [&str; 9] = ["o", "obj", "a", "so", "spv", "bc", "ll", "s", "ptx"];
-/// The size of the start of a file that its kind is known from.
+/// The number of leading bytes that are enough to determine the kind of a file.
 const HEAD: u64 = 64;
 
 impl Input {
@@ -34,7 +34,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or is neither a source, a SYCLBIN file nor an object.
+    /// Fails if the file cannot be read, or is neither a source, a SYCLBIN file nor an object.
     pub(crate) fn open(path: PathBuf) -> Result<Self> {
         if path == Path::new("-") {
             return own("standard input is not read; write the source to a file and name that");

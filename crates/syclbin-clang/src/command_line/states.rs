@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! States: the options that each implies for a compile, and which files may join which.
+//! States: the options that each state implies for a compile, and which states can be joined.
 
 use syclbin::State;
 

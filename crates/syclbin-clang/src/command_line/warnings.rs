@@ -60,7 +60,7 @@ impl Warnings {
     ///
     /// # Errors
     ///
-    /// When there are warnings and `-Werror` turns them into errors.
+    /// Fails if there are warnings and `-Werror` turns them into errors.
     pub(crate) fn show(&self) -> Result<()> {
         let texts = self.texts();
         match texts.as_slice() {

@@ -29,7 +29,7 @@ const CONTENT: PinnedFile = PinnedFile {
 ///
 /// # Errors
 ///
-/// When the content is missing, and on systems where a program cannot override a function of the C library.
+/// Fails if the content is missing, and on systems where a program cannot override a function of the C library.
 pub(crate) fn serve(library: &Path) -> Result<()> {
     imp::serve(&CONTENT.read(library)?)
 }

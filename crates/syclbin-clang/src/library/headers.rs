@@ -11,7 +11,7 @@ pub(crate) const BFLOAT16: &str = include_str!("bfloat16.hpp");
 
 /// The path of the header that sources include first. The compiler library gets its content with the source.
 pub(crate) const ASSERT_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/assert.hpp";
-/// Its content: what a failed `assert` does.
+/// Its content: the handling of failed asserts.
 pub(crate) use syclbin_build::headers::ASSERT;
 
 /// Returns the arguments that include [`ASSERT`] before a source.

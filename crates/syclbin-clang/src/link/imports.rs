@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Imports: symbols that the code of a file uses but does not define. Some drivers end the process on such code, so
+//! Imports: symbols that the code of a file uses but does not define. Some drivers crash the process on such code, so
 //! this module reports them.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,8 @@
 //! Linking: joins the modules of all sources, SYCLBIN files and objects in a file.
 //!
 //! Modules stay separate, and the loader resolves symbols between them. The reference runtime does the same with
-//! objects. Where native code is made, or with `-fsycl-link`, `native::link` copies into each module what it uses of
-//! others.
+//! objects. For native targets and with `-fsycl-link`, `native::link` copies the functions and variables that each
+//! module uses into it.
 
 pub(crate) mod imports;
 pub(crate) mod objects;
@@ -69,8 +69,8 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
 ///
 /// # Errors
 ///
-/// When two parts have a kernel or define a device function of the same name. Also when code uses a symbol that no
-/// module defines.
+/// Fails if two parts contain kernels or define device functions with the same name. It also fails if code uses a
+/// symbol that no module defines.
 pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'static>> {
     check_once(&parts)?;
     imports::check(&parts, state)?;

@@ -31,7 +31,7 @@ pub(crate) struct Object {
 ///
 /// # Errors
 ///
-/// When the file has no device code that can be linked. The error names the code that it has.
+/// Fails if the file has no device code that can be linked. The error names the code that it has.
 pub(crate) fn open(path: &Path, whole: State) -> Result<Vec<Object>> {
     let name = path.display().to_string();
     let bytes = syclbin_toolchain::file::read(path)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The definitions and uses of a module's ids, and the targets of pointers as far as they are simple to follow.
+//! The definitions and uses of a module's ids, and the targets of pointers that are simple to follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 

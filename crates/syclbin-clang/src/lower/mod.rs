@@ -84,7 +84,7 @@ impl fmt::Display for Refusal {
 ///
 /// # Errors
 ///
-/// When a constant cannot be lowered.
+/// Fails if a constant cannot be lowered.
 pub(crate) fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
     let Some(module) = Module::parse(code) else {
         return Ok(None);

@@ -2,9 +2,9 @@
 //! Repairs signed conversions of booleans.
 //!
 //! LLVM optimizes `x < 0 ? -1.0f : 0.0f` to a signed conversion of a boolean, in which true is -1. The SPIR-V
-//! translator in the compiler library turns the boolean into 1 or 0 first, so the result is +1 (fixed upstream in
-//! July 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, a signed conversion of a selection between
-//! 1 and 0 has no other origin: LLVM makes the conversion of a C++ `bool` an unsigned one.
+//! translator in the compiler library turns the boolean into 1 or 0 first, so the result is +1 (fixed upstream in July
+//! 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, a signed conversion of a selection between 1 and
+//! 0 can only come from this bug: for a C++ `bool`, LLVM emits an unsigned conversion.
 
 use std::collections::BTreeMap;
 

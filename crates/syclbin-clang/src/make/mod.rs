@@ -20,7 +20,7 @@ use crate::nvidia;
 use crate::steps::Step;
 use crate::{Result, own};
 
-/// Makes the requested files, or shows how. Files appear completely or not at all.
+/// Makes the requested files, or shows the steps. Files appear completely or not at all.
 pub(crate) fn make(options: &Options) -> Result<()> {
     options.warnings.show()?;
     match (&options.bitcode, options.inputs.as_slice()) {

@@ -49,7 +49,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// When the compiler of a target is missing, or an option for it is unknown.
+    /// Fails if the compiler of a target is missing, or an option for it is unknown.
     pub(crate) fn all(options: &Options) -> Result<Vec<Self>> {
         let targets = &options.targets;
         let all = targets.all().into_iter().filter(Target::is_of_spirv);

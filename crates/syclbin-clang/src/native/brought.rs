@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native images in inputs: some stay, some are compiled again, and some cannot be used.
+//! Native images in inputs: some are kept, some are recompiled, and some cannot be used.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::{Result, own};
 ///
 /// # Errors
 ///
-/// When a kernel has only an image that still has to be linked.
+/// Fails if a kernel has only an image that still has to be linked.
 pub(crate) fn sift(
     parts: &mut [InputFile],
     backends: &[Backend],

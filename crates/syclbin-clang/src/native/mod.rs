@@ -59,8 +59,8 @@ fn described(module: &AbstractModule<'_>) -> String {
     }
 }
 
-/// Links the SPIR-V of each module with what it imports from others, so that it can be compiled to native code. A module
-/// that cannot be linked stays as it was, with a warning: a program links it at load time.
+/// Links the SPIR-V of each module with its imports from other modules, so that it can be compiled to native code. A
+/// module that cannot be linked stays unchanged, with a warning, and is linked at load time.
 pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
     let names: Vec<String> = file.modules.iter().map(described).collect();
     let unlinked = link_modules(&mut file.modules, &names).into_iter();
@@ -73,7 +73,7 @@ pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
 ///
 /// # Errors
 ///
-/// When a compiler rejects a module, or when a module has no native code and may not keep its SPIR-V.
+/// Fails if a compiler rejects a module, or when a module has no native code and may not keep its SPIR-V.
 pub(crate) fn add(
     file: &mut Syclbin<'static>,
     backends: &[Backend],
@@ -112,7 +112,7 @@ pub(crate) fn add(
                 } else {
                     "no"
                 };
-                // Linking an object makes the native code of what imports from others.
+                // For modules that import from others, linking an object later produces the native code.
                 let is_linked_later = file.state() == Some(State::Object)
                     && keep_spirv
                     && !imports::of_module(module)?.is_empty();

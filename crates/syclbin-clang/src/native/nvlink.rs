@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native code for NVIDIA GPUs of a module that calls functions of others.
+//! Native code for NVIDIA GPUs, for modules that call functions of other modules.
 //!
 //! ptxas assembles the PTX of each module to an object. nvlink joins the objects that a module needs.
 
@@ -111,7 +111,7 @@ impl<'f> Nvlink<'f> {
         while let Some(index) = needed.get(next).copied() {
             next += 1;
             for symbol in texts[index].iter().flat_map(|text| &text.imports) {
-                // A function of one module goes before one that several have.
+                // A function that only one module defines takes precedence over one that several define.
                 let has = |text: &Option<ptx::Module>, weak: bool| {
                     text.as_ref().is_some_and(|text| {
                         text.exports.contains(symbol) && text.weak_exports.contains(symbol) == weak

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin doctor FILE`: a driver builds a file in a child process, and says what it thinks of each kernel.
+//! `cargo syclbin doctor FILE`: a driver builds a file in a child process, and reports on each kernel.
 //!
-//! No check finds all code that a driver crashes on. So a child process loads one module after the other and makes
-//! every kernel. It reports each [`Step`] before the driver sees the code. After a crash, another child process goes
-//! on behind the code that was last named.
+//! No check finds all code that a driver crashes on. So a child process loads one module after another and creates
+//! every kernel. It reports each [`Step`] before the driver sees the code. After a crash, another child process
+//! continues after the code that was last named.
 
 mod report;
 
@@ -40,7 +40,7 @@ pub struct Options<'a> {
 ///
 /// # Errors
 ///
-/// When the file cannot be read or is not a SYCLBIN file, and when no child process can be started.
+/// Fails if the file cannot be read or is not a SYCLBIN file, or if no child process can be started.
 pub fn run(options: &Options<'_>) -> Result<bool> {
     let input = Input::read(options.file)?;
     let (_, model) = input.syclbin()?;
@@ -77,14 +77,14 @@ struct Trial {
     modules: Vec<ModuleReport>,
     /// The step that the driver is at.
     at: At,
-    /// How many kernels of the module in progress are behind the child process.
+    /// How many kernels of the current module the child process has finished.
     kernels: usize,
 }
 
-/// The part of a file that a driver is at.
+/// The part of a file that a driver is working on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum At {
-    /// No part: the driver looks for devices, or makes a queue.
+    /// No part yet: the driver looks for devices or creates a queue.
     Outside,
     Module(usize),
     Kernel(String),
@@ -210,7 +210,7 @@ impl Trial {
 
     fn report<'a>(self, path: String, listed: impl Iterator<Item = &'a str>) -> Report {
         let kernels = || self.modules.iter().flat_map(|module| &module.kernels);
-        // Old files list no kernels; the driver does.
+        // Old files list no kernels, but the driver does.
         let mut all: BTreeSet<&str> = kernels().map(|kernel| kernel.symbol.as_str()).collect();
         for symbol in listed {
             all.insert(symbol);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The report on a file: what a driver did with its modules, and what it says of their kernels.
+//! The report on a file: how a driver handled its modules, and the attributes of their kernels.
 //!
 //! These types are the JSON form of `schema/doctor.schema.json`, and of what the child process reports.
 
@@ -97,11 +97,11 @@ pub struct KernelReport {
     pub outcome: Outcome,
     /// Why it cannot be used.
     pub reason: Option<String>,
-    /// What the driver says of it; `None` if it cannot be used.
+    /// The attributes that the driver reports; `None` if it cannot be used.
     pub answers: Option<Answers>,
 }
 
-/// What a driver says of a kernel. See [`KernelAttributes`].
+/// The attributes of a kernel that a driver reports. See [`KernelAttributes`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(
     missing_docs,
@@ -174,9 +174,9 @@ pub enum Step {
     Building(usize),
     /// The driver built one of these images.
     Built(Vec<ImageReport>),
-    /// The driver is about to make the kernel with this symbol.
+    /// The driver is about to create the kernel with this symbol.
     Making(String),
-    /// The driver made the kernel.
+    /// The driver created the kernel.
     Made(Answers),
     /// The module or kernel of the last step cannot be used, for this reason.
     Refused(String),

@@ -180,7 +180,7 @@ impl Targets {
     ///
     /// # Errors
     ///
-    /// When an option names an unsupported GPU.
+    /// Fails if an option names an unsupported GPU.
     pub(crate) fn nvidia(&self) -> Result<Option<NvidiaCode>> {
         let mut gpus = Vec::new();
         let mut options = Vec::new();

@@ -43,7 +43,7 @@ struct Constant<'t> {
 ///
 /// # Errors
 ///
-/// When a constant cannot be lowered.
+/// Fails if a constant cannot be lowered.
 pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
     let text = Text::parse(text);
     let mut readers: BTreeMap<&str, Reader<'_>> = BTreeMap::new();
