@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Documentation of generated items.
+//! Generates the documentation of generated items.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// Returns documentation in the form that users write: a comment for each line.
+/// Returns documentation in the usual form: a comment for each line.
 pub(crate) fn comment(text: &str) -> TokenStream {
     let lines = text.lines().map(|line| match line {
         "" => String::new(),
@@ -13,7 +13,7 @@ pub(crate) fn comment(text: &str) -> TokenStream {
     quote!(#(#[doc = #lines])*)
 }
 
-/// Joins paragraphs, without empty ones. Wraps prose, but keeps the lines of code and lists.
+/// Joins non-empty paragraphs. Wraps prose, but preserves the lines of code and lists.
 pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream {
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let parts: Vec<String> = parts
@@ -28,7 +28,7 @@ pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream
     comment(&parts.join("\n\n"))
 }
 
-/// Wraps `text` to lines that have some hundred columns in the code.
+/// Wraps `text` to lines of about a hundred columns in the generated code.
 fn wrapped(text: &str) -> String {
     const COLUMNS: usize = 88;
     let (mut lines, mut column) = (String::new(), 0);
@@ -45,7 +45,7 @@ fn wrapped(text: &str) -> String {
     lines
 }
 
-/// Returns C++ `code` as a block.
+/// Returns C++ `code` as a code block.
 pub(crate) fn cpp(code: &str) -> String {
     format!("```cpp\n{code}\n```")
 }

@@ -14,23 +14,23 @@ use syclbin::{Aspect, Syclbin};
 use syclbin_toolchain::file;
 use syn::LitStr;
 
-/// A file, and the parts of it that the generated code needs.
+/// A file, with the information that the generated code needs.
 pub(crate) struct File {
-    /// An expression of its path, for `include_bytes!`. The expression contains no directory of this machine.
-    /// It is `None` for a missing file, and for a placeholder of kernels that were not compiled. Then items
-    /// that name something in the file are allowed.
+    /// An expression for its path, to pass to `include_bytes!`. The expression contains no machine-specific
+    /// directory. `None` for a missing file, and for a placeholder whose kernels were not compiled. In these cases,
+    /// items may name anything.
     pub(crate) path: Option<TokenStream>,
     /// The name of the file, for messages.
     pub(crate) name: String,
-    /// In bytes.
+    /// The size in bytes.
     pub(crate) size: usize,
     pub(crate) signatures: Signatures,
-    /// What kernels require of a device, by symbol.
+    /// The aspects that each kernel requires, by symbol.
     pub(crate) aspects: BTreeMap<String, Vec<&'static str>>,
 }
 
 impl File {
-    /// Returns an empty file in place of an unreadable one, after the error was reported.
+    /// Returns an empty file as a substitute for an unreadable file, whose error has been reported.
     pub(crate) fn missing() -> Self {
         Self {
             path: None,
@@ -67,7 +67,7 @@ impl File {
             Err(error) => return fail(literal, &missing(&text, &path, &error)),
         };
         Self::parse(expression, file_name(&path), &bytes).map_err(|error| {
-            // The message uses the user's name for the file, so it is the same on every machine.
+            // The message uses the file name that the user wrote, so it is the same on every machine.
             let damaged = if text.ends_with(".syclbin") {
                 format!("{text}: {error}")
             } else {
@@ -81,7 +81,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Fails if the bytes are not a SYCLBIN file, or if an image of it is damaged.
+    /// Fails if the bytes are not a SYCLBIN file, or if one of its images is damaged.
     pub(crate) fn parse(
         path: TokenStream,
         name: String,
@@ -100,8 +100,8 @@ impl File {
     }
 }
 
-/// Returns the aspects that each kernel requires. A module that does not say it readably requires none here; a
-/// launch reports it.
+/// Returns the aspects that each kernel requires. Modules with malformed requirements are treated as having none,
+/// because a launch reports the error.
 fn aspects(file: &Syclbin<'_>) -> BTreeMap<String, Vec<&'static str>> {
     let mut aspects = BTreeMap::new();
     for module in &file.modules {
@@ -121,8 +121,8 @@ fn aspects(file: &Syclbin<'_>) -> BTreeMap<String, Vec<&'static str>> {
     aspects
 }
 
-/// Returns whether a file with this start can be a SYCLBIN file. For another file of any size, the start
-/// suffices for the error.
+/// Returns whether a file that starts with these bytes may be a SYCLBIN file. If not, there is no need to read the
+/// rest to report the error.
 fn is_syclbin(start: &[u8]) -> bool {
     start.starts_with(&SYCLBIN_MAGIC) || start.starts_with(&OFFLOAD_BINARY_MAGIC)
 }
@@ -172,7 +172,7 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     };
     let stem = Path::new(text).file_stem().unwrap_or_default();
     let remedy = match stem.to_string_lossy() {
-        // The user wrote the source, or nothing, in place of the name.
+        // The user wrote the source file, or nothing, instead of the name.
         stem if stem != text || text.is_empty() => {
             "Write the name that build.rs passes to `compile`, or the path of a .syclbin file"
                 .into()

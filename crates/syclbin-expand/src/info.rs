@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The constant `KERNELS`: the kernels with stubs, as data.
+//! Generates the constant `KERNELS`, which lists the kernels with stubs.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -11,7 +11,6 @@ use crate::plan::Namespace;
 use crate::plan::Plan;
 use crate::stub::Stub;
 
-/// Returns the constant.
 pub(crate) fn kernels(plan: &Plan<'_>, file: &File) -> TokenStream {
     let mut all = Vec::new();
     each(&plan.root, &mut Vec::new(), &mut |path, stub| {

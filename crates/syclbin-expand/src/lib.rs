@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates the code of `include_syclbin!`: the kernels of a SYCLBIN file as a Rust module.
 //!
-//! The macro is a thin wrapper around [`include()`], because a proc-macro crate exports nothing else. Tools
-//! show the same code with `source`, behind the feature of that name.
+//! The macro is a thin wrapper around [`include()`], because a proc-macro crate can only export macros. Tools get
+//! the same code as text from `source`, which requires the feature `source`.
 //!
 //! The steps, in order:
 //!
@@ -49,8 +49,8 @@ use crate::input::Input;
 
 /// Returns the module for `tokens`, the input of `include_syclbin!`.
 ///
-/// Every mistake in the input or the file becomes a `compile_error!`. The rest of the module is generated
-/// too, as far as possible, so that other errors do not bury these.
+/// Every mistake in the input or the file becomes a `compile_error!`. The rest of the module is still generated as
+/// far as possible, to avoid follow-up errors.
 #[must_use]
 pub fn include(tokens: TokenStream) -> TokenStream {
     let (input, mut errors) = match Input::parse(tokens) {
@@ -66,7 +66,7 @@ pub fn include(tokens: TokenStream) -> TokenStream {
     quote!(#(#errors)* #module)
 }
 
-/// Returns the same code as text, for the bytes of a file. This is the output of the macro for
+/// Returns the generated code as text, for the bytes of a file. It equals the expansion of the macro for
 /// `pub mod MODULE = "PATH";` and `items`.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<Str
     Ok(prettyplease::unparse(&parsed(bytes, path, module, items)?))
 }
 
-/// Returns the same code in brief: one line for each function that launches a kernel, and for each struct.
+/// Returns a summary of the generated code: one line for each function that launches a kernel, and for each struct.
 ///
 /// # Errors
 ///
@@ -122,11 +122,11 @@ fn parsed(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<syn::Fi
 pub struct KernelStub {
     /// The symbol in the file.
     pub symbol: String,
-    /// The path of the function in the module, such as `fill::iota`, or why there is none.
+    /// The path of the function in the module, such as `fill::iota`, or the reason why it does not exist.
     pub function: Result<String, String>,
 }
 
-/// Returns the kernels of a file with these bytes. The SYCL runtime's forms of other kernels are left out.
+/// Returns the kernels in the file `bytes`. Kernel variants that the SYCL runtime generates are left out.
 ///
 /// # Errors
 ///
@@ -135,7 +135,7 @@ pub struct KernelStub {
 pub fn stubs(bytes: &[u8]) -> Result<Vec<KernelStub>, syclbin::Error> {
     let file = File::parse(quote!("kernels"), "kernels".into(), bytes)?;
     let Ok((input, mut errors)) = Input::parse(quote!(mod kernels = "kernels";)) else {
-        return Ok(Vec::new()); // which is no mistake of the file
+        return Ok(Vec::new()); // not an error in the file
     };
     let plan = plan::Plan::new(&input, &file, &mut errors);
     let mut functions = std::collections::BTreeMap::new();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The generated module: one struct for the file and one for each C++ namespace, with a method for every
-//! kernel.
+//! Generates the module: a struct for the file and for each C++ namespace, with a method for every kernel.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
@@ -79,11 +78,11 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     }
 }
 
-/// Returns an expression of the bytes that the macro has read.
+/// Returns an expression for the bytes that the macro has read.
 ///
-/// `include_bytes_aligned!` expands to `include_bytes!` and `Sized` without paths, so the program's own would replace
-/// them. The block defines both, which hides all others. The type of the array fails to compile if the file has
-/// changed its size since the macro read it.
+/// `include_bytes_aligned!` expands to `include_bytes!` and `Sized` without paths, so definitions in the user's
+/// program could shadow them. The block defines both, which hides all others. The array type causes a compile error
+/// if the size of the file has changed since the macro read it.
 fn embedded(file: &File) -> TokenStream {
     let Some(path) = &file.path else {
         return quote!(&[]);
@@ -100,7 +99,7 @@ fn embedded(file: &File) -> TokenStream {
     })
 }
 
-/// Returns the struct of the whole file.
+/// Returns the struct for the file.
 fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> TokenStream {
     let Contents {
         fields,
@@ -192,16 +191,16 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
     }
 }
 
-/// The parts of a struct of kernels, and of the module around it.
+/// The parts of a kernel struct, and of the module around it.
 #[derive(Default)]
 struct Contents {
     fields: TokenStream,
     constants: TokenStream,
     methods: TokenStream,
     constructor: TokenStream,
-    /// The field with the loaded module; only the struct of the file and those with device globals have it.
+    /// The field with the loaded module. Only the file's struct and structs with device globals have it.
     module: Option<Ident>,
-    /// Beside the struct: C++ structs, methods of left-out kernels, namespaces.
+    /// Items next to the struct: C++ structs, methods of left-out kernels, namespaces.
     structs: TokenStream,
     left_out: TokenStream,
     modules: TokenStream,
@@ -283,7 +282,7 @@ fn contents(
     }
     for (name, inner) in &namespace.inner {
         let (Some(member), Some(module)) = (members.claim(name), &inner.module) else {
-            continue; // the plan has seen that it is an identifier
+            continue; // the plan has checked that it is an identifier
         };
         let what = inner.namespace.what();
         let doc = doc::comment(&format!("The kernels in {what} `{name}`."));
@@ -365,7 +364,7 @@ fn inner_module(
     }
 }
 
-/// Returns the name of a constructor's parameter: `_` where all kernels are left out.
+/// Returns the name of a constructor's parameter, or `_` if all kernels are left out.
 fn module_parameter(constructor: &TokenStream) -> TokenStream {
     if constructor.is_empty() {
         quote!(_)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The generated code in brief: the signatures of the functions that launch kernels, and the structs, a line each.
+//! Summarizes the generated code: one line for each launch function and each struct.
 
 use quote::ToTokens as _;
 use syn::{Attribute, Field, ImplItem, ImplItemFn, Item, ItemFn, ItemMod, ItemStruct, Visibility};
@@ -77,7 +77,7 @@ fn structure(mut item: ItemStruct, path: &str) -> String {
     line.replacen("struct ", &format!("struct {path}"), 1)
 }
 
-/// Formats an item on one line. The paths that users rarely write are left out.
+/// Formats an item on one line, without the paths that users rarely write.
 fn line(item: Item) -> String {
     let file = syn::File {
         shebang: None,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Renames kernels of a module: in its property sets, in SPIR-V and in PTX.
+//! Renames the kernels of a module in its property sets, SPIR-V and PTX.
 //!
-//! Two sources of one file may have kernels of the same symbol, such as the lambdas of two functions `main`.
-//! Each gets its source as a suffix, so that a symbol means one kernel of the file.
+//! Two source files may define kernels with the same symbol, such as lambdas in two functions called `main`. Each
+//! symbol gets its source as a suffix, so that it is unique in the file.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -17,25 +17,25 @@ use syclbin::Error;
 use syclbin::property::{PropertySets, Value};
 use syclbin::{AbstractModule, ImageKind, IrType};
 
-/// What names of DPC++ in PTX have behind the name of their kernel.
+/// The suffixes that DPC++ appends to kernel names in PTX.
 const SUFFIXES_IN_PTX: [&str; 3] = ["_param_", "_with_offset", "_shared_mem"];
 
-/// Why a module keeps the names of its kernels.
+/// The reason why kernels cannot be renamed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unrenamed {
-    /// It has native code, which this crate does not rewrite.
+    /// The module contains native code, which this crate does not rewrite.
     #[error("it has native code")]
     Native,
-    /// Its SPIR-V cannot be read.
+    /// The module's SPIR-V cannot be read.
     #[error(transparent)]
     Malformed(#[from] Error),
 }
 
-/// Renames the kernels in `names`: from each key to its value.
+/// Renames each kernel that is a key of `names` to the corresponding value.
 ///
 /// # Errors
 ///
-/// Fails if the module has native code or damaged SPIR-V. The module is then unchanged.
+/// Fails if the module contains native code or damaged SPIR-V, and leaves the module unchanged.
 pub fn rename_kernels(
     module: &mut AbstractModule<'_>,
     names: &BTreeMap<String, String>,
@@ -74,7 +74,7 @@ fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> Propert
                 Some(name) => [name, size].concat(),
                 None => key.to_string(),
             };
-            // A kernel that is registered by a name of the source has its symbol as value.
+            // For a kernel that is registered under a source name, the value is its symbol.
             let value = match value.as_str().and_then(|text| names.get(text)) {
                 Some(name) => Value::from(name.as_str()),
                 None => value.clone(),
@@ -136,7 +136,7 @@ fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {
     out
 }
 
-/// Returns the new name of the kernel that a word of PTX names, and what the word has behind it.
+/// Returns the new name of the kernel in a PTX word, and the rest of the word.
 fn in_word<'a>(word: &'a [u8], names: &'a BTreeMap<String, String>) -> Option<(&'a str, &'a [u8])> {
     names.iter().find_map(|(symbol, name)| {
         let rest = word.strip_prefix(symbol.as_bytes())?;

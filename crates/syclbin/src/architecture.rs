@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Architectures: names, numbers and aliases of the devices that native code is made for.
+//! Names, numbers and aliases of device architectures.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -9,13 +9,13 @@ use core::str::FromStr;
 /// An architecture, by its number in the enumeration of the SYCL extension
 /// `sycl_ext_oneapi_device_architecture`.
 ///
-/// The number has 16 hexadecimal digits: two for the [family](Family), four zeros, eight for the architecture
-/// and two for a variant. For Intel GPUs the eight digits are the hardware's own number. The variant is, for
-/// example, the `a` of `sm_90a`, or zero. Unknown numbers survive.
+/// The number has 16 hexadecimal digits: two for the [family](Family), four zeros, eight for the architecture and
+/// two for a variant. For Intel GPUs, the eight digits are the hardware's own number. The variant encodes, for
+/// example, the `a` in `sm_90a`, and is otherwise zero. Unknown numbers are preserved.
 ///
-/// Files store architectures as text, in a spelling that depends on the writer. The compiler writes `pvc`,
-/// `sm_90`, `gfx90a`; the reference runtime writes `intel_gpu_pvc`. [`FromStr`] accepts both spellings and
-/// all aliases. [`same`] compares texts, known or not.
+/// Files store architectures as text, in a spelling that depends on the writer. The compiler writes `pvc`, `sm_90`
+/// or `gfx90a`. The reference runtime writes `intel_gpu_pvc`. [`FromStr`] accepts both spellings and all aliases.
+/// To compare architectures that may be unknown, use [`same`].
 ///
 /// ```
 /// use syclbin::architecture::{Architecture, Family, same};
@@ -30,21 +30,21 @@ use core::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Architecture(pub u64);
 
-/// What kind of device an architecture is.
+/// The kind of device that an architecture belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Family {
-    /// A GPU of Intel.
+    /// An Intel GPU.
     IntelGpu,
-    /// A GPU of NVIDIA.
+    /// An NVIDIA GPU.
     NvidiaGpu,
-    /// A GPU of AMD.
+    /// An AMD GPU.
     AmdGpu,
     /// A CPU.
     Cpu,
     /// The architecture `unknown`.
     Unknown,
-    /// A number this crate does not know.
+    /// An unknown number.
     Other(u8),
 }
 
@@ -52,7 +52,7 @@ pub enum Family {
 type Row = (u64, &'static str, &'static [&'static str]);
 
 impl Architecture {
-    /// The architecture the reference runtime gives a device it does not know.
+    /// The architecture that the reference runtime reports for unknown devices.
     pub const UNKNOWN: Self = Self(0x9900_0000_0000_0000);
 
     /// Returns every known architecture.
@@ -78,7 +78,7 @@ impl Architecture {
         self.row().map_or(&[], |(.., aliases)| aliases)
     }
 
-    /// Returns the kind of device it is.
+    /// Returns the kind of device.
     #[must_use]
     pub const fn family(self) -> Family {
         match self.0.to_be_bytes()[0] {
@@ -108,9 +108,8 @@ impl Architecture {
     }
 }
 
-/// Returns whether two texts name the same architecture. The prefixes `intel_gpu_`, `nvidia_gpu_` and
-/// `amd_gpu_` do not count, `-` is `_`, and aliases are resolved. Texts that name no known architecture are
-/// compared after these steps.
+/// Returns whether two texts name the same architecture. The comparison ignores the prefixes `intel_gpu_`,
+/// `nvidia_gpu_` and `amd_gpu_`, treats `-` as `_`, and resolves aliases. It also works for unknown architectures.
 #[must_use]
 pub fn same(a: &str, b: &str) -> bool {
     match (Architecture::from_name(a), Architecture::from_name(b)) {
@@ -120,7 +119,7 @@ pub fn same(a: &str, b: &str) -> bool {
     }
 }
 
-/// The spelling in which names are compared.
+/// Normalizes a name for comparison.
 fn short(name: &str) -> Cow<'_, str> {
     let name = if name.contains('-') {
         Cow::Owned(name.replace('-', "_"))

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Aspects: what a device can do, by the numbers and names of SYCL's `aspect` enumeration.
+//! Device capabilities, with the numbers and names of SYCL's `aspect` enumeration.
 
 use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
-/// What a device can do, by its number in SYCL's `aspect` enumeration. Numbers are never used twice, so an
-/// unknown number comes from a later compiler.
+/// A device capability, identified by its number in SYCL's `aspect` enumeration. Numbers are never reused, so an
+/// unknown number comes from a newer compiler.
 ///
-/// The numbers 0 to 99 of DPC++ 2026.2 are known. `Display` gives the name, or `aspect 123`; [`FromStr`]
-/// takes both.
+/// The numbers 0 to 99 of DPC++ 2026.2 are known. `Display` writes the name, or `aspect 123` for an unknown number.
+/// [`FromStr`] accepts both.
 ///
 /// ```
 /// use syclbin::Aspect;
@@ -29,7 +29,7 @@ macro_rules! aspects {
                 pub const $constant: Self = Self($number);
             )*
 
-            /// Every known aspect, in the order of the numbers.
+            /// Every known aspect, sorted by number.
             pub const ALL: &'static [Self] = &[$(Self::$constant),*];
 
             /// Returns the name, if it is known.
@@ -148,13 +148,13 @@ aspects! {
 }
 
 impl Aspect {
-    /// Returns the number in files.
+    /// Returns the number that files use.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0
     }
 
-    /// Returns whether SYCL has deprecated it. Files of old compilers have such aspects.
+    /// Returns whether the aspect is deprecated in SYCL. Files from old compilers contain such aspects.
     #[must_use]
     pub const fn is_deprecated(self) -> bool {
         matches!(
@@ -188,7 +188,7 @@ impl FromStr for Aspect {
         let named = (Self::ALL.iter()).find(|aspect| aspect.name() == Some(text));
         let numbered = || {
             let digits = text.strip_prefix("aspect ")?;
-            // `u32::from_str` would take a sign.
+            // `u32::from_str` would accept a sign.
             let number = digits.bytes().all(|byte| byte.is_ascii_digit());
             number.then(|| digits.parse().ok().map(Self))?
         };
@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(aspect.name(), Some(&*aspect.to_string()));
         }
         assert_eq!(Aspect::ALL.len(), 100);
-        // Told apart from a table that is off by one.
+        // Detects a table that is off by one.
         assert_eq!(Aspect(5).name(), Some("fp16"));
         assert_eq!(Aspect(38).name(), Some("emulated"));
         assert_eq!(Aspect(73).name(), Some("ext_oneapi_atomic16"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The forms in which a SYCLBIN file is stored, and what bytes really are, whatever their file says.
+//! The containers of SYCLBIN files, and content detection from the bytes of an image.
 
 use core::fmt;
 
@@ -14,7 +14,7 @@ pub const COMPRESSED_BUNDLE_MAGIC: &[u8] = b"CCOB";
 /// The first bytes of an `ar` archive.
 pub const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
 
-/// What an image really holds.
+/// The content of an image, detected from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Content {
@@ -22,36 +22,35 @@ pub enum Content {
     SpirV,
     /// An ELF file: native code.
     Elf {
-        /// The architecture it is for, by the numbers of ELF: 62 x86-64, 190 CUDA, 205 Intel
-        /// graphics, 224 AMD GPU.
+        /// The ELF machine number: 62 for x86-64, 190 for CUDA, 205 for Intel graphics, 224 for AMD GPUs.
         machine: u16,
     },
-    /// LLVM's bitcode.
+    /// LLVM bitcode.
     LlvmBitcode,
-    /// NVIDIA's PTX text.
+    /// NVIDIA PTX.
     Ptx,
-    /// CUDA's fat binary: PTX and native code of several architectures.
+    /// A CUDA fat binary: PTX and native code for several architectures.
     CudaFatbin,
-    /// An offload bundle, the fat binary of HIP.
+    /// An offload bundle, which HIP uses as its fat binary.
     ClangBundle,
     /// A compressed offload bundle.
     CompressedBundle,
-    /// SYCLBIN, bare.
+    /// SYCLBIN without a wrapper.
     Syclbin,
     /// An OffloadBinary.
     OffloadBinary,
-    /// An archive, such as Intel's offline compiler makes for several devices.
+    /// An archive, which Intel's offline compiler writes for several devices.
     Archive,
-    /// Something compressed with zstd, as `--offload-compress` does.
+    /// Zstd-compressed content, as written by `--offload-compress`.
     Zstd,
-    /// No bytes at all.
+    /// No content.
     Empty,
-    /// Something else.
+    /// Unrecognized content.
     Unknown,
 }
 
 impl Content {
-    /// Returns the kind of content that `bytes` hold.
+    /// Detects the kind of content in `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         match bytes {
@@ -103,29 +102,28 @@ impl fmt::Display for Content {
     }
 }
 
-/// How a file is wrapped. The content is the same in each.
+/// The container of a SYCLBIN file. The content does not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Container {
-    /// Version 1 without a wrapper. LLVM's `syclbin-dump` reads it, the reference runtime does not.
+    /// Version 1 without a wrapper. LLVM's `syclbin-dump` reads this form, but the reference runtime does not.
     Bare,
-    /// Version 1 in an OffloadBinary of version 1: the only form that every reference runtime of
-    /// 2026 loads.
+    /// Version 1 in a version 1 OffloadBinary: the only form that all 2026 releases of the reference runtime load.
     #[default]
     OffloadBinary1,
-    /// Version 1 in an OffloadBinary of version 2: what the reference runtime itself writes, and
-    /// loads since 2026.2.
+    /// Version 1 in a version 2 OffloadBinary, which the reference runtime writes, and loads since 2026.2.
     OffloadBinary2,
-    /// Version 2: an OffloadBinary of version 2 with an entry for each module and image. A draft
-    /// that no released runtime loads.
+    /// Version 2: a version 2 OffloadBinary with an entry for each module and image. This is a draft that no
+    /// released runtime loads.
     Version2,
     /// OffloadBinaries of device images without SYCLBIN, as LLVM's own SYCL compiler (`clang-sycl-linker`) writes
-    /// them. They are read only. What the property sets of SYCLBIN say comes from the code.
+    /// them. This crate reads but does not write them. Metadata that SYCLBIN stores in property sets is derived
+    /// from the code.
     Images,
 }
 
 impl Container {
-    /// All containers that are written.
+    /// All containers that this crate can write.
     pub const ALL: [Self; 4] = [
         Self::Bare,
         Self::OffloadBinary1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Errors of reading: what is wrong, in which record, at which offset.
+//! Read errors, with the faulty record and its offset.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -7,8 +7,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A file, a property-set text or code that does not follow its format.
-// In a box, so that the size of an error does not slow down successful reads.
+/// A file, property-set text or code that violates its format.
+// Boxed, so that the size of an error does not slow down successful reads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {} (at offset {:#x})", .0.record, .0.kind, .0.offset)]
 pub struct Error(Box<Fault>);
@@ -20,7 +20,7 @@ struct Fault {
     offset: u64,
 }
 
-/// What is wrong.
+/// The kind of a read error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -32,7 +32,7 @@ pub enum ErrorKind {
         /// The first bytes, in hexadecimal.
         found: String,
     },
-    /// A version this crate does not read.
+    /// A version that this crate does not support.
     #[error(
         "version {found} is not supported, only {supported}; use a newer syclbin, or write the file again in one of \
          these"
@@ -40,44 +40,44 @@ pub enum ErrorKind {
     Version {
         /// The version in the file.
         found: u32,
-        /// The versions that are read.
+        /// The supported versions.
         supported: &'static str,
     },
     /// A range that reaches beyond its table or the file.
     #[error("range {start:#x}+{size:#x} exceeds the {what} of {available:#x} bytes")]
     Range {
-        /// Where the range starts, relative to `what`.
+        /// The start of the range, relative to `what`.
         start: u64,
-        /// How many bytes it has.
+        /// The size of the range in bytes.
         size: u64,
-        /// What it should lie in.
+        /// The table or file that should contain the range.
         what: &'static str,
-        /// How many bytes there are.
+        /// The number of available bytes.
         available: u64,
     },
-    /// Records outside of their array.
+    /// Records outside their array.
     #[error("{what} {start} to {end} are not among the {available} there are", end = start.saturating_add(*count))]
     Records {
-        /// The first of them, counted from 0.
+        /// The index of the first record, counted from 0.
         start: u64,
-        /// How many records.
+        /// The number of records.
         count: u64,
-        /// What they are.
+        /// The kind of records.
         what: &'static str,
-        /// How many there are.
+        /// The number of available records.
         available: u64,
     },
-    /// Records claim more in sum than their table has.
+    /// Records that together claim more than their table contains.
     #[error("the records share {what}: together they claim {claimed} of {available}")]
     Shared {
-        /// What is claimed twice.
+        /// The resource that the records share.
         what: &'static str,
-        /// How much is claimed in sum.
+        /// The total amount claimed.
         claimed: u64,
-        /// How much there is.
+        /// The available amount.
         available: u64,
     },
-    /// An OffloadBinary that holds something else.
+    /// An OffloadBinary with other content than SYCLBIN.
     #[error(
         "image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025); `cargo syclbin extract` lists what the \
          file has"
@@ -97,10 +97,10 @@ pub enum ErrorKind {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// Known content that this crate does not read, with the remedy.
+    /// Known but unsupported content, with the remedy.
     #[error("{0}")]
     Unsupported(&'static str),
-    /// Not a container of device images, nor a device image.
+    /// Neither a container of device images nor a device image.
     #[error(
         "no device images: it begins with {found}, so it is not an object, archive, offload bundle, \
          OffloadBinary or device image"
@@ -115,7 +115,7 @@ pub enum ErrorKind {
     /// An offload bundle that does not follow its format.
     #[error("the offload bundle is malformed: {0}")]
     Bundle(&'static str),
-    /// Compressed content that cannot be unpacked.
+    /// Compressed content that cannot be decompressed.
     #[error("the compressed content cannot be unpacked: {0}")]
     Compressed(Cow<'static, str>),
     /// A SPIR-V instruction that does not fit the module.
@@ -163,7 +163,7 @@ impl Error {
         }))
     }
 
-    /// Returns the same problem, seen from a record that starts at `offset` of a larger file.
+    /// Returns the same error for a record that starts at `offset` in a larger file.
     #[doc(hidden)]
     pub fn within(self, record: impl Into<Cow<'static, str>>, offset: u64) -> Self {
         let mut moved = self.moved(offset);
@@ -171,7 +171,7 @@ impl Error {
         moved
     }
 
-    /// Returns the same problem in a larger file, in which the record's file starts at `base`.
+    /// Returns the same error for a larger file that contains this file at offset `base`.
     #[cold]
     #[doc(hidden)]
     pub fn moved(mut self, base: u64) -> Self {
@@ -179,19 +179,19 @@ impl Error {
         self
     }
 
-    /// Returns what is wrong.
+    /// Returns the kind of error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// Returns the record that is wrong, such as `image 2`.
+    /// Returns the faulty record, such as `image 2`.
     #[must_use]
     pub fn record(&self) -> &str {
         &self.0.record
     }
 
-    /// Returns where it is wrong: bytes from the start of the input.
+    /// Returns the offset of the error in the input, in bytes.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.0.offset

@@ -6,26 +6,26 @@ use alloc::string::String;
 /// The unique identifier of the variable that holds the record: a device global with `device_image_scope`.
 pub const VARIABLE: &str = "_ZN7syclbin13failed_assertE";
 
-/// The bytes of the record. They are all zero until an assert fails.
+/// The size of the record in bytes. All bytes are zero until an assert fails.
 pub const SIZE: usize = 1056;
 
 /// A failed `assert`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedAssert {
-    /// The condition, at most 255 bytes of it.
+    /// The condition, truncated to 255 bytes.
     pub condition: String,
-    /// The source file, at most 255 bytes of its path.
+    /// The path of the source file, truncated to 255 bytes.
     pub file: String,
-    /// The line in that file.
+    /// The line in the source file.
     pub line: u32,
-    /// The function, at most 511 bytes of its declaration.
+    /// The declaration of the function, truncated to 511 bytes.
     pub function: String,
-    /// The global id of the work-item. The dimension that counts fastest is first.
+    /// The global id of the work-item, fastest-varying dimension first.
     pub work_item: [u64; 3],
 }
 
 impl FailedAssert {
-    /// Reads a record; `None` if no assert has failed.
+    /// Reads a record. Returns `None` if no assert has failed.
     #[must_use]
     pub fn read(record: &[u8; SIZE]) -> Option<Self> {
         let (failed, rest) = record.split_first_chunk()?;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads and writes SYCLBIN, the container format of compiled SYCL kernels.
 //!
-//! A SYCLBIN file holds *abstract modules*: sets of kernels that were compiled together. Each module has one
-//! or more *images* (SPIR-V, PTX, or native code of one architecture). *Property sets* say what a launcher
-//! must know. This crate is the one place in the workspace that knows the format. It works on byte slices,
-//! without files, drivers or a standard library.
+//! A SYCLBIN file contains *abstract modules*: sets of kernels that were compiled together. Each module contains
+//! one or more *images* (SPIR-V, PTX, or native code for one architecture). *Property sets* carry the metadata that
+//! a runtime needs to launch the kernels. The crate works on byte slices. It needs no file system, driver or
+//! standard library.
 //!
 //! ```
 //! use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
 //!
-//! // One SPIR-V image that holds one kernel.
+//! // One SPIR-V image with one kernel.
 //! let spirv = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes).concat();
 //! let mut module = AbstractModule::default();
 //! module.add_kernel_name("__sycl_kernel_saxpy");
@@ -22,26 +22,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The map:
+//! Overview:
 //!
-//! - [`read::parse`] and [`write::to_vec`]: bytes to [`Syclbin`] and back, in any [`Container`];
-//!   [`read::File`] reads only the records it is asked for,
-//! - [`PropertySets`]: the text that carries all metadata,
-//! - [`metadata`]: what each of its sets and keys means, with types; [`Aspect`] and
-//!   [`architecture`] for the numbers and names of devices,
-//! - [`signature`]: what a kernel takes, read from its name, its SPIR-V and its debug information,
-//! - [`ptx`] and [`cubin`]: NVIDIA's text form of code and its native code,
-//! - [`merge()`]: files of the same kernels for several devices to one file,
-//! - [`offload`]: OffloadBinary files with any content; [`Content`] tells what an image really is.
+//! - [`read::parse`] and [`write::to_vec`] convert bytes to [`Syclbin`] and back, in any [`Container`].
+//!   [`read::File`] reads records on demand,
+//! - [`PropertySets`]: the text format that stores all metadata,
+//! - [`metadata`]: typed access to each property set. [`Aspect`] and [`architecture`] map device numbers to names,
+//! - [`signature`]: kernel parameters, derived from symbol names, SPIR-V and debug information,
+//! - [`ptx`] and [`cubin`]: NVIDIA's assembly text and native code,
+//! - [`merge()`]: combines files with the same kernels, compiled for different devices, into one file,
+//! - [`offload`]: OffloadBinary files with any content. [`Content`] detects what an image contains.
 //!
-//! The feature `compression` reads and writes compressed OffloadBinaries.
+//! Enable the feature `compression` to read and write compressed OffloadBinaries.
 //!
-//! `SPECIFICATION.md` in the repository lists each part of the formats with the file that implements it and a test. What
-//! this crate does not know, such as property sets, keys, kinds and states of the future, survives a round trip. Later
-//! versions of SYCLBIN and OffloadBinary are refused with [`ErrorKind::Version`].
+//! `SPECIFICATION.md` in the repository lists each part of the formats with its implementation and a test. Unknown
+//! property sets, keys, kinds and states survive a round trip. Unknown versions of SYCLBIN and OffloadBinary are
+//! rejected with [`ErrorKind::Version`].
 //!
-//! Out of scope: what drivers make of the code. Crate `syclbin-tools` verifies files, links their SPIR-V, and extracts
-//! device images from other containers.
+//! Out of scope: how drivers compile the code. To verify files, link their SPIR-V, or extract device images from
+//! other containers, use the crate `syclbin-tools`.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -77,7 +76,7 @@ pub use merge::{MergeError, merge};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
 pub use property::{PropertySet, PropertySets, Value};
 
-/// For the other crates of this project; any release may change it.
+/// Internal to this project. Any release may change it.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
@@ -85,22 +84,22 @@ pub mod __private {
     pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{leave_out, record};
 
-    /// The source directory of this crate. `syclbin-build` caches what this code made.
+    /// The source directory of this crate. `syclbin-build` caches the results of this code.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
-    /// The records on disk.
+    /// On-disk records.
     pub mod raw {
         pub use crate::raw::{Budget, Fields, offload_binary, slice, v1, v2};
     }
 
-    /// Records of OffloadBinary files, and limits for what they unpack to.
+    /// OffloadBinary records, and limits on decompressed size.
     pub mod offload {
         pub use crate::offload::{Binary, SYMBOLS_KEY, listed_symbols, owned_strings};
         #[cfg(feature = "compression")]
         pub use crate::offload::{allowance, claim, unpack_within};
     }
 
-    /// The first bytes of other containers.
+    /// Magic numbers of other containers.
     pub mod content {
         pub use crate::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
     }
@@ -110,19 +109,19 @@ pub mod __private {
         pub use crate::failed_assert::{FailedAssert, SIZE, VARIABLE};
     }
 
-    /// Declarations and definitions out of debug information.
+    /// Declarations and definitions read from debug information.
     pub mod debug_info {
         pub use crate::signature::debug_info::{Described, describe};
     }
 
-    /// The names that symbols stand for.
+    /// Demangling of symbols.
     pub mod mangled {
         pub use crate::signature::mangled::{
             KERNEL_PREFIX, SOURCE_MARK, parse, variable, with_source, without_source,
         };
     }
 
-    /// SPIR-V modules, as far as signatures and linking need them.
+    /// The parts of SPIR-V modules that signatures and linking need.
     pub mod spirv {
         pub use crate::signature::spirv::parse::{
             DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL,
@@ -137,7 +136,7 @@ pub mod __private {
         }
         pub use crate::spirv::trim;
 
-        /// Rewriting for drivers that take less.
+        /// Rewrites SPIR-V for drivers with limited support.
         pub mod portable {
             pub use crate::portable::{
                 Reader, Unfit, Version, check, has_debug_info, is_debug_info, lift, rewrite,

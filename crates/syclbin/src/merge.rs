@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Merging: files of the same kernels for several devices become a file with an image for each device.
+//! Merges files with the same kernels, compiled for different devices, into one file.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -8,17 +8,17 @@ use alloc::vec::Vec;
 use crate::model::{AbstractModule, Image, Syclbin};
 use crate::property::set;
 
-/// The reason why files are not merged.
+/// The reason why files cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// The files have different states, sources or other properties of a whole file.
+    /// The files differ in their state, sources or other file-level properties.
     #[error(
         "file {index} differs from file 0 in its state or sources; merge only files that were saved of \
          the same file"
     )]
     Properties {
-        /// The number of the file, counted from 0.
+        /// The index of the file, counted from 0.
         index: usize,
     },
     /// The files have no kernel in common.
@@ -31,11 +31,11 @@ pub enum MergeError {
     },
 }
 
-/// Merges files of the same kernels, which were saved for different devices, to a file for all these devices.
+/// Merges files with the same kernels, saved for different devices, into one file for all of these devices.
 ///
-/// Modules with the same kernels and properties become a module with the native images of each. An image that is
-/// already there is not repeated. Other modules stay separate. The set [`NATIVE_CODE`](set::NATIVE_CODE), which names
-/// the device of native code, moves from each module to its native images.
+/// Modules with the same kernels and properties are combined into one module with all their native images, without
+/// duplicates. Other modules stay separate. The set [`NATIVE_CODE`](set::NATIVE_CODE), which names the device of
+/// native code, moves from each module to its native images.
 ///
 /// ```
 /// use syclbin::{AbstractModule, Image, State, Syclbin, merge};
@@ -56,8 +56,8 @@ pub enum MergeError {
 ///
 /// # Errors
 ///
-/// When files have different properties of a whole file, such as states, and when a file has none of the kernels of
-/// the first.
+/// Returns an error if files differ in file-level properties, such as the state, or if a file has no kernel in
+/// common with the first file.
 pub fn merge<'a>(
     first: Syclbin<'a>,
     others: impl IntoIterator<Item = Syclbin<'a>>,
@@ -81,7 +81,7 @@ pub fn merge<'a>(
     Ok(whole)
 }
 
-/// Moves the device of native code from a module to its native images.
+/// Moves the record of the native code's device from a module to its native images.
 fn describe_images(module: &mut AbstractModule<'_>) {
     let Some(made_for) = module.metadata.remove_set(set::NATIVE_CODE) else {
         return;
@@ -94,12 +94,12 @@ fn describe_images(module: &mut AbstractModule<'_>) {
     }
 }
 
-/// Adds the images of a module to those of the same module, or else the module.
+/// Adds the images of a module to the matching module, or adds the module if there is none.
 fn add<'a>(modules: &mut Vec<AbstractModule<'a>>, module: AbstractModule<'a>) {
     if modules.contains(&module) {
         return;
     }
-    // Modules without kernels may look alike and still differ in their code.
+    // Modules without kernels may have equal metadata but different code.
     let has_kernels = module.kernel_names().next().is_some();
     let same = |known: &&mut AbstractModule<'_>| {
         known.metadata == module.metadata && code(known).eq(code(&module))
@@ -166,7 +166,7 @@ mod tests {
         other.add_kernel_name("only on the gpu");
         let merged = merge(file(vec![module("a", "cpu", b"1")]), [file(vec![other])]);
         assert_eq!(merged.unwrap().modules.len(), 2);
-        // Other code, so another module.
+        // Different code makes it a different module.
         let with_code = |code: u8| {
             let mut module = module("a", "cpu", b"1");
             module

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The content of a SYCLBIN file, whatever its container.
+//! The contents of a SYCLBIN file, independent of its container.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -13,11 +13,11 @@ use crate::property::{PropertySets, Value, key, set};
 use crate::signature::spirv::is_target;
 
 numbers! {
-    /// How far the code in a file has been compiled (property `state`).
+    /// The compilation state of the code in a file (property `state`).
     pub enum State {
-        /// Still to be compiled.
+        /// Not yet compiled.
         Input = 0,
-        /// Compiled, still to be linked.
+        /// Compiled, but not yet linked.
         Object = 1,
         /// Ready to be loaded.
         Executable = 2,
@@ -31,7 +31,7 @@ impl State {
         (Self::Executable, "executable"),
     ];
 
-    /// Returns the state with the name that `-fsyclbin=` takes.
+    /// Returns the state for an argument of `-fsyclbin=`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let mut names = Self::NAMES.into_iter();
@@ -40,7 +40,7 @@ impl State {
 }
 
 impl fmt::Display for State {
-    /// Writes the name that `-fsyclbin=` takes, or else the number.
+    /// Writes the argument of `-fsyclbin=`, or the number of an unknown state.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Self::NAMES.iter().find(|(state, _)| state == self) {
             Some((_, name)) => f.write_str(name),
@@ -54,29 +54,29 @@ numbers! {
     pub enum IrType {
         /// SPIR-V.
         SpirV = 0,
-        /// NVIDIA's PTX text.
+        /// NVIDIA PTX.
         Ptx = 1,
         /// AMD GCN.
         AmdGcn = 2,
     }
 }
 
-/// A whole file.
+/// A SYCLBIN file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Syclbin<'a> {
-    /// Properties of the file, among them its state.
+    /// The properties of the file, including its state.
     pub global: PropertySets<'a>,
     /// Its abstract modules.
     pub modules: Vec<AbstractModule<'a>>,
-    /// Strings of the wrapper that SYCLBIN gives no meaning to.
+    /// Strings in the wrapper that have no meaning in SYCLBIN.
     pub strings: Strings<'a>,
-    /// Entries of the wrapper that are not SYCLBIN's, kept when the file is written to a container
-    /// that can hold them.
+    /// Entries in the wrapper that do not belong to SYCLBIN. They are preserved if the file is written to a
+    /// container that can hold them.
     pub foreign: Vec<Entry<'a>>,
 }
 
 impl<'a> Syclbin<'a> {
-    /// Creates an empty file of this state.
+    /// Creates an empty file with this state.
     #[must_use]
     pub fn new(state: State) -> Self {
         let mut global = PropertySets::default();
@@ -87,13 +87,13 @@ impl<'a> Syclbin<'a> {
         }
     }
 
-    /// Returns the state, if the file has one.
+    /// Returns the state, if the file records it.
     #[must_use]
     pub fn state(&self) -> Option<State> {
         self.global.read(set::GLOBAL, key::STATE).ok()?
     }
 
-    /// Converts the file to one that borrows nothing.
+    /// Converts the file to an owned file.
     #[must_use]
     pub fn into_owned(self) -> Syclbin<'static> {
         Syclbin {
@@ -114,20 +114,20 @@ impl<'a> Syclbin<'a> {
     }
 }
 
-/// Kernels that were compiled together, as one image or several images of the same code.
+/// Kernels that were compiled together, as one image or as several images of the same code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AbstractModule<'a> {
-    /// What a launcher must know of the kernels.
+    /// The metadata that a runtime needs to launch the kernels.
     pub metadata: PropertySets<'a>,
-    /// The code: IR images, then native ones. Version 1 keeps the two apart, so this is the order
-    /// in which they are read.
+    /// The code. When read from version 1, IR images precede native images, because the format stores them
+    /// separately.
     pub images: Vec<Image<'a>>,
-    /// Strings of its entry that SYCLBIN gives no meaning to; only version 2 has them.
+    /// Strings in its entry that have no meaning in SYCLBIN. Only version 2 has them.
     pub strings: Strings<'a>,
 }
 
 impl<'a> AbstractModule<'a> {
-    /// Converts the module to one that borrows nothing.
+    /// Converts the module to an owned module.
     #[must_use]
     pub fn into_owned(self) -> AbstractModule<'static> {
         AbstractModule {
@@ -139,8 +139,8 @@ impl<'a> AbstractModule<'a> {
 
     /// Returns the symbols of the kernels (set `SYCL/kernel names`).
     ///
-    /// The reference runtime writes each kernel of a run-time compilation a second time, with a prefix
-    /// `rtc_N$`. The prefix means nothing outside that run, so those names are left out.
+    /// After runtime compilation, the reference runtime writes each kernel a second time, with the prefix `rtc_N$`.
+    /// The prefix is meaningless outside that run, so these names are left out.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         { self.metadata.keys(set::KERNEL_NAMES) }.filter(|name| without_run_prefix(name) == *name)
     }
@@ -151,22 +151,22 @@ impl<'a> AbstractModule<'a> {
             .insert(set::KERNEL_NAMES, symbol, Value::U32(1));
     }
 
-    /// Returns the aspects a device must have (set `SYCL/device requirements`, key `aspects`).
+    /// Returns the aspects that a device must support (set `SYCL/device requirements`, key `aspects`).
     ///
     /// # Errors
     ///
-    /// When the value is not a list of aspects.
+    /// Returns an error if the value is not a list of aspects.
     pub fn aspects(&self) -> Result<Vec<Aspect>, Malformed> {
         let aspects = self.metadata.read(set::DEVICE_REQUIREMENTS, key::ASPECTS)?;
         Ok(aspects.unwrap_or_default())
     }
 
-    /// Returns which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`). It is `true`
-    /// at the index of each argument that must not be passed. Arguments past the end are kept.
+    /// Returns which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`). An argument whose
+    /// element is `true` must not be passed. Arguments past the end are kept.
     ///
     /// # Errors
     ///
-    /// When the value is not a mask.
+    /// Returns an error if the value is not a mask.
     pub fn eliminated_arguments(&self, kernel: &str) -> Result<Vec<bool>, Malformed> {
         let mask: Option<ArgumentMask> = self.metadata.read(set::KERNEL_PARAM_OPT, kernel)?;
         Ok(mask.unwrap_or_default().removed)
@@ -176,9 +176,9 @@ impl<'a> AbstractModule<'a> {
 /// One form of a module's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image<'a> {
-    /// Whether it is one of the file's native images; otherwise it is an IR module.
+    /// Whether the file stores it as a native image rather than an IR module.
     pub native: bool,
-    /// What the file says of it.
+    /// Its metadata.
     pub metadata: PropertySets<'a>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
@@ -186,21 +186,21 @@ pub struct Image<'a> {
     pub strings: Strings<'a>,
 }
 
-/// What an image holds, according to its metadata.
+/// The contents of an image, according to its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind<'m> {
     /// Code for a driver to compile.
     Ir {
-        /// Its language; SPIR-V where the file does not say.
+        /// Its language, or SPIR-V if the file does not record it.
         ty: IrType,
-        /// The target triple; empty where the file does not say.
+        /// The target triple, or empty if the file does not record it.
         target: &'m str,
     },
-    /// Code of one architecture.
+    /// Native code for an architecture.
     Native {
         /// The architecture, as free text.
         arch: &'m str,
-        /// The target triple; empty in files from before July 2025.
+        /// The target triple. Empty in files from before July 2025.
         target: &'m str,
     },
 }
@@ -235,7 +235,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Converts the image to one that borrows nothing.
+    /// Converts the image to an owned image.
     #[must_use]
     pub fn into_owned(self) -> Image<'static> {
         Image {
@@ -246,8 +246,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the code, if both its type and its target are SPIR-V. Compilers also give x86-64 code the type
-    /// SPIR-V when no CPU is named; its target gives it away.
+    /// Returns the code, if both its type and its target are SPIR-V. The type is not sufficient: compilers also
+    /// declare x86-64 code as SPIR-V if no CPU is named.
     #[must_use]
     pub fn spirv(&self) -> Option<&[u8]> {
         match self.kind() {
@@ -259,7 +259,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns what the image holds, according to its metadata.
+    /// Returns the kind of the image, according to its metadata.
     #[must_use]
     pub fn kind(&self) -> ImageKind<'_> {
         let text = |set, key| {

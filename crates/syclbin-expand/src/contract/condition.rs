@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Conditions: Rust expressions, in which reads of the launch replace the names of parameters.
+//! Compiles conditions: replaces parameter names in Rust expressions with reads of the launch arguments.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) struct Condition {
     pub(super) code: TokenStream,
     /// The argument that an error names.
     pub(super) argument: Option<usize>,
-    /// The numbers in it, as the contract names them, and their code.
+    /// The numbers in the condition, as spelled in the contract, with their code.
     pub(super) values: Vec<(String, TokenStream)>,
 }
 
@@ -55,13 +55,13 @@ pub(super) struct Reader<'k, 'f> {
     parameters: &'k [Parameter],
     types: &'k Types<'f>,
     dimensions: Option<u8>,
-    /// Whether the parameters are members of a lambda or functor, whose values C++ may know.
+    /// Whether the parameters are members of a lambda or functor, whose values the C++ compiler may know.
     captured: bool,
     /// The lengths that conditions name: parameters, and dimensions of accessors.
     pub(super) bounded: BTreeSet<(usize, u64)>,
     /// The parameters whose alignment conditions name.
     pub(super) aligned: BTreeSet<usize>,
-    /// Whether conditions use names beside the parameters.
+    /// Whether conditions use names other than the parameters.
     pub(super) foreign: bool,
     /// The numbers in the condition.
     values: Vec<(String, TokenStream)>,
@@ -90,7 +90,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         }
     }
 
-    /// Reads a condition. It blames a buffer rather than the number that it is compared with.
+    /// Reads a condition. Errors blame a buffer rather than the number that it is compared with.
     pub(super) fn condition(&mut self, tokens: &TokenStream) -> syn::Result<Condition> {
         let code = self.replaced(tokens.clone())?;
         syn::parse2::<Expr>(code.clone()).map_err(|error| syn::Error::new(error.span(), FORM))?;
@@ -155,7 +155,7 @@ impl<'k, 'f> Reader<'k, 'f> {
                 None => self.number(index, parameter, word, tokens)?,
             },
         };
-        // Memory by itself is not a number.
+        // A buffer name without a method is not a number.
         let is_memory = found.is_some_and(|(_, parameter)| memory(&parameter.ty).is_some());
         if read > 1 || !is_memory {
             let text = spelled(&tokens[..read].iter().cloned().collect::<TokenStream>());
@@ -164,14 +164,14 @@ impl<'k, 'f> Reader<'k, 'f> {
         Ok((code, read))
     }
 
-    /// Leaves a name of the user's as it is.
+    /// Leaves a user-defined name unchanged.
     fn foreign(&mut self, word: &Ident) -> (TokenStream, usize) {
         let keywords = ["true", "false", "as", "if", "else", "crate"];
         self.foreign |= !keywords.contains(&&*word.to_string());
         (word.to_token_stream(), 1)
     }
 
-    /// Returns the code for `range`, and for a size of it.
+    /// Returns the code for `range` or one of its sizes.
     fn range(&self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
         let given = located(word.span());
         let range = quote_spanned!(word.span()=> #given.range());
@@ -204,7 +204,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         }
     }
 
-    /// Returns the code for the memory of a parameter, and for what a condition asks of it.
+    /// Returns the code for a property of a parameter's memory, such as its length.
     fn memory(
         &mut self,
         index: usize,
@@ -221,7 +221,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         let kind = Ident::new(if is_accessor { "accessor" } else { "memory" }, span);
         let size = match pointee {
             Pointee::Element(element) => self.types.layouts.size(element).unwrap_or(0),
-            // The caller chooses the type of the elements; in bytes, the buffer has a length.
+            // The caller chooses the element type, so the length is measured in bytes.
             Pointee::Void | Pointee::Unknown(_) => 1,
         };
         let (given, position) = (located(span), Literal::usize_unsuffixed(index));
@@ -239,7 +239,7 @@ impl<'k, 'f> Reader<'k, 'f> {
             return Ok((code, 1));
         };
         match (dot.as_char(), &*method.to_string()) {
-            // The number of all elements does not give the layout of the rows.
+            // The total number of elements does not determine the length of rows.
             ('.', "len") if dimensions > 1 => {}
             ('.', "len" | "is_none") => {
                 self.bounded.insert((index, 0));
@@ -262,7 +262,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         Ok((quote!(#code.#method #arguments), 4))
     }
 
-    /// Returns the code for a value, or for a member of it.
+    /// Returns the code for a value or one of its members.
     fn number(
         &mut self,
         index: usize,
@@ -286,7 +286,7 @@ impl<'k, 'f> Reader<'k, 'f> {
     }
 }
 
-/// Returns what the memory holds that a parameter names; `None` for parameters by value.
+/// Returns the pointee of a parameter, or `None` for parameters passed by value.
 fn memory(ty: &Type) -> Option<&Pointee> {
     match ty {
         Type::Pointer { pointee: of, .. }
@@ -309,8 +309,8 @@ pub(super) fn dimensions(ty: &Type) -> u8 {
     }
 }
 
-/// Returns code that reads the number with its C++ layout. A user's type may have another integer there,
-/// or another order of members.
+/// Returns code that reads the number with its C++ layout. A user-defined type may use another integer type or
+/// member order.
 pub(super) fn read(
     given: &Ident,
     scalar: Scalar,
@@ -322,7 +322,7 @@ pub(super) fn read(
         Literal::usize_unsuffixed(index),
         Literal::u64_unsuffixed(offset),
     );
-    // The user may have a type called `u32`.
+    // The user may define a type called `u32`.
     let ty = match scalar {
         Scalar::F16 | Scalar::BF16 => number(scalar),
         _ => {
@@ -347,7 +347,7 @@ fn located(span: Span) -> Ident {
     given
 }
 
-/// Takes `$n` of a `macro_rules!` out of its invisible group.
+/// Removes the invisible group around a `macro_rules!` variable such as `$n`.
 fn flatten(tokens: TokenStream, all: &mut Vec<TokenTree>) {
     for token in tokens {
         match token {
@@ -371,7 +371,7 @@ fn is_member(tokens: &[TokenTree], at: usize) -> bool {
     punct(1, '.') && !punct(2, '.') || punct(1, ':') && punct(2, ':')
 }
 
-/// Returns an integer of 128 bits for a literal without a type: no number of a kernel is larger.
+/// Returns a 128-bit integer for an untyped literal, which covers every number in a kernel.
 fn wide(number: &Literal) -> syn::Result<TokenStream> {
     let Ok(integer) = syn::parse2::<syn::LitInt>(number.to_token_stream()) else {
         return Ok(number.to_token_stream());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contracts: conditions over the arguments of a kernel, checked at launch.
 //!
-//! A condition is a Rust expression. The names of parameters in it, and of their members, become reads of the
-//! launch; all else stays as the user wrote it, and rustc checks it.
+//! A condition is a Rust expression. Names of parameters and their members become reads of the launch arguments.
+//! Everything else is left unchanged for rustc to check.
 //!
 //! | module | contents |
 //! |---|---|
@@ -25,11 +25,11 @@ use syclbin::signature::KernelSignature;
 pub(crate) struct Checked {
     /// All conditions, including the implied ones.
     pub(crate) texts: Vec<String>,
-    /// A module with the function that checks them. It stands outside of every `unsafe` block.
+    /// A module with the function that checks them. It is outside every `unsafe` block.
     pub(crate) module: TokenStream,
 }
 
-/// Returns the number of dimensions that a contract states: `range.dimensions() == 2`, and 0 for a single task.
+/// Returns the number of dimensions that a contract states: `range.dimensions() == 2`, or 0 for a single task.
 pub(crate) fn stated_dimensions(conditions: &[TokenStream]) -> Option<u8> {
     (0..=3).find(|dimensions| conditions.iter().any(|tokens| states(tokens, *dimensions)))
 }
@@ -42,7 +42,8 @@ fn states(condition: &TokenStream, dimensions: u8) -> bool {
 ///
 /// # Errors
 ///
-/// Returns all mistakes: a condition that names no member or no number, or a buffer that no condition bounds.
+/// Returns all mistakes: conditions that name an unknown member or something other than a number, and buffers
+/// without a bound.
 pub(crate) fn check(
     conditions: &[TokenStream],
     kernel: &KernelSignature,
@@ -58,7 +59,7 @@ pub(crate) fn check(
         Ok(bools) => all.extend(bools),
         Err(message) => errors.push(item.error(message)),
     }
-    // The type of the launch keeps the dimensions.
+    // The type of the launch enforces the dimensions.
     let stated = |tokens: &&TokenStream| dimensions.is_some_and(|count| states(tokens, count));
     for tokens in conditions.iter().filter(|tokens| !stated(tokens)) {
         match reader.condition(tokens) {
@@ -83,7 +84,7 @@ pub(crate) fn check(
         let given = given();
         quote!(#given)
     };
-    // The user's constants. Nothing else of the generated module is in scope.
+    // Imports the user's constants. Nothing else from the generated module is in scope.
     let imports = reader.foreign.then(|| {
         let up = std::iter::repeat_n(quote!(super::), depth + 2);
         quote!(#[allow(unused_imports)] use #(#up)* *;)
@@ -117,7 +118,7 @@ fn module(imports: Option<TokenStream>, view: &TokenStream, checks: &[TokenStrea
     }
 }
 
-/// Returns the variable with the view of the launch. Names of users never mean it.
+/// Returns the variable with the view of the launch. User-written names never resolve to it.
 fn given() -> Ident {
     Ident::new("given", Span::mixed_site())
 }
@@ -129,7 +130,7 @@ pub(crate) fn spelled(tokens: &impl ToTokens) -> String {
     text
 }
 
-/// Writes spaces around operators only. A token stream would print a space between any two tokens.
+/// Writes spaces only around operators. A token stream prints a space between any two tokens.
 fn spell(tokens: TokenStream, text: &mut String) {
     let (mut after, mut joint) = (Token::Start, false);
     for token in tokens {

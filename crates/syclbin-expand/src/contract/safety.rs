@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The requirements of a safe launch: the reach of the kernel is bounded, it follows no unchecked pointers,
-//! and every `bool` is 0 or 1.
+//! The requirements of a safe launch: all buffers are bounded, the kernel follows no unchecked pointers, and every
+//! `bool` is 0 or 1.
 
 use std::collections::BTreeSet;
 
@@ -60,13 +60,13 @@ pub(crate) fn missing(
     missing.collect()
 }
 
-/// Every device aligns all memory to this. So elements with at most this alignment stay aligned, if their
-/// size is a multiple of their alignment.
+/// The minimum alignment of all device memory. Elements with at most this alignment stay aligned if their size is a
+/// multiple of their alignment.
 const ALWAYS_ALIGNED: u64 = 64;
 
-/// Returns the conditions that buffers have the C++ alignment of their elements, where a part of a buffer may
-/// lack it. The memory behind a pointer of unknown type may hold anything, so it gets a condition too.
-/// Parameters in `named` are skipped, because the contract has a condition on their alignment.
+/// Returns conditions that buffers have the C++ alignment of their elements, if a slice of a buffer may lack it.
+/// Pointers of unknown type get a condition too, because the kernel may read any type through them. Parameters in
+/// `named` are skipped, because the contract has a condition on their alignment.
 pub(crate) fn alignments(
     parameters: &[Parameter],
     types: &Types<'_>,
@@ -117,7 +117,7 @@ const MOST_BOOLS: usize = 64;
 ///
 /// # Errors
 ///
-/// Fails if there are more than a launch should check.
+/// Fails if there are too many to check on each launch.
 pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<Condition>, String> {
     let mut found = Vec::new();
     for (index, parameter) in parameters.iter().enumerate() {
@@ -140,7 +140,7 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<C
     Ok(found)
 }
 
-/// Collects at most one more than a launch checks.
+/// Collects at most one more than the limit.
 fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut Vec<Condition>) {
     if found.len() > MOST_BOOLS || !types.holds_bool(&subobject.element) {
         return;
@@ -171,7 +171,7 @@ fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut V
             }
         }
         _ => {
-            // Rust has a byte for a `bool` in memory.
+            // In Rust, a `bool` in memory is a byte.
             let number = read(
                 &given(),
                 Scalar::U8,

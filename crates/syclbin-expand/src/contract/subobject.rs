@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Subobjects: the position of a member or an element in an argument, in the C++ layout.
+//! Locates members and elements inside an argument, in the C++ layout.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use syclbin::signature::{Element, Parameter, Scalar};
@@ -16,7 +16,7 @@ pub(crate) struct Subobject {
     /// The offset in the argument, in bytes.
     pub(crate) offset: u64,
     pub(crate) element: Element,
-    /// Whether the file distinguishes signed from unsigned.
+    /// Whether the file distinguishes signed from unsigned integers.
     pub(crate) sign_known: bool,
 }
 
@@ -71,7 +71,7 @@ impl Subobject {
     }
 
     /// Follows the members and elements that `tokens` name after their first token: `.grid.a[1]`. Returns the
-    /// subobject, and how many tokens name it.
+    /// subobject, and the number of tokens consumed.
     pub(super) fn steps(
         mut self,
         tokens: &[TokenTree],
@@ -135,7 +135,7 @@ impl Subobject {
     }
 }
 
-/// Returns the number, if it is alone in the brackets.
+/// Returns the number, if it is the only token in the brackets.
 pub(super) fn literal(group: &Group) -> Option<u64> {
     let integer = syn::parse2::<syn::LitInt>(group.stream()).ok()?;
     integer.base10_parse().ok()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The items after the module: own types, a selection of kernels, and items that give a kernel another name,
-//! another visibility, optional pointers or a contract. Contracts stand in `unsafe extern "SYCL" { .. }`.
+//! Parses the items after the module: user-defined types, the selection of kernels, and items that set a kernel's
+//! name, visibility, optional pointers or contract. Contracts are inside `unsafe extern "SYCL" { .. }`.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::Visibility;
@@ -29,7 +29,7 @@ pub(crate) enum RustType {
     Named(Ident),
 }
 
-/// Which kernels get functions.
+/// The selection of kernels that get functions.
 pub(crate) struct Selection {
     pub(crate) kind: SelectionKind,
     pub(crate) names: Vec<CppName>,
@@ -44,7 +44,7 @@ pub(crate) enum SelectionKind {
 /// `pub(crate) safe fn scale<int> as scale_ints where data.len() >= n, mask: Option;`
 pub(crate) struct KernelItem {
     pub(crate) visibility: Option<Visibility>,
-    /// The word `unsafe` of the block, if the kernel is safe.
+    /// The keyword `unsafe` of the block, if the kernel is safe.
     pub(crate) vouched: Option<Span>,
     pub(crate) cpp: CppName,
     pub(crate) rename: Option<Ident>,
@@ -57,14 +57,14 @@ const FORMS: &str = "expected `types { .. }`, `only { .. }`, `skip { .. }`, `fn 
     `unsafe extern \"SYCL\" { safe fn NAME where BUFFER.len() >= N; }`";
 
 impl Items {
-    /// Parses all items. Returns the valid items, and the errors of the others.
+    /// Parses all items. Returns the valid items, and the errors for the others.
     pub(crate) fn parse(tokens: TokenStream) -> (Self, Vec<syn::Error>) {
         let (mut items, mut errors) = (Self::default(), Vec::new());
         items.add_all(tokens, None, &mut errors);
         (items, errors)
     }
 
-    /// Adds the items in `tokens`, which are in the block of the word `vouched`.
+    /// Adds the items in `tokens`, from the block with the keyword `vouched`.
     fn add_all(
         &mut self,
         tokens: TokenStream,
@@ -97,7 +97,7 @@ impl Items {
     fn add(&mut self, item: &[TokenTree], ended: bool, vouched: Option<Span>) -> syn::Result<()> {
         let [first, ..] = item else { return Ok(()) };
         match item {
-            [TokenTree::Punct(_)] if is_punct(first, ';') => Ok(()), // as after an item of Rust
+            [TokenTree::Punct(_)] if is_punct(first, ';') => Ok(()), // allowed, as after Rust items
             [TokenTree::Ident(word), TokenTree::Group(block)] if word == "types" => {
                 for entry in entries(block) {
                     self.types.push(TypeItem::parse(&entry)?);
@@ -183,7 +183,7 @@ impl TypeItem {
 }
 
 impl KernelItem {
-    /// Returns whether the item has nothing but a name.
+    /// Returns whether the item consists only of a name.
     pub(crate) fn is_idle(&self) -> bool {
         let Self {
             visibility,
@@ -347,7 +347,7 @@ fn is_extern(head: &[TokenTree]) -> bool {
         && position(head, "fn").is_none()
 }
 
-/// Returns the word `unsafe` of the block of kernels that begins with `head`.
+/// Returns the keyword `unsafe` of the block of kernels that begins with `head`.
 fn vouching(head: &[TokenTree]) -> syn::Result<Span> {
     let is_sycl = |abi: &TokenTree| abi.to_string() == "\"SYCL\"";
     match head {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The input between the braces: `mod name = "file";`, and the items after it. Its length is limited.
+//! Parses the macro input: `mod name = "file";`, and the items after it. Limits its depth and length.
 
 pub(crate) mod items;
 
@@ -20,7 +20,7 @@ const FORM: &str = "expected the form `pub mod kernels = \"NAME\";`, \
     where NAME is what build.rs passes to `compile`, or the path of a .syclbin file";
 
 impl Input {
-    /// Parses the input. Returns it with the errors of single items.
+    /// Parses the input. Returns it with the errors in individual items.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
 /// The maximum depth of brackets in the input of a macro.
 const MOST_DEPTH: usize = 64;
 
-/// The maximum number of tokens in an expression. Each may be a level of it: `1 + 1 + 1`, `- - 1`.
+/// The maximum number of tokens in an expression. Each token may add a nesting level: `1 + 1 + 1`, `- - 1`.
 const MOST_TOKENS: usize = 300;
 
 /// Checks the limits that all other code relies on: the depth of brackets, and the length of attributes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names of kernels in items: in C++ (`fill::iota`, `scale<int>`, `f(float *, int)`), in Rust (`scale_int`), or a
-//! symbol in quotes.
+//! Kernel names in items: in C++ (`fill::iota`, `scale<int>`, `f(float *, int)`), in Rust (`scale_int`), or as a
+//! quoted symbol.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syclbin::__private::mangled::KERNEL_PREFIX;
@@ -23,7 +23,7 @@ impl CppName {
     ///
     /// # Errors
     ///
-    /// Fails if there are no tokens; `at` is where they should be.
+    /// Fails if there are no tokens. The error points at `at`, where the tokens are expected.
     pub(crate) fn parse(tokens: TokenStream, at: &TokenTree, what: &str) -> syn::Result<Self> {
         if tokens.is_empty() {
             let message = format!("expected the name of a {what} in C++, such as `fill::iota`");
@@ -31,7 +31,7 @@ impl CppName {
         }
         let text = match syn::parse2::<syn::LitStr>(tokens.clone()) {
             Ok(literal) => literal.value(),
-            // A Rust keyword may be raw here too.
+            // Rust keywords may be written as raw identifiers.
             Err(_) => tokens.to_string().replace("r#", ""),
         };
         let text = squeezed(&text);
@@ -47,13 +47,13 @@ impl CppName {
         &self.text
     }
 
-    /// Returns whether it is this C++ name.
+    /// Returns whether the name equals this C++ name.
     pub(crate) fn is(&self, name: &str) -> bool {
         squeezed(name) == self.text
     }
 
-    /// Returns the indices of the kernels that the name means; `names` are their Rust names. A more detailed name takes
-    /// precedence. `scale` means the kernel of that name, if there is one, and otherwise all instances of a template.
+    /// Returns the indices of the kernels that the name matches. `names` are their Rust names. More detailed names
+    /// take precedence: `scale` matches a kernel with exactly that name, or else all instances of the template.
     pub(crate) fn among(
         &self,
         kernels: &[KernelSignature],
@@ -85,7 +85,7 @@ impl CppName {
     }
 }
 
-/// Returns the names by which items mean a kernel, the most detailed first.
+/// Returns the names by which items can refer to a kernel, most detailed first.
 fn spellings(kernel: &KernelSignature, rust: Option<&RustName>) -> [Option<String>; 7] {
     let name = kernel.name.as_ref();
     let with_parameters = name.and_then(|name| {
@@ -115,17 +115,17 @@ fn spellings(kernel: &KernelSignature, rust: Option<&RustName>) -> [Option<Strin
     ]
 }
 
-/// Returns whether the runtime's own headers have the kernel.
+/// Returns whether the kernel is defined in the SYCL runtime's headers.
 pub(crate) fn is_of_runtime(kernel: &KernelSignature) -> bool {
     let name = kernel.name.as_ref();
     name.is_some_and(|name| name.path.first().is_some_and(|part| part == "sycl"))
 }
 
-/// Returns the name of a kernel for messages: its function, or its symbol. In an item it means only this
+/// Returns the name of a kernel for messages: its function, or its symbol. As an item, this name matches only this
 /// kernel.
 pub(crate) fn called(kernel: &KernelSignature, name: Option<&RustName>) -> String {
     match (&kernel.name, name) {
-        // The arguments of the runtime's own templates fill a screen.
+        // The template arguments of runtime kernels are too long to display.
         (Some(cpp), _) if is_of_runtime(kernel) => {
             let text = cpp.qualified();
             text.split('<').next().unwrap_or(&text).to_owned()

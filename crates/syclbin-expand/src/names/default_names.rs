@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The Rust names of all kernels of a file. No two kernels have the same name.
+//! Computes unique Rust names for all kernels in a file.
 //!
 //! 1. The namespaces and classes around a kernel are modules. Its name is the name of its function or class. An unnamed
 //!    lambda has the name of the function around it.
@@ -51,7 +51,7 @@ impl RustName {
     }
 }
 
-/// Returns the name of each kernel. `None` if its symbol has no name.
+/// Returns the name of each kernel, or `None` if its symbol has no name.
 pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>> {
     let mut names: Vec<Option<Draft<'_>>> = kernels
         .iter()
@@ -112,7 +112,7 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>
         .collect()
 }
 
-/// Returns the name of a variable, with underscores until it is not taken.
+/// Returns the name of a variable, with underscores appended until it is unique.
 pub(crate) fn of_variable(
     name: &KernelName,
     is_taken: impl Fn(&RustName) -> bool,
@@ -237,7 +237,7 @@ fn base(name: &KernelName) -> String {
     }
 }
 
-/// A lambda in an operator has the name that Rust has for the operator.
+/// Returns the Rust name of an operator, used for lambdas inside it.
 fn operator(symbol: &str) -> String {
     let known = [
         ("()", "call"),
@@ -261,7 +261,7 @@ fn operator(symbol: &str) -> String {
     found.map_or("operator", |(_, name)| name).into()
 }
 
-/// Returns whether it is a type that every function has which launches kernels.
+/// Returns whether this is a parameter type that every kernel-launching function has.
 fn is_of_launch(ty: &str) -> bool {
     ["sycl::queue", "sycl::handler"]
         .iter()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! C++ names as Rust identifiers. The rule is stable: a name depends on its own kernel only, and on others
-//! only to distinguish overloads.
+//! Converts C++ names to Rust identifiers. Names are stable: a name depends on other kernels only to distinguish
+//! overloads.
 
 pub(crate) mod cpp_name;
 pub(crate) mod default_names;
@@ -79,12 +79,12 @@ pub(crate) fn words(text: &str) -> String {
 /// Keywords of this edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// A module of such a name would hide the type from the code beside it.
+/// A module with such a name would shadow the type in the surrounding code.
 const PRIMITIVE_TYPES: [&str; 12] = [
     "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
 ];
 
-/// A variable cannot have the name of a constant that is in scope.
+/// A variable must not have the name of a constant in scope.
 const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
 
 /// Returns an identifier for `name`: unchanged, raw if it is a keyword, or with an underscore if it cannot be
@@ -102,10 +102,10 @@ pub(crate) fn identifier(name: &str) -> Option<Ident> {
     Some(ident)
 }
 
-/// A longer name ends in a hash of the whole.
+/// The maximum length of a name. Longer names are truncated and end in a hash.
 const MAX_LENGTH: usize = 80;
 
-/// Returns `name` as the name of an item: one that is an identifier, and not longer than [`MAX_LENGTH`].
+/// Returns `name` as a valid identifier for an item, of at most [`MAX_LENGTH`] characters.
 pub(crate) fn rust(name: &str) -> String {
     let ascii = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let own = identifier(name).or_else(|| identifier(&words(name)));
@@ -163,8 +163,8 @@ impl Scope {
         }
     }
 
-    /// Claims a name for each item in turn: its own, or `prefix` and its index if Rust cannot spell its own.
-    /// Items without a name take what the others leave.
+    /// Claims a name for each item: its own name, or `prefix` and its index if its name is not a valid identifier.
+    /// Unnamed items choose last.
     pub(crate) fn claim_each<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The plan: the names of kernels and structs, the kernels without a function, and the mistakes in the items. Only
-//! items can be mistaken: a kernel that cannot have a function is left out.
+//! Plans the module: names of kernels and structs, kernels without a function, and errors in the items. Only items
+//! cause errors. A kernel that cannot have a function is left out.
 
 pub(crate) mod requests;
 mod type_names;
@@ -22,16 +22,16 @@ use syclbin::signature::{Element, KernelName, KernelSignature, StructId, Type};
 
 pub(crate) struct Plan<'f> {
     pub(crate) root: Namespace<'f>,
-    /// The kernels and variables without a function, by C++ name, with the reason.
+    /// The kernels and variables without a function: their C++ name and the reason.
     pub(crate) omitted: Vec<(String, String)>,
-    /// Why kernels have no function, by symbol.
+    /// The reasons why kernels have no function, by symbol.
     pub(crate) reasons: BTreeMap<&'f str, String>,
     pub(crate) types: Types<'f>,
     /// The user's types.
     pub(crate) own: Vec<(StructId, syn::Path)>,
 }
 
-/// The names that are taken, with what has them.
+/// The names that are taken, with a description of their owner.
 type Taken = BTreeMap<RustName, String>;
 
 impl<'f> Plan<'f> {
@@ -64,7 +64,7 @@ impl<'f> Plan<'f> {
     ///
     /// # Errors
     ///
-    /// Fails if an item is wrong: it gives the kernel a name that is taken, or the kernel cannot have a function.
+    /// Fails if the name in an item is already taken, or if the kernel of an item cannot have a function.
     fn add(
         &mut self,
         kernel: &'f KernelSignature,
@@ -86,11 +86,11 @@ impl<'f> Plan<'f> {
             )),
             (None, Some(_)) => None,
         };
-        // Every form for rounded ranges stands beside a kernel that does the same.
+        // Every rounded-range variant accompanies an equivalent kernel.
         if let Some(reason) = reason.as_ref().filter(|_| !kernel.is_rounded_range()) {
             self.reasons.insert(&kernel.symbol, reason.clone());
             let omitted = (called.clone(), reason.clone());
-            // A reduction is several kernels.
+            // A reduction consists of several kernels.
             if self.omitted.last() != Some(&omitted) {
                 self.omitted.push(omitted);
             }
@@ -141,8 +141,8 @@ impl<'f> Plan<'f> {
         Ok(())
     }
 
-    /// Rejects contracts if a global holds pointers. A kernel may read any variable of its file, and nothing
-    /// checks where the pointers in it lead.
+    /// Rejects contracts if a device global contains pointers. A kernel may read any variable in its file, and
+    /// these pointers are not checked.
     fn refuse_unsafe_globals(&self, file: &File, errors: &mut Vec<syn::Error>) {
         let mut globals = file.signatures.globals.iter();
         let pointers = globals.find(|global| {
@@ -181,7 +181,7 @@ impl<'f> Plan<'f> {
             // In C++, a kernel cannot share the name of a variable beside it, but its Rust name can.
             let Some(name) = default_names::of_variable(name, |name| taken.contains_key(name))
             else {
-                continue; // every name of C++ has one
+                continue; // every C++ name has one
             };
             self.root.at(&name.path).globals.push(PlannedGlobal {
                 ident: name.ident.clone(),
@@ -199,7 +199,7 @@ pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_o
 #[derive(Default)]
 pub(crate) struct Namespace<'f> {
     pub(crate) stubs: Vec<Stub<'f>>,
-    /// The left-out kernels that could have a function by their names.
+    /// The left-out kernels whose names could be a function.
     pub(crate) left_out: Vec<LeftOut<'f>>,
     pub(crate) globals: Vec<PlannedGlobal<'f>>,
     pub(crate) structs: Vec<(StructId, Ident)>,
@@ -221,7 +221,8 @@ impl<'f> Namespace<'f> {
         })
     }
 
-    /// Returns what the namespace is in C++: `C++ namespace`, unless its kernels only have the name of their source.
+    /// Returns a description of the namespace: `C++ namespace`, unless it only stands for the source of its
+    /// kernels.
     pub(crate) fn what(&self) -> &'static str {
         let stubs = self.stubs.iter().map(|stub| stub.kernel);
         let mut kernels = stubs.chain(self.left_out.iter().map(|left_out| left_out.kernel));
@@ -264,14 +265,13 @@ impl<'f> Namespace<'f> {
 /// Returns the struct that a stub of this parameter names.
 fn parameter_structure(ty: &Type) -> Option<StructId> {
     match ty {
-        // The launch passes only its size.
+        // A launch passes only the size.
         Type::LocalMemory { size: Some(_), .. } => None,
         ty => ty.structure(),
     }
 }
 
-/// Returns the struct that `element` is or contains. A pointer in memory never points to a struct with a
-/// layout.
+/// Returns the struct that `element` is or contains. Pointees of pointers in memory never have a struct layout.
 pub(crate) fn structure(element: &Element) -> Option<StructId> {
     match element {
         Element::Struct(id) => Some(*id),

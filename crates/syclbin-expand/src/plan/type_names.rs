@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The names of structs, and of the modules of namespaces.
+//! Names structs and namespace modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +98,7 @@ impl<'f> Plan<'f> {
                 None => None,
             };
             let Some(ident) = renamed.or_else(|| names::identifier(&name)) else {
-                continue; // every name of C++ has one
+                continue; // every C++ name has one
             };
             self.root.at(&path).structs.push((id, ident));
         }
@@ -129,7 +129,7 @@ impl<'f> Naming<'_, 'f> {
             let Some(layout) = layouts.get(*id) else {
                 continue;
             };
-            // Only an item can be mistaken: other names are told apart by an underscore.
+            // Only names in items cause errors. Other names are made unique with underscores.
             let mut renames = self
                 .input
                 .items

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The method of a kernel: it takes the kernel's parameters, and returns a launch.
+//! Generates the method of a kernel, which takes the kernel's parameters and returns a launch.
 
 pub(crate) mod parameter;
 
@@ -25,7 +25,7 @@ pub(crate) struct Stub<'f> {
 }
 
 impl<'f> Stub<'f> {
-    /// Returns the item with the contract, if the kernel has one, and its word `unsafe`.
+    /// Returns the item with the kernel's contract, if any, and its keyword `unsafe`.
     pub(crate) fn contract(&self) -> Option<(&'f KernelItem, Span)> {
         let item = self.item?;
         Some((item, item.vouched?))
@@ -133,7 +133,7 @@ impl<'f> Stub<'f> {
         let texts = checked.as_ref().map(|(checked, _)| &*checked.texts);
         let (ident, doc) = (&self.ident, self.doc(constant, texts));
         let count = Literal::usize_unsuffixed(values.len());
-        // Buffers must live as long as the launch; without buffers, no lifetime is named.
+        // Buffers must outlive the launch. Without buffers, no lifetime is needed.
         let (generics, this, lifetime) = if borrows {
             (quote!(<'a>), quote!(&'a self), quote!('a))
         } else {
@@ -155,7 +155,7 @@ impl<'f> Stub<'f> {
         if let Some((checked, vouched)) = checked {
             let module = checked.module;
             ty = quote!(::syclbin_rt::SafeLaunch);
-            // The lint `unsafe_code` sees the user's word `unsafe`.
+            // The lint `unsafe_code` reports the user's keyword `unsafe`.
             let word = Ident::new("unsafe", vouched);
             let new = quote!(::syclbin_rt::SafeLaunch::new(launch, __contract::check));
             let mut block = Group::new(Delimiter::Brace, new);
@@ -174,8 +174,8 @@ impl<'f> Stub<'f> {
         }
     }
 
-    /// Returns the documentation: the C++ signature, what the file does not record, and what a launch
-    /// requires of the caller. `conditions` are the conditions of a safe launch.
+    /// Returns the documentation: the C++ signature, the facts that the file does not record, and the caller's
+    /// obligations. `conditions` are the conditions of a safe launch.
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
         let [heading, safety] = self.safety(conditions);
         let signature = match self.kernel.cpp() {
@@ -224,7 +224,7 @@ impl<'f> Stub<'f> {
         }
     }
 
-    /// Returns `text` and the parameters for which it is true.
+    /// Returns `text` followed by the parameters that satisfy `is`.
     fn note(&self, is: impl Fn(&Parameter) -> bool, text: &str) -> String {
         let numbered = self.parameters.iter().enumerate();
         let names = numbered.filter(|(_, parameter)| is(parameter));
@@ -299,8 +299,8 @@ pub(crate) struct LeftOut<'f> {
 }
 
 impl LeftOut<'_> {
-    /// Returns the trait that no argument implements, and the method that requires it. The method takes as
-    /// many parameters as the kernel, so that users see the message of the trait.
+    /// Returns a trait that no type implements, and a method that requires it. The method takes as many parameters
+    /// as the kernel, so that users see the trait's error message.
     pub(crate) fn method(&self) -> (TokenStream, TokenStream) {
         let ident = &self.ident;
         let message = format!("kernel `{}` has no function: {}", self.called, self.reason);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A parameter: its Rust type, and the argument that it becomes.
+//! Generates a parameter: its Rust type, and the argument expression.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
@@ -9,11 +9,11 @@ use crate::types::{Types, array, number, vector};
 
 /// How a parameter is passed.
 pub(crate) struct Passing {
-    /// The Rust type; `None` if the caller does not pass it.
+    /// The Rust type, or `None` if the caller does not pass it.
     pub(crate) ty: Option<TokenStream>,
-    /// The argument it becomes.
+    /// The argument expression.
     pub(crate) value: TokenStream,
-    /// Whether something must live as long as the launch.
+    /// Whether it borrows something that must outlive the launch.
     pub(crate) borrows: bool,
 }
 
@@ -47,7 +47,7 @@ impl Passing {
             Type::Scalar(Scalar::Bool) => given(quote!(bool), quote!(#rt::Arg::bool(#name))),
             Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16)) => given(number(*scalar), by_value),
             Type::Scalar(scalar) => given(number(*scalar), quote!(#rt::Arg::scalar(#name))),
-            // It is passed as its number, because the file does not record the C++ names of the values.
+            // An enumeration is passed as a number, because the file does not record the names of its values.
             Type::Enum(of) => given(number(of.of), quote!(#rt::Arg::scalar(#name))),
             Type::Vector { of, count } => given(vector(*of, *count), by_value),
             Type::Array { of, count } => given(array(&types.of(of, depth), *count), by_value),
@@ -117,7 +117,7 @@ impl Passing {
                     ),
                 };
                 match (dimensions, access) {
-                    // The whole buffer, which is the meaning of an accessor without range in C++ too.
+                    // Passes the entire buffer, like a C++ accessor without a range.
                     (1, Access::Read) => borrowed(buffer, quote!(#constructor(#name, #name.len()))),
                     (1, Access::ReadWrite) => borrowed(
                         buffer,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! C++ objects in memory, as Rust types.
+//! Converts C++ types in memory to Rust types.
 
 pub(crate) mod structs;
 
@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
 
-/// The maximum of `repr(align)`.
+/// The maximum alignment that `repr(align)` supports.
 const MOST_ALIGN: u64 = 1 << 29;
 
 /// The Rust types of structs.
@@ -23,13 +23,13 @@ pub(crate) struct Types<'f> {
 /// The properties of a struct that follow from its members.
 #[derive(Clone, Copy)]
 struct Facts {
-    /// Whether a member has an offset that Rust would not give to a member of its type.
+    /// Whether a member is at an offset that is not aligned for its Rust type.
     packed: bool,
     /// The alignment of the struct in Rust.
     align: u64,
-    /// Whether this is more than its members have (`alignas`).
+    /// Whether the alignment exceeds that of its members (`alignas`).
     over_aligned: bool,
-    /// Whether it is or holds such a struct, which Rust does not allow in a packed struct.
+    /// Whether it is or contains an over-aligned struct, which Rust does not allow in a packed struct.
     holds_over_aligned: bool,
     /// Whether it holds device addresses.
     holds_pointer: bool,
@@ -58,11 +58,11 @@ impl<'f> Types<'f> {
         types
     }
 
-    /// Computes the facts of all structs, and returns whether Rust allows them. With `over_align`, they have
-    /// the alignment that `alignas` gives them.
+    /// Computes the facts of all structs, and returns whether Rust allows them. With `over_align`, structs get the
+    /// alignment from `alignas`.
     fn measure_all(&mut self, over_align: bool) -> bool {
         let mut allowed = true;
-        // A struct comes after the structs that it holds.
+        // A struct follows the structs that it contains.
         for (id, layout) in self.layouts.iter() {
             let facts = self.measure(layout, over_align);
             allowed &= !(facts.packed && facts.holds_over_aligned);
@@ -82,7 +82,7 @@ impl<'f> Types<'f> {
             Element::Pointer(pointee) => {
                 let pointee = match &**pointee {
                     Pointee::Element(element) => self.of(element, depth),
-                    // The file does not describe the pointee; `cast` converts the pointer to any type.
+                    // The file does not describe the pointee. Users can `cast` the pointer to any type.
                     Pointee::Void | Pointee::Unknown(_) => quote!(()),
                 };
                 quote!(::syclbin_rt::DevicePointer<#pointee>)
@@ -168,7 +168,7 @@ impl<'f> Types<'f> {
         self.facts.get(&id).is_some_and(|facts| facts.packed)
     }
 
-    /// Returns the alignment of the struct `id`, if it is more than its members have.
+    /// Returns the alignment of the struct `id`, if it exceeds that of its members.
     pub(crate) fn over_alignment(&self, id: StructId) -> Option<u64> {
         let facts = self.facts.get(&id).filter(|facts| facts.over_aligned);
         facts.map(|facts| facts.align)
@@ -247,7 +247,7 @@ pub(crate) fn array(of: &TokenStream, count: u64) -> TokenStream {
     quote!([#of; #count])
 }
 
-/// Returns the type of a `sycl::vec`: three elements have the size of four.
+/// Returns the type of a `sycl::vec`. Three elements occupy the space of four.
 pub(crate) fn vector(of: Scalar, count: u32) -> TokenStream {
     array(&number(of), u64::from(if count == 3 { 4 } else { count }))
 }

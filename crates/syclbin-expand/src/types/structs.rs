@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! C++ structs as Rust structs, with every byte in its place.
+//! Converts C++ structs to Rust structs with the same layout.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -10,7 +10,7 @@ use crate::doc;
 use crate::names::{self, Scope};
 use crate::types::Types;
 
-/// Returns namespaces and name of a struct: `ns::Pair<int, 2>` is `Pair_int_2` in `ns`.
+/// Returns the namespaces and name of a struct: `ns::Pair<int, 2>` becomes `Pair_int_2` in `ns`.
 pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
     let parts = names::path(&layout.name).into_iter();
     let mut parts: Vec<String> = parts.map(|part| names::rust(&part)).collect();
@@ -44,7 +44,7 @@ pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<&'f Field> {
     found.map(|member| member.field)
 }
 
-/// Returns the definition of a generated struct, and the proof that its layout is the C++ layout.
+/// Returns the definition of a generated struct, with compile-time checks of its layout.
 pub(crate) fn definition(
     id: StructId,
     ident: &Ident,
@@ -125,7 +125,7 @@ fn struct_doc(layout: &Layout, id: StructId, types: &Types<'_>) -> TokenStream {
     ])
 }
 
-/// Returns a note on the properties of members that the file does not record.
+/// Returns a note on member properties that the file does not record.
 fn unknown(layout: &Layout) -> &'static str {
     let unnamed = layout.fields.iter().any(|field| field.name.is_none());
     let unsigned = layout.fields.iter().any(|field| !field.sign_known);
@@ -157,7 +157,7 @@ fn spelled(id: StructId, types: &Types<'_>) -> String {
     format!("{head} {{\n{lines}}};")
 }
 
-/// Returns the documentation that the type of a field does not give.
+/// Returns documentation that the type of a field does not convey.
 fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     use syclbin::signature::{Element, Pointee, Scalar};
     let innermost = |mut element: &Element| {
@@ -187,7 +187,8 @@ fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     doc::comment(&text)
 }
 
-/// Returns the proof that a user's type has the layout of the struct `id`. Errors point at its path.
+/// Returns compile-time checks that a user-defined type has the layout of the struct `id`. Errors point at its
+/// path.
 pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenStream {
     let Some(layout) = types.layouts.get(id) else {
         return TokenStream::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Specialization constants and device globals, as methods of the generated code.
+//! Generates methods for specialization constants and device globals.
 
 use crate::names::Scope;
 use crate::types::Types;
@@ -8,10 +8,10 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{DeviceGlobal, Element, KernelName, Scalar, SpecializationConstant};
 
-/// The maximum number of `bool`s in a value that are checked.
+/// The maximum number of `bool`s that are checked in a value.
 const MOST_BOOLS: usize = 64;
 
-/// Returns the builder of the module: a method that links files, and a method for each constant that Rust can
+/// Returns the builder of the module, with a method that links files and a method for each constant that Rust can
 /// set.
 pub(crate) fn builder(
     constants: &[SpecializationConstant],
@@ -165,7 +165,7 @@ fn method(
     })
 }
 
-/// Returns a default as users write it, or `None` if it is not a number.
+/// Returns a default value as users write it, or `None` if it is not a number.
 fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
     let scalar = match element {
         Element::Scalar(scalar) => *scalar,
@@ -195,7 +195,7 @@ pub(crate) struct PlannedGlobal<'f> {
 }
 
 impl PlannedGlobal<'_> {
-    /// Returns the method, `depth` modules deep, of a struct that has the module in `field`.
+    /// Returns the method, `depth` modules deep, for a struct that stores the module in `field`.
     pub(crate) fn method(
         &self,
         types: &Types<'_>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The members of an `ar` archive, in the spellings of GNU, BSD and Microsoft.
+//! Reads the members of `ar` archives in GNU, BSD and Microsoft format.
 //!
-//! The crate `object` is not used: for each member's name it searches the rest of the table of long names for
-//! its end. A hostile table makes that quadratic.
+//! This module does not use the crate `object`, which scans the rest of the long-name table for the end of each
+//! member's name. A hostile table would make that quadratic.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -24,11 +24,11 @@ pub(super) struct Member<'a> {
     pub(super) size: usize,
 }
 
-/// Longest path of a file that a thin archive names.
+/// The maximum length of a member's path in a thin archive.
 const PATH_LIMIT: usize = 4096;
 
-/// Returns the files in the archive `bytes`; the tables that linkers use are left out. A thin archive has tables
-/// and the headers of its members.
+/// Returns the files in the archive `bytes`, without the tables for linkers. A thin archive contains only tables
+/// and member headers.
 pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
     let mut found = Vec::new();
     let mut long_names: &[u8] = &[];
@@ -57,7 +57,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
 
         let name = header[..16].trim_ascii_end();
         let name: Cow<'_, [u8]> = match name {
-            // The tables of symbols of GNU and Microsoft.
+            // GNU and Microsoft symbol tables.
             b"/" | b"/SYM64/" | b"/<ECSYMBOLS>/" | b"/<XFGHASHMAP>/" => continue,
             b"//" => {
                 long_names = content;
@@ -98,10 +98,10 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
     Ok(found)
 }
 
-/// A decimal number with blanks after it.
+/// Parses a decimal number with trailing spaces.
 fn number(digits: &[u8]) -> Option<usize> {
     let digits = core::str::from_utf8(digits.trim_ascii_end()).ok()?;
-    // `parse` would take a sign.
+    // `parse` would accept a sign.
     let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
     all_digits.then(|| digits.parse().ok()).flatten()
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OffloadBinaries in LLVM bitcode, where link-time optimization keeps the host's code.
+//! Finds OffloadBinaries in LLVM bitcode, which contains the host code under link-time optimization.
 //!
-//! Clang embeds them as a global array of bytes, and the bitcode has its bytes in a record of the module's
-//! constants ("LLVM Bitcode File Format"). Only blocks of constants are read; other blocks say their size.
+//! Clang embeds them as a global byte array, which the bitcode stores in a record of the module's constants ("LLVM
+//! Bitcode File Format"). Only constant blocks are read. Other blocks are skipped by their size.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,9 +16,9 @@ const WRAPPER_MAGIC: &[u8] = &[0xde, 0xc0, 0x17, 0x0b];
 const BLOCK_INFO: u64 = 0;
 const MODULE: u64 = 8;
 const CONSTANTS: u64 = 11;
-/// The record of the block info that names the block of the abbreviations after it.
+/// The block-info record that names the block to which the following abbreviations apply.
 const SET_BLOCK: u64 = 1;
-/// The records of constants that are arrays of bytes, without a zero at their end and with one.
+/// Constant records for byte arrays, without and with a terminating zero.
 const STRING: u64 = 8;
 const C_STRING: u64 = 9;
 
@@ -27,8 +27,8 @@ const ENTER_BLOCK: u64 = 1;
 const DEFINE_ABBREVIATION: u64 = 2;
 const UNABBREVIATED: u64 = 3;
 
-/// The most operands of an abbreviation; LLVM's have fewer than twenty. A record of literals has hardly any bits, so
-/// long abbreviations would make a small file take long.
+/// The maximum number of operands in an abbreviation. LLVM uses fewer than twenty. Records of literals occupy few
+/// bits, so with long abbreviations a small file would take long to read.
 const LONGEST: u64 = 64;
 
 /// Returns the OffloadBinaries in the constants of the modules in `bytes`.
@@ -41,7 +41,7 @@ pub(super) fn offload_binaries(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     };
     let read = |bits: &mut Bits<'_>, found: &mut Vec<Vec<u8>>| {
         bits.read(32).filter(|_| stream.starts_with(MAGIC))?;
-        // Linkers may leave less than a word after the last block.
+        // Linkers may leave a partial word after the last block.
         while stream.len() * 8 - bits.at >= 32 {
             if bits.read(2)? != ENTER_BLOCK {
                 return None;
@@ -131,7 +131,7 @@ fn block_info(bits: &mut Bits<'_>, block: &Block, constants: &mut Vec<Abbreviati
     }
 }
 
-/// Reads a block of constants, and keeps the OffloadBinaries in it.
+/// Reads a constant block and collects its OffloadBinaries.
 fn strings(
     bits: &mut Bits<'_>,
     block: &Block,
@@ -158,7 +158,7 @@ fn strings(
     }
 }
 
-/// A block: its id, the bits of an abbreviation's number in it, and where it ends.
+/// A block: its id, the width of its abbreviation ids in bits, and its end.
 struct Block {
     id: u64,
     width: u64,
@@ -167,19 +167,19 @@ struct Block {
 
 type Abbreviation = Vec<Operand>;
 
-/// How a value of an abbreviated record is written.
+/// The encoding of a value in an abbreviated record.
 #[derive(Clone, Copy)]
 enum Operand {
     Literal(u64),
     Fixed(u64),
     Vbr(u64),
     Char6,
-    /// The next operand says how its elements are written.
+    /// An array. The next operand gives the encoding of its elements.
     Array,
     Blob,
 }
 
-/// A cursor over bits. Each method returns `None` where the bits end or mean nothing.
+/// A cursor over bits. Each method returns `None` if the bits end or are invalid.
 struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -190,7 +190,7 @@ impl Bits<'_> {
         (self.bytes.len() * 8).saturating_sub(self.at)
     }
 
-    /// A number of `width` bits, at most 56.
+    /// Reads a number of `width` bits, at most 56.
     fn read(&mut self, width: u64) -> Option<u64> {
         let width = usize::try_from(width).ok().filter(|width| *width <= 56)?;
         if width > self.left() {
@@ -205,7 +205,7 @@ impl Bits<'_> {
         Some(value & ((1 << width) - 1))
     }
 
-    /// A number in groups of `width` bits, of which the last has no high bit.
+    /// Reads a number in groups of `width` bits. The high bit is clear in the last group.
     fn vbr(&mut self, width: u64) -> Option<u64> {
         let more = 1 << width.checked_sub(1).filter(|shift| *shift < 32)?;
         let (mut value, mut shift) = (0, 0u64);
@@ -230,7 +230,7 @@ impl Bits<'_> {
         self.align();
         let words = usize::try_from(self.read(32)?).ok()?;
         let size = words.checked_mul(32).filter(|size| *size <= self.left())?;
-        // A number of no bits would be read for ever.
+        // A zero-width number would loop forever.
         (width >= 2).then_some(Block {
             id,
             width,
@@ -264,7 +264,7 @@ impl Bits<'_> {
         Some(operands)
     }
 
-    /// A single value.
+    /// Reads a single value.
     fn value(&mut self, operand: Operand) -> Option<u64> {
         const CHARACTERS: &[u8; 64] =
             b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
@@ -280,8 +280,8 @@ impl Bits<'_> {
         }
     }
 
-    /// Reads a record, and returns its code and, if `wanted`, its values as bytes. The abbreviations are those of
-    /// the block info, then those of the block.
+    /// Reads a record. Returns its code and, if `wanted`, its values as bytes. Abbreviations from the block info
+    /// precede those of the block.
     fn record(
         &mut self,
         id: u64,
@@ -331,7 +331,7 @@ impl Bits<'_> {
     /// Reads the number of values, and then the values.
     fn elements(&mut self, operand: Operand, wanted: bool, bytes: &mut Vec<u8>) -> Option<()> {
         let count = self.vbr(6)?;
-        // Elements of no bits would make a small file mean a huge one.
+        // Zero-width elements would let a small file expand to a huge one.
         let is_nothing = matches!(operand, Operand::Literal(_) | Operand::Fixed(0));
         if is_nothing && count > 0 {
             return None;

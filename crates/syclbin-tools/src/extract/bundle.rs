@@ -14,7 +14,7 @@ use syclbin::{Error, ErrorKind};
 
 const START: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____START__ ";
 const END: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____END__ ";
-/// What begins a comment in C++, in LLVM's assembler and in other assemblers.
+/// Comment markers in C++, LLVM assembly and other assembly languages.
 const COMMENTS: [&[u8]; 3] = [b"//", b";", b"#"];
 const RECORD: &str = "offload bundle";
 
@@ -24,8 +24,8 @@ pub(super) struct Entry<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// The entries of a binary bundle: after the magic their number, then offset, size and identifier
-/// of each, all numbers with 64 bits.
+/// Returns the entries of a binary bundle. The magic is followed by the number of entries, then the offset, size
+/// and identifier of each entry. All numbers have 64 bits.
 pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let count = Fields::<8>::new(bytes, RECORD, BUNDLE_MAGIC.len())?.u64();
     let mut images = Budget::new("bundled bytes", bytes.len() as u64);
@@ -47,10 +47,11 @@ pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     Ok(found)
 }
 
-/// Returns the bundle that the compressed bundle `bytes` stands for, and takes its size off `left`.
+/// Decompresses the bundle `bytes`, and subtracts the decompressed size from `left`.
 ///
-/// After the magic come the version and the method. Version 2 adds the size of the file. The size of the bundle
-/// follows. From version 3 on, both sizes have 64 bits. The last field is a hash, which LLVM does not check either.
+/// The magic is followed by the version and the compression method. Version 2 adds the size of the file. The size
+/// of the bundle follows. From version 3 on, both sizes have 64 bits. The last field is a hash, which LLVM does not
+/// check either.
 pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     const RECORD: &str = "compressed offload bundle";
     let fail = |at, kind| Error::new(RECORD, at, kind);
@@ -92,13 +93,13 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     Ok(bundle)
 }
 
-/// Returns an offload bundle of `entries`, as `clang-offload-bundler` writes it, or a compressed one of version 2. The
-/// identifier of each entry has its kind and its strings `triple` and `arch`.
+/// Returns an offload bundle of `entries`, as `clang-offload-bundler` writes it. With compression, the bundle has
+/// version 2. The identifier of each entry consists of its kind and its strings `triple` and `arch`.
 ///
 /// # Errors
 ///
-/// When an entry has no kind or no triple, or other strings, for which a bundle has no place. Also when a compressed
-/// bundle has 4 GiB or more.
+/// Returns an error if an entry lacks a kind or triple, if it has other strings, which a bundle cannot store, or if
+/// a compressed bundle would reach 4 GiB.
 pub fn bundle(
     entries: &[offload::Entry<'_>],
     compression: Option<Compression>,
@@ -124,7 +125,7 @@ pub fn bundle(
     }
 }
 
-/// The number of a method in a compressed bundle.
+/// Returns the number of a compression method in a compressed bundle.
 const fn number(method: Compression) -> u16 {
     match method {
         Compression::Zlib => 0,
@@ -135,7 +136,7 @@ const fn number(method: Compression) -> u16 {
 fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
     const HEADER: usize = 24;
     let packed = method.pack(bundle);
-    // FNV-1a. Nothing checks it, but tools may keep unpacked bundles under this number.
+    // FNV-1a. No reader checks it, but tools may cache decompressed bundles under this hash.
     let hash = bundle.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -203,7 +204,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         } else if let Some(id) = marker(line, END) {
             match open.take() {
                 Some((started, _, start)) if started == id => {
-                    // The mark may follow the other one at once.
+                    // The end mark may follow the start mark immediately.
                     let content = bytes.get(start..at - 1).unwrap_or_default();
                     found.push(Entry {
                         id: String::from_utf8_lossy(id),
@@ -222,18 +223,18 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     }
 }
 
-/// The identifier after `mark`, if `line` is a comment with it.
+/// Returns the identifier after `mark`, if `line` is a comment that starts with `mark`.
 fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
     let comment = COMMENTS.iter().find(|comment| line.starts_with(comment))?;
     let id = line.strip_prefix(*comment)?.strip_prefix(mark)?;
     Some(id.trim_ascii_end())
 }
 
-/// Returns what an identifier says: offload kind, target triple, architecture.
+/// Splits an identifier into offload kind, target triple and architecture.
 ///
-/// The form is `kind-triple` or `kind-triple-target`. Current tools write triples of four parts, the last one
-/// often empty or `unknown`. Older tools wrote three, so the name of the fourth part shows whether it is an
-/// architecture.
+/// The form is `kind-triple` or `kind-triple-target`. Current tools write four-part triples, whose last part is
+/// often empty or `unknown`. Older tools wrote three parts, so the fourth part may be an architecture. Its name
+/// decides.
 pub(super) fn identifier(id: &str) -> (OffloadKind, String, String) {
     let (kind, rest) = id.split_once('-').unwrap_or((id, ""));
     let is_architecture = |text: &str| {

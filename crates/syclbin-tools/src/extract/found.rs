@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The images that a walk has found, also in bytes that are not part of the input: unpacked ones, those in bitcode,
-//! and the members of thin archives.
+//! Collects the images that a walk finds. Some are not part of the input: decompressed images, images in bitcode,
+//! and members of thin archives.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -17,22 +17,22 @@ use syclbin::{Error, ErrorKind, offload};
 /// Reads a member of a thin archive.
 pub(super) type Open<'r> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'r;
 
-/// The images so far, and what the walk may still do.
+/// The images found so far, and the remaining limits of the walk.
 pub(super) struct Found<'a, 'r> {
     pub(super) images: Vec<DeviceImage<'a>>,
-    /// Bytes that may still be unpacked.
+    /// The number of bytes that may still be decompressed.
     pub(super) left: u64,
-    /// Whether the walk is inside of a compressed container.
+    /// Whether the walk is inside a compressed container.
     pub(super) packed: bool,
-    /// What reads the members of thin archives, if it may be asked.
+    /// Reads the members of thin archives, if the caller allows it.
     pub(super) open: Option<&'r mut Open<'r>>,
 }
 
 impl Found<'_, '_> {
-    /// Reads the members of a thin archive, which are files of their own.
+    /// Reads the members of a thin archive, which are separate files.
     pub(super) fn thin_archive(&mut self, slice: &InputSlice<'_>) -> Result<(), Error> {
         let fail = |kind| slice.fail("archive", kind);
-        // Members of members are refused: they could name each other.
+        // Nested thin archives are rejected, because they could refer to each other.
         let Some(open) = self.open.take().filter(|_| slice.depth == 0) else {
             return Err(fail(ErrorKind::Unsupported(
                 "a thin archive only names its members; pass the objects, or create it again without T",
@@ -64,7 +64,7 @@ impl Found<'_, '_> {
         Ok(())
     }
 
-    /// Refuses a compressed container inside of another one, which no tool writes.
+    /// Rejects a compressed container inside another one, which no tool writes.
     pub(super) fn refuse_packed(&self, slice: &InputSlice<'_>) -> Result<(), Error> {
         if !self.packed {
             return Ok(());
@@ -74,8 +74,8 @@ impl Found<'_, '_> {
         Err(slice.fail("container", ErrorKind::Unsupported(problem)))
     }
 
-    /// Reads the images of `part`, whose bytes are not part of the input: they were in `slice` in another form. The
-    /// offset of images and errors is where `slice` starts.
+    /// Reads the images of `part`, which was decoded from `slice` and is not part of the input. Images and errors
+    /// get the offset of `slice`.
     pub(super) fn inside<'b>(
         &mut self,
         slice: &InputSlice<'_>,
@@ -103,9 +103,9 @@ impl Found<'_, '_> {
     }
 }
 
-/// Converts images to ones that borrow nothing and lie at `offset`.
+/// Converts images to owned images at `offset`.
 fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'static>> {
-    // The images of one SYCLBIN file share it.
+    // Images from the same SYCLBIN file share one copy of it.
     let mut last: Option<(Arc<model::Syclbin<'b>>, Arc<model::Syclbin<'static>>)> = None;
     let mut file = move |file: Arc<model::Syclbin<'b>>| match &last {
         Some((from, to)) if Arc::ptr_eq(from, &file) => Arc::clone(to),
@@ -137,10 +137,10 @@ fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'stat
         .collect()
 }
 
-/// Bytes of a path that are kept.
+/// The maximum length of a path, in bytes.
 const PATH_LIMIT: usize = 512;
 
-/// A slice of the input on the way down.
+/// A slice of the input, at some depth of the walk.
 #[derive(Clone)]
 pub(super) struct InputSlice<'a> {
     pub(super) bytes: &'a [u8],
@@ -151,7 +151,7 @@ pub(super) struct InputSlice<'a> {
 }
 
 impl<'a> InputSlice<'a> {
-    /// The input itself.
+    /// Returns the entire input.
     pub(super) fn whole(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
@@ -161,7 +161,7 @@ impl<'a> InputSlice<'a> {
         }
     }
 
-    /// Bytes that stand for this and lie elsewhere, called `name`.
+    /// Returns the decoded `bytes` of this slice, called `name`, which are not part of the input.
     pub(super) fn inner<'b>(&self, bytes: &'b [u8], name: &str) -> InputSlice<'b> {
         InputSlice {
             bytes,
@@ -171,14 +171,14 @@ impl<'a> InputSlice<'a> {
         }
     }
 
-    /// The path of the part called `name`.
+    /// Returns the path of the part called `name`.
     fn path_of(&self, name: &str) -> String {
         let mut path = match (self.path.as_str(), name) {
             ("", name) => name.into(),
             (path, "") => path.into(),
             (path, name) => format!("{path}: {name}"),
         };
-        // Each of a million parts has a path of its own.
+        // A file may have a million parts, each with its own path.
         if path.len() > PATH_LIMIT {
             let end = (0..PATH_LIMIT)
                 .rev()
@@ -189,9 +189,9 @@ impl<'a> InputSlice<'a> {
         path
     }
 
-    /// A part of this, called `name`.
+    /// Returns the part of this slice called `name`.
     pub(super) fn part(&self, bytes: &'a [u8], name: &str) -> Self {
-        // A part is a slice of the whole; an empty one may lie nowhere.
+        // A part is a subslice of the whole, but an empty part may point anywhere.
         let inside = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize);
         let inside = inside.filter(|at| *at <= self.bytes.len()).unwrap_or(0);
         Self {
@@ -202,7 +202,7 @@ impl<'a> InputSlice<'a> {
         }
     }
 
-    /// An error of a reader that knows only these bytes.
+    /// Adds this slice's offset and path to an error from a reader that sees only these bytes.
     pub(super) fn error(&self, error: Error) -> Error {
         let record = if self.path.is_empty() {
             error.record().to_string()

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device images from the files that compilers and linkers produce besides SYCLBIN.
+//! Extracts device images from files that compilers and linkers produce, other than SYCLBIN.
 //!
-//! [`images`] reads any of these formats, which it detects by content. They may be nested:
+//! [`images`] detects the format by content. It supports these formats, which may be nested:
 //!
-//! - OffloadBinary files, several one after another, version 1, 2 and 3, also compressed,
-//! - ELF, COFF and Mach-O objects, executables and shared libraries, also universal Mach-O files. Images lie in
-//!   sections `.llvm.offloading` (the current driver of clang), or in sections named `__CLANG_OFFLOAD_BUNDLE__` and a
-//!   target (the older driver of DPC++, also in what it links),
-//! - LLVM bitcode with OffloadBinaries among its constants, as link-time optimization has it,
-//! - `ar` archives of these, also thin ones ([`images_with`]),
-//! - offload bundles of `clang-offload-bundler`, binary, text and compressed,
-//! - SYCLBIN, and device images by themselves.
+//! - OffloadBinary files, versions 1 to 3, concatenated or compressed,
+//! - ELF, COFF and Mach-O objects, executables and shared libraries, including universal Mach-O files. Images are
+//!   stored in sections `.llvm.offloading` (clang's current driver) or `__CLANG_OFFLOAD_BUNDLE__` with a target
+//!   suffix (DPC++'s older driver, in objects and linked files),
+//! - LLVM bitcode with OffloadBinaries among its constants, as produced for link-time optimization,
+//! - `ar` archives of these, including thin archives ([`images_with`]),
+//! - `clang-offload-bundler` bundles: binary, text and compressed,
+//! - SYCLBIN files and bare device images.
 //!
-//! [`package()`] makes SYCLBIN of these images and says for each image what is missing.
+//! [`package()`] packages these images as SYCLBIN and reports what each image lacks.
 //!
-//! In what the older driver of DPC++ links, images have property sets ([`DeviceImage::properties`]). Other objects and
-//! bundles have none.
+//! Images carry property sets ([`DeviceImage::properties`]) only in files that DPC++'s older driver linked, not in
+//! other objects or bundles.
 //!
-//! No input makes this module panic. Work and memory are bounded by a multiple of the input's size. For compressed
-//! containers, that is 128 times the size, and 16 MiB more.
+//! No input causes a panic. Time and memory are bounded by a multiple of the input size. For compressed containers,
+//! the bound is 128 times the size plus 16 MiB.
 
 mod archive;
 mod bitcode;
@@ -49,41 +49,41 @@ use syclbin::property::PropertySets;
 use syclbin::ptx;
 use syclbin::{AbstractModule, Image, Syclbin};
 
-/// Longest name of a section or member that is shown or compared.
+/// The maximum length of a section or member name that is shown or compared.
 const NAME_LIMIT: usize = 256;
 
-/// A device image, with everything that its file says of it.
+/// A device image, with everything that its file records about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceImage<'a> {
-    /// Where it came from, such as `archive member a.o: section .llvm.offloading: entry 0`; empty
-    /// where the input is the image.
+    /// The path to the image within the input, such as `archive member a.o: section .llvm.offloading: entry 0`.
+    /// Empty if the input is the image itself.
     pub origin: String,
-    /// Where its bytes start in the input. For an image that was compressed or in bitcode, where its container
-    /// starts; for a member of a thin archive, where the archive starts.
+    /// The offset of the image in the input. For an image that was compressed or embedded in bitcode, the offset of
+    /// its container. For a member of a thin archive, the offset of the archive.
     pub offset: u64,
-    /// The programming model it was made for.
+    /// The programming model that it was compiled for.
     pub offload_kind: OffloadKind,
-    /// The target triple; empty where the file does not say.
+    /// The target triple. Empty if the file does not record it.
     pub triple: Cow<'a, str>,
-    /// The architecture; empty where the file does not say, or the code is for any.
+    /// The architecture. Empty if the file does not record it, or if the code is portable.
     pub arch: Cow<'a, str>,
-    /// The kind of image as declared, where the container declares one.
+    /// The image kind, if the container declares one.
     pub image_kind: Option<ImageKind>,
-    /// What the bytes really are.
+    /// The content detected from the bytes.
     pub content: Content,
-    /// What else the file says: keys and values, such as `compile-opts`.
+    /// Additional strings from the file as key-value pairs, such as `compile-opts`.
     pub strings: Strings<'a>,
-    /// Its property sets, where a linked program registers it with SYCL's runtime. Images of a SYCLBIN file have them in
-    /// [`Self::syclbin`].
+    /// Its property sets, if a linked program registers the image with the SYCL runtime. For images from a SYCLBIN
+    /// file, see [`Self::syclbin`].
     pub properties: Option<PropertySets<'a>>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
-    /// Its place in a SYCLBIN file, if it comes from such a file.
+    /// Its position in a SYCLBIN file, if it comes from one.
     pub syclbin: Option<InSyclbin<'a>>,
 }
 
-/// An image of a SYCLBIN file, with the file around it.
+/// An image in a SYCLBIN file, together with that file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InSyclbin<'a> {
@@ -91,7 +91,7 @@ pub struct InSyclbin<'a> {
     pub file: Arc<Syclbin<'a>>,
     /// The index of the abstract module.
     pub module: usize,
-    /// The index of the image in its module.
+    /// The index of the image within its module.
     pub image: usize,
 }
 
@@ -109,13 +109,13 @@ impl<'a> InSyclbin<'a> {
     }
 }
 
-/// The programming model a device image was made for.
+/// The programming model that a device image was compiled for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OffloadKind {
-    /// The file does not say.
+    /// Not recorded in the file.
     None,
-    /// Host code, which bundles contain beside the device code.
+    /// Host code, which bundles contain along with the device code.
     Host,
     /// OpenMP.
     OpenMp,
@@ -125,13 +125,13 @@ pub enum OffloadKind {
     Hip,
     /// SYCL.
     Sycl,
-    /// Another model, by its name in the file.
+    /// Another programming model, named as in the file.
     Other(String),
 }
 
 impl OffloadKind {
-    /// Returns the kind for a number in an OffloadBinary. Since 2025 the numbers are bits; before that 3 was
-    /// HIP and 4 SYCL. The target tells what 4 means: HIP has only AMD's targets.
+    /// Returns the kind for a number in an OffloadBinary. Since 2025 the numbers are bit flags; before that, 3 was
+    /// HIP and 4 was SYCL. The target disambiguates 4, because HIP has only AMD targets.
     fn numbered(number: u16, triple: &str) -> Self {
         match number {
             0 => Self::None,
@@ -144,7 +144,7 @@ impl OffloadKind {
         }
     }
 
-    /// Returns the kind for the name in the identifier of a bundle's entry.
+    /// Returns the kind for the name in a bundle entry's identifier.
     fn named(name: &str) -> Self {
         match name {
             "" => Self::None,
@@ -180,9 +180,9 @@ impl DeviceImage<'_> {
         found.map(|(_, value)| &**value)
     }
 
-    /// Returns the symbols of its kernels, or `None` where nothing lists them. The sources are the SYCLBIN
-    /// file around it, SPIR-V or PTX, the symbols of AMD's native code, and the list that `clang-sycl-linker`
-    /// writes. Takes time in proportion to the image, or to the metadata of its module.
+    /// Returns the symbols of its kernels, or `None` if nothing lists them. The sources are the enclosing SYCLBIN
+    /// file, SPIR-V, PTX, the symbol table of native AMD code, and the list that `clang-sycl-linker` writes. The
+    /// cost is linear in the size of the image or of its module's metadata.
     #[must_use]
     pub fn kernel_names(&self) -> Option<Vec<String>> {
         if let Some(module) = self.syclbin.as_ref().and_then(InSyclbin::module) {
@@ -211,13 +211,14 @@ impl DeviceImage<'_> {
     }
 }
 
-/// Returns the device images in `bytes`, in their order. Objects and archives without device images give an
-/// empty list.
+/// Returns the device images in `bytes`, in order. For objects and archives without device images, the list is
+/// empty.
 ///
 /// # Errors
 ///
-/// When `bytes`, or a container inside them, are damaged, or `bytes` are a thin archive. Also when `bytes` cannot
-/// hold device images at all. The error names the place and its offset in `bytes`.
+/// Returns an error if `bytes`, or a container inside them, are damaged, if `bytes` are a thin archive, or if
+/// `bytes` have a format that cannot contain device images. The error states the location and its offset in
+/// `bytes`.
 ///
 /// ```
 /// let spirv = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes).concat();
@@ -229,12 +230,12 @@ pub fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
     walk::images(bytes, None)
 }
 
-/// Returns the device images in `bytes` as [`images`] does, and those in the members of a thin archive. `open`
-/// reads a member; its argument is the path in the archive, which is relative to the archive's directory.
+/// Returns the device images in `bytes` like [`images`], and also reads the members of a thin archive. `open` reads
+/// a member. Its argument is the member's path as stored in the archive, relative to the directory of the archive.
 ///
 /// # Errors
 ///
-/// When `open` fails, and as [`images`] does.
+/// Returns an error if `open` fails, and for the same reasons as [`images`].
 pub fn images_with<'a>(
     bytes: &'a [u8],
     open: &mut dyn FnMut(&str) -> Result<Vec<u8>, String>,
@@ -242,8 +243,8 @@ pub fn images_with<'a>(
     walk::images(bytes, Some(open))
 }
 
-/// Returns whether a file with this start may have device images. For any other file, however large, the start is
-/// enough for the error of [`images`].
+/// Returns whether a file that starts with these bytes may contain device images. If not, there is no need to read
+/// the rest: [`images`] reports the same error for the start alone.
 #[must_use]
 pub fn is_known(start: &[u8]) -> bool {
     Content::of(start) != Content::Unknown

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images that lie one after another, as linkers leave them in a section, and the names of AMD's kernels.
+//! Splits images that linkers concatenated in a section, and reads the names of AMD kernels.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use syclbin::{Content, Error, ErrorKind};
 const HEADER_SIZE: usize = HEADER_WORDS * 4;
 const PHYSICAL_32: u32 = 1;
 
-/// Reads the images that lie one after another in a section.
+/// Reads the concatenated images in a section.
 pub(super) fn bundled<'a>(
     slice: &InputSlice<'a>,
     sizes: Option<&[u8]>,
@@ -23,7 +23,7 @@ pub(super) fn bundled<'a>(
     let mut images = Vec::new();
     let Some(sizes) = sizes else {
         if rest.iter().all(|byte| *byte == 0) {
-            return Ok(images); // stands for the host, or for no code
+            return Ok(images); // a placeholder for host code or no code
         }
         return Ok(match Content::of(rest) {
             Content::SpirV => split(rest),
@@ -57,8 +57,8 @@ pub(super) fn bundled<'a>(
     Ok(images)
 }
 
-/// Returns the modules that `bytes` hold one after another, with zeros between them. Where an instruction
-/// does not fit, the rest belongs to the last module.
+/// Returns the concatenated modules in `bytes`, which may be separated by zeros. If an instruction exceeds the
+/// remaining bytes, the rest belongs to the last module.
 pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -90,7 +90,7 @@ pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
     found
 }
 
-/// The magic, a version and a schema of zero: no instruction has all three.
+/// Checks for the magic, a version and a zero schema. No instruction contains all three.
 fn starts_module(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC_BYTES)
         && bytes.len() >= HEADER_SIZE
@@ -121,8 +121,8 @@ fn word(bytes: &[u8], index: usize) -> Option<u32> {
     Some(u32::from_le_bytes(word.try_into().ok()?))
 }
 
-/// The kernels of AMD's native code, which has a kernel descriptor `NAME.kd` for each of them
-/// (LLVM's "User Guide for AMDGPU Backend", code object symbols).
+/// Returns the kernels in native AMD code, which contains a kernel descriptor `NAME.kd` for each kernel (LLVM's
+/// "User Guide for AMDGPU Backend", code object symbols).
 pub(super) fn amd_kernels(bytes: &[u8]) -> Option<Vec<String>> {
     let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;

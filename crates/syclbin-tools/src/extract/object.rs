@@ -18,30 +18,31 @@ use syclbin::{Error, ErrorKind, offload};
 /// The type of the ELF sections that clang embeds OffloadBinaries in.
 pub(super) const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 pub(super) const OFFLOADING: &[u8] = b".llvm.offloading";
-/// The name that `lld-link` makes of that section name, and of any other that begins alike.
+/// The name that `lld-link` gives to that section, and to every other section whose name starts with `.llvm.`.
 const LLD_OFFLOADING: &[u8] = b".llvm";
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const BUNDLE_SIZE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE_SIZE__";
 
-/// A section that holds device images, or sizes of them.
+/// A section that contains device images or their sizes.
 pub(super) struct Section<'a> {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) data: &'a [u8],
 }
 
-/// What a section holds.
+/// The contents of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// OffloadBinaries, one after another.
+    /// Concatenated OffloadBinaries.
     OffloadBinaries,
-    /// Images, one after another, of the bundle entry with this identifier.
+    /// Concatenated images of the bundle entry with this identifier.
     Bundle(Vec<u8>),
-    /// The sizes of those images, 64 bits each, where objects were linked into one.
+    /// The sizes of those images, 64 bits each, written when objects were linked into one.
     Sizes(Vec<u8>),
 }
 
-/// Returns the sections of `bytes` that matter here, in their order, or `None` if `bytes` are not an object.
+/// Returns the sections of `bytes` that hold device images or sizes, in order, or `None` if `bytes` are not an
+/// object.
 pub(super) fn sections(bytes: &[u8]) -> Option<Result<Vec<Section<'_>>, Error>> {
     let found = match FileKind::parse(bytes).ok()? {
         FileKind::Elf32 => elf_sections::<elf::FileHeader32<Endianness>>(bytes),
@@ -167,7 +168,8 @@ fn table<'a>(
     Ok(found)
 }
 
-/// The sections of all segments. Their names are cut to 16 bytes, which `.llvm.offloading` has.
+/// Returns the sections of all segments. Mach-O truncates names to 16 bytes, exactly the length of
+/// `.llvm.offloading`.
 fn macho_sections<Header>(bytes: &[u8]) -> Result<Vec<Section<'_>>, String>
 where
     Header: MachHeader<Endian = Endianness>,
@@ -221,8 +223,8 @@ fn fat_objects<Arch: FatArch>(bytes: &[u8]) -> object::read::Result<Named<'_>> {
     objects.collect()
 }
 
-/// What a section of this name holds, if it matters here. Windows linkers cut names to 8 bytes, and
-/// `lld-link` at the second dot.
+/// Returns what a section with this name contains, or `None` for other sections. Windows linkers truncate names to
+/// 8 bytes, and `lld-link` truncates them at the second dot.
 fn role(name: &[u8]) -> Option<Role> {
     if name.starts_with(OFFLOADING) || name == &OFFLOADING[..8] || name == LLD_OFFLOADING {
         return Some(Role::OffloadBinaries);
@@ -237,8 +239,8 @@ fn role(name: &[u8]) -> Option<Role> {
         .or_else(|| bundle.map(|id| Role::Bundle(id.to_vec())))
 }
 
-/// Returns the name at `offset` of a string table, cut at a length beyond all names of interest. Otherwise a
-/// table without zeros would be searched whole for each section.
+/// Returns the name at `offset` in a string table, truncated beyond the length of all names of interest. Otherwise,
+/// a table without zeros would be scanned completely for each section.
 fn name_at(strings: &[u8], offset: u64) -> &[u8] {
     let rest = usize::try_from(offset)
         .ok()
@@ -250,23 +252,23 @@ fn name_at(strings: &[u8], offset: u64) -> &[u8] {
 }
 
 const RECORD: &str = "ELF header";
-/// Bytes of the header of an ELF file, and of a section, with 64 bits.
+/// The sizes of the file header and of a section header in 64-bit ELF, in bytes.
 const HEADER_SIZE: usize = 64;
 const SECTION_SIZE: usize = 64;
-/// The type of objects that a linker has not linked.
+/// The ELF type of relocatable objects.
 const RELOCATABLE: u64 = 1;
-/// Numbers of sections from here on have a meaning of their own.
+/// Section numbers from here on are reserved.
 const RESERVED: u64 = 0xff00;
 /// `SHF_EXCLUDE`: a linker leaves the section out.
 const EXCLUDE: u64 = 0x8000_0000;
 
-/// Returns a copy of the ELF object `host` with OffloadBinaries in a new section `.llvm.offloading`. A linker with
-/// offloading, such as `clang-linker-wrapper`, takes them from there. Others leave the section out.
+/// Returns a copy of the ELF object `host` with OffloadBinaries in a new section `.llvm.offloading`. Linkers that
+/// support offloading, such as `clang-linker-wrapper`, extract them. Other linkers drop the section.
 ///
 /// # Errors
 ///
-/// When `binaries` are not OffloadBinaries. Also when `host` is damaged, is not an ELF object of 64 bits and little
-/// endian, or has device code already.
+/// Returns an error if `binaries` are not OffloadBinaries, or if `host` is damaged, is not a 64-bit little-endian
+/// ELF object, or already contains device code.
 pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
     offload::read(&offload::unpack(binaries)?)?;
     let fail = |kind| Error::new("object file", 0, kind);
@@ -328,7 +330,7 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// The little-endian number of `size` bytes at `at`.
+/// Returns the little-endian number of `size` bytes at `at`.
 fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
     let field = bytes.get(at..at + size).unwrap_or_default().iter();
     field

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Packages device images as SYCLBIN, with notes on what each of them lacks.
+//! Packages device images as SYCLBIN, with notes on what each image lacks.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
@@ -16,17 +16,17 @@ use syclbin::property::{key_problem, set};
 use syclbin::ptx;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
-/// A note on an image that was packaged, or the reason why it was not.
+/// A note on a packaged image, or the reason why an image was not packaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// Which of the images, counted from 0 in the order they were given.
+    /// The index of the image in the input.
     pub image: usize,
     /// The image's [origin](DeviceImage::origin).
     pub origin: String,
     /// Whether the image is in the SYCLBIN file.
     pub packaged: bool,
-    /// The note, and the remedy.
+    /// The note and its remedy.
     pub text: Cow<'static, str>,
 }
 
@@ -46,12 +46,12 @@ const NO_PROPERTIES: &str = "property sets (device requirements, eliminated argu
     specialization constants) were not found with the image; a kernel with removed arguments cannot \
     be launched correctly, so compile with -fsyclbin where the source is at hand";
 
-/// Packages `images` as one SYCLBIN file, with one abstract module for each image. Images that come from one
-/// module of a SYCLBIN file stay together, with all metadata.
+/// Packages `images` as one SYCLBIN file, with one abstract module for each image. Images from the same module of a
+/// SYCLBIN file stay together and keep all metadata.
 ///
-/// The state is executable by default. It is object where an image imports symbols, or less where an image
-/// comes from a file of a lesser state. The architecture and target of an image are spelled as in its
-/// container: the older driver of DPC++ has `spir64` for `spir64-unknown-unknown`.
+/// The state is executable by default. It is object if an image imports symbols, or lower if an image comes from a
+/// file with a lower state. The architecture and target of an image are spelled as in its container: DPC++'s older
+/// driver writes `spir64` for `spir64-unknown-unknown`.
 #[must_use]
 pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbin<'a>, Vec<Note>) {
     let mut packer = Packer {
@@ -120,7 +120,7 @@ impl<'a> Packer<'a> {
                 );
             }
             Content::Empty => return self.note(false, "no bytes"),
-            // Extraction goes into these; a caller may still pass one.
+            // Extraction descends into these, but a caller may still pass one.
             Content::Syclbin | Content::OffloadBinary => {
                 return self.note(false, "a container itself; extract its images first");
             }
@@ -352,10 +352,10 @@ fn described<'a>(image: &DeviceImage<'a>) -> AbstractModule<'a> {
     }
 }
 
-/// A module, and its one image.
+/// A module and its only image.
 type Packed<'a> = (AbstractModule<'a>, Image<'a>);
 
-/// Cuts a text from a file to a length that fits into a message.
+/// Truncates text from a file to a length that fits into a message.
 fn cut(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a linked program registers with SYCL's runtime: its device images with options and property sets.
+//! Finds the device images that a linked program registers with the SYCL runtime, with their options and property
+//! sets.
 //!
-//! The host code has these in structs that point at one another. The runtime gets the first of them from an initializer.
-//! Nothing names the structs in a stripped file, so they are found by their pointers to the start and end of an image.
-//! Their layouts are versions 2 and 3 of `_sycl_device_binary_struct` in DPC++'s runtime.
+//! The host code stores them in structs that point to one another. An initializer passes the first struct to the
+//! runtime. A stripped file has no symbols for the structs, so they are found by their pointers to the start and
+//! end of an image. Their layouts are versions 2 and 3 of `_sycl_device_binary_struct` in DPC++'s runtime.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use object::{Endianness, elf, pe};
 use syclbin::offload::Strings;
 use syclbin::property::{PropertySets, Value, key_problem};
 
-/// Bytes of the structs.
+/// The sizes of the structs, in bytes.
 const SET: u64 = 24;
 const PROPERTY: u64 = 32;
 /// The kind of an image for SYCL.
@@ -32,13 +33,13 @@ pub(super) struct Registered {
     pub(super) start: usize,
     pub(super) size: usize,
     pub(super) triple: String,
-    /// The options for the compiler and linker of the device, by the keys of an OffloadBinary.
+    /// The options for the device compiler and linker, under the keys that OffloadBinary uses.
     pub(super) strings: Strings<'static>,
     pub(super) properties: PropertySets<'static>,
 }
 
-/// Returns the images that a linked 64-bit program registers, by their place. `sections` are the ones with images. An
-/// image whose structs are damaged is left out.
+/// Returns the images that a linked 64-bit program registers, ordered by position. `sections` contain the images.
+/// Images with damaged structs are skipped.
 pub(super) fn registered(bytes: &[u8], sections: &[&[u8]]) -> Vec<Registered> {
     let Some(memory) = Memory::of(bytes) else {
         return Vec::new();
@@ -90,9 +91,9 @@ struct Segment {
 /// The memory of a program that is loaded to the address for which it was linked.
 struct Memory<'a> {
     bytes: &'a [u8],
-    /// By address.
+    /// Sorted by address.
     segments: Vec<Segment>,
-    /// The pointers that the loader writes, by their place.
+    /// The pointers that the loader writes, by address.
     relocated: BTreeMap<u64, u64>,
 }
 
@@ -128,7 +129,7 @@ impl<'a> Memory<'a> {
             }
         }
         let mut relocated = BTreeMap::new();
-        // Several sections may claim the same bytes, so not more are read than the file has.
+        // Several sections may claim the same bytes, so the number of relocations is limited by the file size.
         let mut left = bytes.len() / size_of::<elf::Rela64<Endianness>>();
         for section in header.section_headers(endian, bytes).ok()? {
             let Ok(Some((relocations, _))) = section.rela(endian, bytes) else {
@@ -171,7 +172,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Returns the address of a place in the file.
+    /// Returns the address of an offset in the file.
     fn address(&self, offset: u64) -> Option<u64> {
         let has = |segment: &&Segment| {
             offset
@@ -182,7 +183,7 @@ impl<'a> Memory<'a> {
         segment.address.checked_add(offset - segment.offset)
     }
 
-    /// Returns the place in the file of `size` bytes at an address.
+    /// Returns the file offset of `size` bytes at an address.
     fn place(&self, address: u64, size: u64) -> Option<usize> {
         let after = (self.segments).partition_point(|segment| segment.address <= address);
         let segment = self.segments.get(after.checked_sub(1)?)?;
@@ -210,7 +211,8 @@ impl<'a> Memory<'a> {
         relocated.or_else(|| self.word(address))
     }
 
-    /// Returns the places of the pointers whose targets `wanted` accepts. The loader writes them, or they are in the file.
+    /// Returns the addresses of the pointers whose targets `wanted` accepts, whether stored in the file or written
+    /// by the loader.
     fn pointers(&self, wanted: impl Fn(u64) -> bool) -> BTreeSet<u64> {
         let relocated = self.relocated.iter();
         let mut found: BTreeSet<u64> = relocated
@@ -236,7 +238,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Reads structs. What it reads together is not larger than the file.
+/// Reads structs. The total size of its reads is limited to the size of the file.
 struct Reader<'m, 'a> {
     memory: &'m Memory<'a>,
     left: u64,
@@ -291,7 +293,7 @@ impl Reader<'_, '_> {
             let name = self.text(set)?;
             let mut property = self.memory.pointer(set.checked_add(8)?)?;
             let last = self.memory.pointer(set.checked_add(16)?)?;
-            // The text form of the sets cannot hold these names, and no compiler gives them.
+            // The text form of property sets cannot represent these names, and no compiler emits them.
             if name.is_empty() || name.contains([']', '\n']) {
                 return None;
             }
@@ -310,14 +312,14 @@ impl Reader<'_, '_> {
         Some(sets)
     }
 
-    /// Reads the value of the property at an address.
+    /// Reads the value of the property at this address.
     fn value(&mut self, property: u64) -> Option<Value> {
         let at = self.memory.pointer(property.checked_add(8)?)?;
         let ty = self.memory.word(property.checked_add(16)?)?;
         let size = self.memory.word(property.checked_add(24)?)?;
-        // The type has four bytes, and four bytes of padding.
+        // The type has four bytes, followed by four bytes of padding.
         match ty & 0xffff_ffff {
-            // The size field is the number.
+            // For a number, the size field holds the value.
             1 => Some(Value::U32(u32::try_from(size).ok()?)),
             2 => {
                 self.spend(size)?;
@@ -330,7 +332,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads the text to which the pointer at an address points. A null pointer gives an empty text.
+    /// Reads the string behind the pointer at this address. A null pointer gives an empty string.
     fn text(&mut self, place: u64) -> Option<String> {
         let at = self.memory.pointer(place)?;
         if at == 0 {

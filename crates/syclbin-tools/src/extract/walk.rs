@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the outermost container down to the images.
+//! Descends from the outermost container to the images.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -22,10 +22,10 @@ use syclbin::offload::{self, ImageKind};
 use syclbin::read;
 use syclbin::{Error, ErrorKind};
 
-/// An archive of objects with an OffloadBinary that holds SYCLBIN is four deep.
+/// The maximum nesting depth. An archive of objects with OffloadBinaries that contain SYCLBIN has depth four.
 const MAX_DEPTH: usize = 8;
 
-/// Returns an image of which nothing is known yet.
+/// Returns an image without any properties.
 fn unknown<'a>() -> DeviceImage<'a> {
     DeviceImage {
         origin: String::new(),
@@ -42,7 +42,7 @@ fn unknown<'a>() -> DeviceImage<'a> {
     }
 }
 
-/// Returns what the identifier of a bundle's entry says of its image.
+/// Returns an image with the properties that a bundle entry's identifier records.
 fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
     let (offload_kind, triple, arch) = bundle::identifier(id);
     DeviceImage {
@@ -53,7 +53,7 @@ fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
     }
 }
 
-/// Whether a file could have images at all.
+/// Whether a file's format could contain images.
 pub(super) enum Recognized {
     Container,
     Nothing,
@@ -170,7 +170,7 @@ fn object<'a>(
 ) -> Result<(), Error> {
     let mut budget = slice.budget();
     let big_endian = slice.bytes.starts_with(b"\x7fELF") && slice.bytes.get(5) == Some(&2);
-    // Sizes belong to the section of images of the same identifier; there may be several of both.
+    // Sizes belong to the image section with the same identifier. There may be several of each.
     let mut sizes: BTreeMap<Vec<u8>, VecDeque<&[u8]>> = BTreeMap::new();
     for section in &sections {
         if let Role::Sizes(id) = &section.role {
@@ -221,7 +221,7 @@ fn object<'a>(
     Ok(())
 }
 
-/// Adds the images of a section which the program registers. Returns whether there are any.
+/// Adds the images in a section that the program registers. Returns whether there are any.
 fn registered_images<'a>(
     section: &InputSlice<'a>,
     id: &str,
@@ -259,7 +259,7 @@ fn registered_images<'a>(
     Ok(any)
 }
 
-/// Reads the images in OffloadBinaries that follow one another.
+/// Reads the images in concatenated OffloadBinaries.
 fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
     let bytes = syclbin::__private::offload::unpack_within(slice.bytes, &mut found.left);
     if let Cow::Owned(unpacked) = bytes.map_err(|error| slice.error(error))? {
@@ -283,7 +283,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
         let arch = string(&entry, "arch").map_or(Cow::Borrowed(""), text);
         let declared = DeviceImage {
             offload_kind: OffloadKind::numbered(entry.offload_kind.0, &triple),
-            // The driver's word for no architecture in particular.
+            // The driver's placeholder for "no particular architecture".
             arch: match &*arch {
                 "generic" => Cow::Borrowed(""),
                 _ => arch,
@@ -295,15 +295,15 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
                 .collect(),
             ..unknown()
         };
-        // An entry of flag 1 has strings and no image.
+        // An entry with flag 1 has strings but no image.
         if entry.flags & 1 != 0 && entry.image.is_empty() {
             continue;
         }
         let name = format!("entry {index}");
         match entry.image {
             Cow::Borrowed(bytes) => image(&slice.part(bytes, &name), declared, found)?,
-            // Entries are borrowed today. An owned entry lies nowhere in the input, so it gets the offset of
-            // the container.
+            // Entries are currently always borrowed. An owned entry has no offset in the input, so it gets the
+            // offset of the container.
             Cow::Owned(bytes) => {
                 let part = slice.part(&slice.bytes[..0], &name);
                 found.images.push(leaf(&part, declared, Cow::Owned(bytes)));
@@ -313,7 +313,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
     Ok(())
 }
 
-/// Adds an image, unless it is a container itself.
+/// Adds an image, or descends into it if it is a container.
 fn image<'a>(
     slice: &InputSlice<'a>,
     declared: DeviceImage<'a>,
@@ -327,12 +327,12 @@ fn image<'a>(
     match content {
         Content::Syclbin => return syclbin(slice, found),
         Content::OffloadBinary => return offload_binaries(slice, found),
-        // It claims to be SYCLBIN but is nothing known: the reader says what is wrong.
+        // It claims to be SYCLBIN but is not recognizable, so the reader reports what is wrong.
         Content::Unknown | Content::Empty if declared.image_kind == Some(ImageKind::SYCLBIN) => {
             return syclbin(slice, found);
         }
-        // Code compiled ahead of time without relocatable device code is a host object around the images. The
-        // host's own code and native device code do not have such sections.
+        // Code compiled ahead of time without relocatable device code is a host object that wraps the images. Host
+        // code and native device code do not have such sections.
         _ => {
             if let Some(Ok(sections)) = sections(slice.bytes)
                 && !sections.is_empty()
@@ -363,7 +363,6 @@ fn leaf<'a>(
     }
 }
 
-/// Reads the images of a SYCLBIN file.
 fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
     let file = match slice.bytes.get(..4) {
         Some(magic) if *magic == offload_binary::MAGIC || *magic == v1::MAGIC => {

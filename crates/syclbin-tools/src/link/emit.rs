@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Emits what the result needs: each instruction after those that it refers to, with new ids.
+//! Emits the instructions that the result needs, with new ids. Each instruction follows those that it refers to.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -14,25 +14,25 @@ use syclbin::__private::spirv::words::{
     DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_IMPORT, op, put, string,
 };
 
-/// The result may not have more words than this times those of the modules.
+/// The maximum size of the result, relative to the total size of the modules.
 const MOST_GROWTH: usize = 64;
 
 pub(super) struct Linker<'i, 'w> {
     inputs: &'i [Input<'w>],
     memory_model: &'w [u32],
     aliases: BTreeMap<Key, Key>,
-    /// How calls of an import differ from its definition.
+    /// How calls to each import must be adapted to its definition.
     pub(super) adapters: BTreeMap<Key, Adapter>,
-    /// The number of types that were compared for them.
+    /// The number of types that were compared to compute the adapters.
     pub(super) adapted: usize,
     is_adapting: bool,
     ids: BTreeMap<Key, u32>,
     next: u32,
-    /// New ids of types and constants by what they are.
+    /// The new ids of types and constants, by their meaning.
     merged: BTreeMap<Vec<u32>, u32>,
     /// Functions whose bodies are still to be emitted.
     pending: Vec<Key>,
-    /// Storage classes and ids of variables outside of functions.
+    /// The storage classes and ids of global variables.
     variables: Vec<(u32, u32)>,
     has_links: bool,
     imports: Vec<u32>,
@@ -99,17 +99,17 @@ impl<'i, 'w> Linker<'i, 'w> {
 
     pub(super) fn fresh(&mut self) -> u32 {
         let id = self.next;
-        // There are fewer ids than words, and fewer words than numbers.
+        // There are fewer ids than words, so this never saturates for a valid result.
         self.next = self.next.saturating_add(1);
         id
     }
 
-    /// Returns the id in the result, if it has it.
+    /// Returns the id in the result, if it has been assigned.
     pub(super) fn new_id(&self, index: usize, id: u32) -> Option<u32> {
         self.ids.get(&self.resolve((index, id))).copied()
     }
 
-    /// Returns the id in the result of an id in a function, which may come later.
+    /// Returns the new id of an id in a function, which may be defined later.
     pub(super) fn local_id(&mut self, key: Key) -> u32 {
         let key = self.resolve(key);
         if let Some(id) = self.ids.get(&key) {
@@ -120,7 +120,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         id
     }
 
-    /// Emits a function later.
+    /// Schedules a function to be emitted.
     pub(super) fn function(&mut self, index: usize, id: u32) -> Result<(), LinkError> {
         let key = self.checked((index, id))?;
         if !self.ids.contains_key(&key) {
@@ -130,7 +130,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(())
     }
 
-    /// Emits the functions that are needed.
+    /// Emits all scheduled functions.
     pub(super) fn drain(&mut self) -> Result<(), LinkError> {
         while let Some(key) = self.pending.pop() {
             self.body(key)?;
@@ -138,11 +138,11 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(())
     }
 
-    /// Returns what an id stands for, once both have been found to fit.
+    /// Resolves an id, after checking that the declaration and definition are compatible.
     pub(super) fn checked(&mut self, key: Key) -> Result<Key, LinkError> {
         let target = self.resolve(key);
         if target != key && !self.adapters.contains_key(&key) {
-            // A type refers to no symbol. Without this check, damaged code could nest these calls at will.
+            // Types do not refer to symbols. Without this check, damaged code could cause unbounded recursion.
             if core::mem::replace(&mut self.is_adapting, true) {
                 return Err(self.input(key.0).malformed(0, "a type refers to a symbol"));
             }
@@ -159,7 +159,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         found.ok_or_else(|| input.malformed(0, "an instruction uses an id that is nowhere defined"))
     }
 
-    /// Emits an instruction outside of functions, after those that it needs.
+    /// Emits a global instruction, after those that it refers to.
     pub(super) fn global(&mut self, index: usize, id: u32) -> Result<(), LinkError> {
         let mut open = BTreeSet::new();
         let mut stack = Vec::from([self.checked((index, id))?]);
@@ -194,7 +194,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(())
     }
 
-    /// Emits a function whose address is taken, so its type may not differ.
+    /// Emits a function whose address is taken, so its type must match exactly.
     pub(super) fn plain_function(&mut self, index: usize, id: u32) -> Result<(), LinkError> {
         self.function(index, id)?;
         match self.adapters.get(&(index, id)) {
@@ -203,7 +203,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         }
     }
 
-    /// Returns the error that a symbol has two types.
+    /// Returns the error for a symbol with two types.
     pub(super) fn differ(&self, key: Key) -> LinkError {
         let input = self.input(key.0);
         LinkError::Types {
@@ -216,7 +216,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         }
     }
 
-    /// Emits what the instruction at `place` needs, outside of functions.
+    /// Emits the global instructions that the instruction at `place` refers to.
     pub(super) fn needs(&mut self, index: usize, place: usize) -> Result<(), LinkError> {
         for id in self.references(index, place, None)? {
             match self.definition(self.resolve((index, id)))? {
@@ -227,7 +227,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(())
     }
 
-    /// Returns the ids that an instruction refers to, and those that decorations of its result refer to.
+    /// Returns the ids that an instruction and the decorations of its result refer to.
     fn references(
         &self,
         index: usize,
@@ -244,7 +244,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(references)
     }
 
-    /// Returns the decorations' references of an id in a function.
+    /// Returns the ids that the decorations of an id in a function refer to.
     pub(super) fn annotation_references(
         &self,
         index: usize,
@@ -265,7 +265,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         self.input(index).ids(place)
     }
 
-    /// Returns the words of an instruction with new ids. A result without a new id becomes 0.
+    /// Returns the words of an instruction with new ids, or 0 for a result without a new id.
     pub(super) fn mapped(&self, index: usize, place: usize) -> Result<Vec<u32>, LinkError> {
         let input = self.input(index);
         let instruction = input.instruction(place)?;
@@ -329,8 +329,8 @@ impl<'i, 'w> Linker<'i, 'w> {
         self.annotate(key, new)
     }
 
-    /// Returns what an instruction means, whatever its result is called: its words, its decorations, and the name
-    /// of a struct.
+    /// Returns the meaning of an instruction, independent of its result id: its words, its decorations, and the
+    /// name of a struct.
     fn meaning(&self, (index, id): Key, opcode: u16, words: &[u32]) -> Result<Vec<u32>, LinkError> {
         let input = self.input(index);
         let mut decorations = Vec::new();
@@ -348,7 +348,7 @@ impl<'i, 'w> Linker<'i, 'w> {
                 _ => None,
             });
             let name = name.unwrap_or_default();
-            // LLVM numbers structs of one name.
+            // LLVM appends numbers to struct names to make them unique.
             let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
             let base = base.strip_suffix('.').unwrap_or(&name);
             put(
@@ -360,7 +360,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(meaning)
     }
 
-    /// Returns the words of a decoration for another target.
+    /// Returns the words of a decoration, applied to another target.
     fn annotation(
         &self,
         index: usize,
@@ -385,7 +385,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(words)
     }
 
-    /// Emits the decorations and names of an id. A library's definitions are no longer offered to other modules.
+    /// Emits the decorations and names of an id. Definitions from a library are no longer exported.
     pub(super) fn annotate(&mut self, (index, id): Key, new: u32) -> Result<(), LinkError> {
         let input = self.input(index);
         for annotation in input.decorations.get(&id).into_iter().flatten() {
@@ -416,7 +416,7 @@ impl<'i, 'w> Linker<'i, 'w> {
         Ok(())
     }
 
-    /// Writes the result behind its extensions.
+    /// Writes everything that follows the extensions.
     pub(super) fn write(
         self,
         entry_points: &[u32],

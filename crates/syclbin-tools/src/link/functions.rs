@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Functions: bodies with new ids, and calls of functions whose pointers point to another type.
+//! Emits function bodies with new ids, and adapts calls whose pointer types differ from the definition's.
 
 use alloc::vec::Vec;
 
@@ -9,13 +9,13 @@ use super::input::Key;
 use super::{LinkError, too_large};
 use syclbin::__private::spirv::words::{Instruction, op, put};
 
-/// How a call of an import differs from its definition. The compiler guesses what pointers point to, in each module
-/// from its own code, so pointers may differ in that.
+/// How a call to an import must be adapted to its definition. The compiler infers pointee types from the code of
+/// each module, so they may differ between modules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Adapter {
-    /// The type of the definition's result.
+    /// The definition's result type, if it differs.
     result: Option<u32>,
-    /// The types of the definition's parameters, where they differ.
+    /// The definition's parameter types, where they differ.
     parameters: Vec<Option<u32>>,
 }
 
@@ -114,7 +114,7 @@ impl<'w> Linker<'_, 'w> {
         Ok(())
     }
 
-    /// Emits a call with casts of its pointers. The words are the opcode, the type, the result, the function, and the
+    /// Emits a call with pointer casts. The words are the opcode, the type, the result, the function, and the
     /// arguments.
     fn adapted(&mut self, adapter: &Adapter, call: &mut [u32], out: &mut Vec<u32>) {
         let arguments = call.iter_mut().skip(4);
@@ -139,11 +139,11 @@ impl<'w> Linker<'_, 'w> {
         put(out, op::BITCAST, &[&[wanted, result, returned]]);
     }
 
-    /// Returns how calls of `import` must be adapted to its definition.
+    /// Returns how calls to `import` must be adapted to its definition.
     ///
     /// # Errors
     ///
-    /// When the types differ in more than what pointers point to.
+    /// Returns an error if the types differ in more than their pointee types.
     pub(super) fn adapter(&mut self, import: Key, export: Key) -> Result<Adapter, LinkError> {
         let types = [import, export].map(|key| self.type_of(key));
         let [ours, theirs] = types;
@@ -212,7 +212,7 @@ impl<'w> Linker<'_, 'w> {
         Ok(self.new_id(index, id))
     }
 
-    /// Returns the result and the parameters of a function type.
+    /// Returns the result and parameter types of a function type.
     fn signature(&self, (index, id): Key) -> Option<&'w [u32]> {
         let instruction = self.type_at((index, id))?;
         match instruction.operands {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One module: where each id is defined, and what is said of it.
+//! An input module: the definition and annotations of each id.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -15,17 +15,17 @@ use syclbin::__private::spirv::words::{
 };
 use syclbin::__private::spirv::{DECORATION_BUILT_IN, grammar, words};
 
-/// Groups of decorations may not make a module larger than this times its size.
+/// The maximum expansion of decoration groups, relative to the size of the module.
 const MOST_EXPANSION: usize = 64;
 
 /// Where an id is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Definition {
-    /// An instruction outside of functions, by its index.
+    /// The index of a global instruction.
     Global(usize),
-    /// A function, by its number.
+    /// The number of a function.
     Function(usize),
-    /// An instruction in the function of that number.
+    /// An instruction in the function with this number.
     Local(usize),
 }
 
@@ -58,9 +58,9 @@ pub(super) struct Input<'w> {
     pub(super) spec_ids: BTreeSet<u32>,
     /// The type of each result.
     types: BTreeMap<u32, u32>,
-    /// Integer types of more than 32 bits.
+    /// Integer types wider than 32 bits.
     wide: BTreeSet<u32>,
-    /// Sets of instructions that only describe the source.
+    /// Extended instruction sets that only describe the source.
     descriptive: BTreeSet<u32>,
 }
 
@@ -186,7 +186,7 @@ impl<'w> Input<'w> {
         }
     }
 
-    /// Collects the decorations and names of each id. Groups of decorations are taken apart.
+    /// Collects the decorations and names of each id, and expands decoration groups.
     fn annotate(&mut self) -> Result<(), LinkError> {
         let mut expanded = self
             .instructions
@@ -272,10 +272,10 @@ impl<'w> Input<'w> {
     }
 }
 
-/// An id of a module: the number of the module, and the id.
+/// The index of a module, and an id in it.
 pub(super) type Key = (usize, u32);
 
-/// What modules have for a symbol.
+/// The declarations and definitions of a symbol in all modules.
 #[derive(Default)]
 struct Symbol {
     strong: Option<Key>,
@@ -283,8 +283,9 @@ struct Symbol {
     imported: Option<Key>,
 }
 
-/// Returns what each declaration stands for. A definition that others may repeat stands for the first of its kind,
-/// or for the only one that others may not repeat. Declarations without a definition stand for the first of them.
+/// Resolves each declaration to its definition. A definition that may be repeated resolves to the exclusive
+/// definition, if there is one, and otherwise to the first repeatable definition. Without a definition,
+/// declarations resolve to the first declaration.
 pub(super) fn resolve(inputs: &[Input<'_>]) -> Result<BTreeMap<Key, Key>, LinkError> {
     let mut symbols: BTreeMap<&str, Symbol> = BTreeMap::new();
     for (index, input) in inputs.iter().enumerate() {
@@ -317,7 +318,7 @@ pub(super) fn resolve(inputs: &[Input<'_>]) -> Result<BTreeMap<Key, Key>, LinkEr
     Ok(aliases)
 }
 
-/// Returns the ids of a module that have a symbol, in the order of their ids.
+/// Returns the ids of a module that have a symbol, in ascending order.
 fn linked<'i>(input: &'i Input<'_>) -> impl Iterator<Item = (u32, &'i Link)> {
     input.links.iter().filter_map(|(id, link)| {
         let definition = input.definitions.get(id);

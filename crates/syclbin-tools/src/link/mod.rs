@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links SPIR-V modules to one module, ahead of time. The result computes what a driver's linker would make of the
-//! same modules.
+//! Links SPIR-V modules into one module, ahead of time. The result behaves as if a driver had linked the modules.
 //!
-//! The result has the kernels of the program, and what these need from it and from the libraries. Types and
-//! constants that are equal are one. A symbol that no module defines stays an import.
+//! The result contains the kernels of the program, and everything that they use from the program and the libraries.
+//! Equal types and constants are merged. Symbols that no module defines remain imports.
 
 mod emit;
 mod functions;
@@ -32,7 +31,7 @@ const STORAGE_OUTPUT: u32 = 3;
 /// A module to link.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'o> {
-    /// Its name in errors.
+    /// Its name in error messages.
     pub name: &'o str,
     /// Its SPIR-V.
     pub spirv: &'o [u8],
@@ -44,11 +43,12 @@ fn too_large(module: &str) -> LinkError {
     }
 }
 
-/// Returns one module with the kernels of `program`. A program without kernels keeps its exports instead.
+/// Links `program` with `libraries`, and returns one module with the program's kernels. If the program has no
+/// kernels, the module contains its exports instead.
 ///
 /// # Errors
 ///
-/// When a module is damaged, and when modules do not fit together; see [`LinkError`].
+/// Returns an error if a module is damaged or the modules are incompatible; see [`LinkError`].
 pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, LinkError> {
     let objects: Vec<Object<'_>> = core::iter::once(program)
         .chain(libraries.iter().copied())
@@ -96,7 +96,7 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
     Ok(words::bytes(out))
 }
 
-/// Returns whether the host knows a variable by a name.
+/// Returns whether the host accesses a variable by name.
 fn is_named_by_host(input: &Input<'_>, id: u32) -> bool {
     let annotations = input.decorations.get(&id).into_iter().flatten();
     annotations
@@ -140,7 +140,7 @@ fn kernels<'w>(inputs: &[Input<'w>]) -> Result<Vec<Kernel<'w>>, LinkError> {
     Ok(kernels)
 }
 
-/// Writes an entry point. Its interface has every variable that its version wants there.
+/// Writes an entry point. Its interface lists the variables that the SPIR-V version requires.
 fn entry_point(
     linker: &Linker<'_, '_>,
     kernel: &Kernel<'_>,
@@ -201,7 +201,6 @@ fn execution_modes(
     Ok(out)
 }
 
-/// Writes capabilities, extensions and the memory model.
 fn preamble(inputs: &[Input<'_>], has_links: bool, out: &mut Vec<u32>) -> Result<(), LinkError> {
     let all = |wanted: u16| {
         let instructions = inputs.iter().flat_map(|input| &input.instructions);
@@ -221,7 +220,7 @@ fn preamble(inputs: &[Input<'_>], has_links: bool, out: &mut Vec<u32>) -> Result
     Ok(())
 }
 
-/// Returns the memory model of all modules.
+/// Returns the memory model that all modules share.
 fn memory_model<'w>(inputs: &[Input<'w>]) -> Result<&'w [u32], LinkError> {
     let mut first: Option<&[u32]> = None;
     for input in inputs {
@@ -251,7 +250,7 @@ fn source(program: &Input<'_>) -> Vec<u32> {
     out
 }
 
-/// The reason why modules cannot be linked. Modules have the names that the caller gave them.
+/// The reason why modules cannot be linked. Modules are identified by the names that the caller passed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
@@ -287,7 +286,7 @@ pub enum LinkError {
         /// Both modules.
         modules: [String; 2],
     },
-    /// A symbol is declared with another type than it is defined with.
+    /// A symbol's declaration and definition have different types.
     #[error(
         "{symbol} has one type where {importer} uses it and another where {exporter} defines it; declare it \
          alike in both"
@@ -306,7 +305,7 @@ pub enum LinkError {
         /// The module.
         module: String,
     },
-    /// A library reads specialization constants, whose numbers only its own module knows.
+    /// A library uses specialization constants, whose ids are only meaningful in its own module.
     #[error(
         "{module} has specialization constants, which cannot be linked ahead of time; link it at load time"
     )]
@@ -314,7 +313,7 @@ pub enum LinkError {
         /// The module.
         module: String,
     },
-    /// The result would be far larger than the modules.
+    /// The result would be much larger than the modules.
     #[error(
         "{module} shares decorations or variables too often; the linked module would be too large"
     )]

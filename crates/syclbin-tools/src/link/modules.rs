@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links the modules of one file: each module with the modules that it imports from. Every module then has its own
-//! copy of what it calls, and can be compiled ahead of time.
+//! Links each module of a file with the modules that it imports from. Every module then contains a copy of the
+//! functions that it calls, and can be compiled ahead of time.
 
 use alloc::borrow::{Cow, ToOwned as _};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,10 +16,10 @@ use syclbin::property::{PropertySet, PropertySets, key, set};
 use syclbin::ptx;
 use syclbin::{AbstractModule, Image, ImageKind, IrType};
 
-/// The target of code for NVIDIA's GPUs.
+/// The target triple for NVIDIA GPUs.
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
-/// A module that stays as it was, to be linked when a program loads it.
+/// A module that was left unchanged, to be linked at load time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {obstacle}")]
 pub struct Unlinked {
@@ -33,13 +33,13 @@ pub struct Unlinked {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// The code does not fit together.
+    /// The modules are incompatible.
     #[error(transparent)]
     Code(#[from] LinkError),
-    /// A needed module has variables that the host reads and writes by their names.
+    /// A required module has variables that the host accesses by name.
     #[error("{0} has device globals, whose place only the loader knows")]
     DeviceGlobals(String),
-    /// The module calls virtual functions, whose names its code does not have.
+    /// The module calls virtual functions, whose names do not appear in its code.
     #[error("it uses virtual functions, which only the loader links")]
     VirtualFunctions,
     /// The properties of a module are malformed.
@@ -47,17 +47,17 @@ pub enum Obstacle {
     Requirements(String),
 }
 
-/// The symbols of a module's SPIR-V.
+/// The symbols in a module's SPIR-V.
 struct Symbols {
     imports: BTreeSet<String>,
     weak: BTreeSet<String>,
     strong: BTreeSet<String>,
 }
 
-/// Links the SPIR-V of each module with the modules of the same file that it imports from. `names` are the names of
-/// the modules in messages. Other images of a linked module go to a module of their own.
+/// Links the SPIR-V of each module with the modules in the same file that it imports from. `names` identify the
+/// modules in messages. Other images of a linked module move to a separate module.
 ///
-/// Returns the modules that import from others and cannot be linked. They are unchanged.
+/// Returns the modules that import symbols but cannot be linked. They are left unchanged.
 pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>, names: &[String]) -> Vec<Unlinked> {
     let name = |index: usize| names.get(index).cloned().unwrap_or_default();
     let mut unlinked = Vec::new();
@@ -88,7 +88,7 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>, names: &[String]
             if module.images.is_empty() {
                 continue;
             }
-            // Readers take the first code of a module for SPIR-V, and this module has none left.
+            // Readers assume that the first IR image of a module is SPIR-V, but this module no longer has SPIR-V.
             for image in &mut module.images {
                 set_apart(image);
             }
@@ -98,7 +98,7 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>, names: &[String]
     unlinked
 }
 
-/// Files PTX as code for the architecture that it names.
+/// Declares PTX as native code for the architecture that it names.
 fn set_apart(image: &mut Image<'static>) {
     let is_ptx = matches!(
         image.kind(),
@@ -112,7 +112,7 @@ fn set_apart(image: &mut Image<'static>) {
     }
 }
 
-/// Returns the symbols of a module with SPIR-V that can be read.
+/// Returns the symbols of a module that has readable SPIR-V.
 fn symbols(module: &AbstractModule<'_>) -> Option<Symbols> {
     let code = Module::parse(code(module)?).ok()?;
     let text = |symbols: &mut dyn Iterator<Item = &str>| symbols.map(ToString::to_string).collect();
@@ -132,7 +132,7 @@ fn code<'m>(module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
     only.filter(|_| all.next().is_none())
 }
 
-/// Returns the modules that define a symbol, the exclusive definitions first.
+/// Returns the modules that define a symbol, with exclusive definitions first.
 fn exporters<'s>(
     symbols: &'s [Option<Symbols>],
     symbol: &'s str,
@@ -166,9 +166,9 @@ fn link_one(
         for symbol in imports {
             let mut found = exporters(symbols, symbol);
             let Some((exporter, is_strong)) = found.next() else {
-                continue; // it stays an import
+                continue; // it remains an import
             };
-            // A file may have the same module twice.
+            // A file may contain the same module twice.
             let differs = |(other, strong): &(usize, bool)| {
                 *strong && code(&modules[*other]) != code(&modules[exporter])
             };
@@ -202,12 +202,12 @@ fn link_one(
     Ok(module)
 }
 
-/// Returns the properties of a module that is linked with others: `needed` are the modules, itself first, and `resolved`
-/// are the imports that they define.
+/// Returns the properties of a linked module. `needed` lists the modules that were linked, with the module itself
+/// first. `resolved` lists the imports that they define.
 ///
 /// # Errors
 ///
-/// When only the loader can link the modules, or a module has malformed properties.
+/// Returns an error if only the loader can link the modules, or if a module has malformed properties.
 pub fn linked_metadata(
     modules: &[AbstractModule<'static>],
     names: &[String],
@@ -229,7 +229,7 @@ pub fn linked_metadata(
         if index != start && globals.any(|global| global != VARIABLE) {
             return Err(Obstacle::DeviceGlobals(name(index)));
         }
-        // The linked module has one record of failed asserts, as the linker keeps one of several equal variables.
+        // The linker merges equal variables, so the linked module has a single record of failed asserts.
         let mapping = format!("{VARIABLE}@{}", key::GLOBAL_ID_MAPPING);
         for (set, key) in [
             (set::DEVICE_GLOBALS, VARIABLE),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native code: what compilers recorded about each kernel, such as registers and spills.
+//! Reads per-kernel statistics, such as registers and spills, that compilers record in native code.
 //!
-//! Code for Intel GPUs is an ELF file, or an archive of them for several GPUs. Its section `.ze_info` describes the
-//! kernels in YAML. ELF files for CUDA say less: the registers and the shared memory of each kernel.
+//! Code for Intel GPUs is an ELF file, or an archive of ELF files for several GPUs. Its section `.ze_info`
+//! describes the kernels in YAML. CUDA ELF files record less: the registers and shared memory of each kernel.
 //!
 //! ```
 //! assert!(syclbin_tools::native::kernels(b"\x7fELF\x02\x01").is_empty());
@@ -17,36 +17,36 @@ use alloc::vec::Vec;
 use syclbin::__private::content::ARCHIVE_MAGIC;
 use syclbin::{Content, cubin};
 
-/// The machine of ELF files for Intel GPUs.
+/// The ELF machine number of Intel GPUs.
 const INTEL_GPU: u16 = 205;
-/// The most kernels that are returned for an image.
+/// The maximum number of kernels that are returned for an image.
 const MAX_KERNELS: usize = 1 << 16;
 
-/// What a compiler recorded about a kernel. A value is `None` if the code does not record it.
+/// The statistics that a compiler recorded for a kernel. A value is `None` if the code does not record it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kernel {
-    /// The GPU, for code in an archive: the name of its member, such as `64.12.60.7`.
+    /// The GPU, for code in an archive: the name of the archive member, such as `64.12.60.7`.
     pub device: Option<String>,
     /// The symbol.
     pub symbol: String,
     /// The number of work-items that a hardware thread executes at once.
     pub simd_width: Option<u32>,
-    /// The registers of a hardware thread, or of a work-item on NVIDIA GPUs.
+    /// The number of registers per hardware thread, or per work-item on NVIDIA GPUs.
     pub registers: Option<u32>,
-    /// The bytes of a hardware thread for values that did not fit into registers.
+    /// The spill memory per hardware thread, in bytes.
     pub spill_size: Option<u64>,
-    /// The bytes of private memory, which the compiler of Intel GPUs counts together with spills.
+    /// The private memory in bytes. Intel's compiler includes spills.
     pub private_size: Option<u64>,
-    /// The bytes of work-group memory whose size is known at compile time.
+    /// The statically sized work-group memory, in bytes.
     pub local_size: Option<u64>,
     /// The number of barriers that a work-group uses.
     pub barriers: Option<u32>,
-    /// Whether it calls functions by a stack.
+    /// Whether it makes function calls that use a stack.
     pub stack_calls: Option<bool>,
 }
 
-/// Returns the records of all kernels in native code. Other or damaged code has none.
+/// Returns the statistics of all kernels in native code. For other or damaged code, the list is empty.
 #[must_use]
 pub fn kernels(bytes: &[u8]) -> Vec<Kernel> {
     let mut kernels = Vec::new();
@@ -82,10 +82,11 @@ fn add(bytes: &[u8], kernels: &mut Vec<Kernel>) {
     }
 }
 
-/// Adds the kernels of an ELF file for CUDA. Each has a section of code, and one of shared memory if it uses that.
-/// The section `.nv.info` has attributes of symbols: a kernel's symbol is in its code section's header.
+/// Adds the kernels of a CUDA ELF file. Each kernel has a code section, and a shared memory section if it uses
+/// shared memory. The section `.nv.info` contains symbol attributes. The header of a code section gives the
+/// kernel's symbol.
 fn of_nvidia(bytes: &[u8], kernels: &mut Vec<Kernel>) {
-    // The attributes with the number of registers, and with the size of the stack frame.
+    // The attributes for the number of registers and for the size of the stack frame.
     const REGISTERS: u8 = 0x2f;
     const FRAME: u8 = 0x11;
     let mut shared = BTreeMap::new();
@@ -121,9 +122,9 @@ fn of_nvidia(bytes: &[u8], kernels: &mut Vec<Kernel>) {
     }
 }
 
-/// Returns the attributes that have a symbol's index and a number: attribute, symbol, number.
+/// Returns the attributes that consist of a symbol index and a number, as (attribute, symbol, number).
 fn symbol_attributes(section: &[u8]) -> impl Iterator<Item = (u8, u32, u32)> {
-    /// The form of an attribute whose value has a size in front.
+    /// The format of an attribute whose value is preceded by its size.
     const SIZED: u8 = 4;
     let mut rest = section;
     let entries = core::iter::from_fn(move || {
@@ -149,9 +150,9 @@ fn symbol_attributes(section: &[u8]) -> impl Iterator<Item = (u8, u32, u32)> {
     })
 }
 
-/// Returns the members of an archive, as ocloc writes it: names fit into the header.
+/// Returns the members of an archive as ocloc writes it, with names that fit into the header.
 fn members(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    /// The size of a member's header, and the places of its name and size in it.
+    /// The size of a member header, and the positions of the name and size within it.
     const HEADER: usize = 60;
     const NAME: core::ops::Range<usize> = 0..16;
     const SIZE: core::ops::Range<usize> = 48..58;
@@ -174,18 +175,18 @@ mod tests;
 
 const HEADER: usize = 64;
 
-/// A section with content.
+/// An ELF section and its contents.
 struct Section<'a> {
     name: &'a [u8],
     info: u32,
-    /// Its size in the memory of the device.
+    /// Its size in device memory.
     size: u64,
-    /// Its bytes in the file; empty if it has none there.
+    /// Its bytes in the file, which may be empty.
     bytes: &'a [u8],
 }
 
-/// Returns the sections of `bytes`. Skips sections that exceed the file, and names that together exceed it: a hostile
-/// file could give every section the same long name.
+/// Returns the sections of `bytes`. Skips sections that exceed the file. Also limits the total length of names to
+/// the file size, because a hostile file could give every section the same long name.
 fn sections(bytes: &[u8]) -> impl Iterator<Item = Section<'_>> {
     let is_elf = bytes.starts_with(b"\x7fELF\x02\x01");
     let table = is_elf.then(|| at(u64_at(bytes, 40)?)).flatten();
@@ -218,7 +219,7 @@ fn sections(bytes: &[u8]) -> impl Iterator<Item = Section<'_>> {
 
 /// Returns the bytes of the section with this header.
 fn content<'a>(bytes: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
-    /// The type of a section that has no bytes in the file.
+    /// The type of sections without bytes in the file.
     const NO_BITS: u32 = 8;
     if u32_at(header, 4)? == NO_BITS {
         return Some(&[]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The section `.ze_info`: YAML of Intel's compiler for GPUs. Only the keys for [`Kernel`] are read.
+//! Parses the section `.ze_info`, which Intel's GPU compiler writes in YAML. Only the keys for [`Kernel`] are read.
 //!
-//! The compiler writes a small part of YAML: a key and a value on each line, nested by spaces, and lists whose items
-//! begin with `- `. Other lines are skipped.
+//! The compiler uses a small subset of YAML: one key and value on each line, nesting by indentation, and list items
+//! that begin with `- `. Other lines are skipped.
 
 use alloc::string::String;
 
@@ -80,7 +80,7 @@ pub(super) fn kernels(section: &[u8]) -> impl Iterator<Item = Kernel> {
     })
 }
 
-/// Returns a kernel before its keys are read. The compiler leaves out what is zero.
+/// Returns a kernel whose statistics are zero, because the compiler omits keys with zero values.
 fn started(name: &str) -> Kernel {
     Kernel {
         symbol: String::from(name),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images: whether they hold what their metadata says, and fit the state of the file.
+//! Checks that images match their metadata and the state of the file.
 
 use alloc::format;
 
@@ -38,7 +38,7 @@ fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Opt
                 format!("invalid state {number}; expected 0 (input), 1 (object) or 2 (executable)");
             findings.add(Severity::Error, *offset, Owner::File, reason);
         }
-        // Only this crate reads the other forms of a number.
+        // Other notations for the number are understood only by this crate.
         Some(_)
             if says
                 .global
@@ -147,7 +147,7 @@ fn check_image(
     }
 }
 
-/// Returns what a target's native images are, if `content` is something else.
+/// Returns the expected format of a target's native images, if `content` differs.
 fn not_native(content: Content, target: &str) -> Option<&'static str> {
     let machine = |number| matches!(content, Content::Elf { machine } if machine == number);
     let (fits, expected) = match target.split('-').next().unwrap_or_default() {
@@ -159,7 +159,7 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
             machine(224) || matches!(content, Content::ClangBundle | Content::CompressedBundle),
             "an offload bundle or ELF for AMD GPUs",
         ),
-        // The offline compiler for Intel GPUs has formats of its own beside ELF and archives.
+        // Intel's offline GPU compiler also writes proprietary formats besides ELF and archives.
         "spir64_gen" => (
             !matches!(
                 content,
@@ -173,7 +173,7 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
     (!fits).then_some(expected)
 }
 
-/// Checks how the rules of choice treat a module's images together.
+/// Checks that the rules by which runtimes choose an image work for this module.
 fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
     let native = module.images.iter().filter(|(image, _)| image.is_native());
     let native = native.count();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels and symbols: whether the code has what the metadata names, and nothing is missing.
+//! Checks that the kernels and symbols in the metadata match those in the code.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -20,17 +20,17 @@ use syclbin::{Content, State, cubin, ptx};
 /// The kernels and symbols found in the code of a module.
 #[derive(Default)]
 struct Code {
-    /// Kernels of images whose kernels can be read; `None` without such an image.
+    /// The kernels of all images that list kernels, or `None` if no image does.
     kernels: Option<BTreeSet<String>>,
     imports: BTreeSet<String>,
-    /// Kernels of the SPIR-V, if there is some.
+    /// The kernels of the SPIR-V image, if there is one.
     spirv: Option<BTreeSet<String>>,
     ptx: Vec<ptx::Module>,
 }
 
 pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
     let code: Vec<Code> = sets.modules.iter().map(read_code).collect();
-    // The first module that has a kernel as SPIR-V.
+    // The first module that contains each kernel as SPIR-V.
     let mut owners: BTreeMap<&str, Owner> = BTreeMap::new();
     for (module, code) in sets.modules.iter().zip(&code) {
         check_names(module, code, findings);
@@ -58,7 +58,7 @@ fn read_code(module: &Module<'_>) -> Code {
     for (image, _) in &module.images {
         match Content::of(image.bytes()) {
             Content::SpirV => {
-                // The check of the images has reported the damage.
+                // The image check has already reported the damage.
                 let Ok(spirv) = spirv::Module::parse(image.bytes()) else {
                     continue;
                 };
@@ -133,7 +133,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
     }
 }
 
-/// Imports must be exported by a module of the file, once it is executable.
+/// Checks that an executable file exports all symbols that its modules import.
 fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
     let symbols = |module: &Module<'_>, name: &str| -> BTreeSet<String> {
         let keys = module.module.says.metadata.keys(name);
@@ -178,10 +178,10 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
     }
 }
 
-/// Takes an offset in the image, and what there is to say of it.
+/// A callback that adds a finding at an offset in the image.
 type Add<'a> = dyn FnMut(u64, Severity, String) + 'a;
 
-/// Checks a PTX text that is filed as such.
+/// Checks an image that is declared as PTX.
 pub(super) fn check_ptx(bytes: &[u8], target: &str, add: &mut Add<'_>) {
     if !target.is_empty() && !target.starts_with("nvptx") {
         let reason = format!("it is PTX, and its target is {}", shown(target));
@@ -215,7 +215,7 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, add: &mut Add<'_>) {
         Content::Ptx => check_text(bytes, Some(named), add),
         Content::CudaFatbin => check_entries(bytes, named, add),
         _ => match cubin::target(bytes) {
-            // The file may not tell its suffix.
+            // The file may not record the suffix.
             Ok(target) if target.number == named.number => {}
             Ok(target) => {
                 let reason = format!("its architecture is {named}, and its code is for {target}");
@@ -294,7 +294,7 @@ fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
     }
 }
 
-/// Checks whether the PTX of a module has what its metadata and its SPIR-V name.
+/// Checks that a module's PTX defines the kernels that its metadata and SPIR-V name.
 pub(super) fn check_ptx_names(
     module: &Module<'_>,
     spirv: Option<&BTreeSet<String>>,

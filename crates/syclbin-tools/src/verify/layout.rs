@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where records lie, in the wrapper and in its tables: none may reach beyond its table, and no two may share bytes.
+//! Checks the positions of records in the wrapper and its tables. Records must stay within their table and must not
+//! overlap.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -14,7 +15,7 @@ use syclbin::Container;
 use syclbin::offload::{ImageKind, OffloadKind};
 use syclbin::read::{File, Metadata, Owner};
 
-/// Bytes that a record claims.
+/// The byte range that a record claims.
 pub(super) struct Span {
     start: u64,
     size: u64,
@@ -27,11 +28,11 @@ impl Span {
     }
 }
 
-/// Reports each span that shares bytes with an earlier span.
+/// Reports each span that overlaps an earlier span.
 pub(super) fn overlaps(mut spans: Vec<Span>, findings: &mut Findings) {
     spans.retain(|span| span.size > 0);
     spans.sort_by_key(|span| (span.start, span.size));
-    // The span that reaches farthest so far: a span that starts before its end shares bytes with it.
+    // The span with the highest end so far. A later span that starts before this end overlaps it.
     let mut farthest: Option<(u64, usize)> = None;
     for (index, span) in spans.iter().enumerate() {
         if let Some((end, other)) = farthest
@@ -84,7 +85,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
             ));
         }
     }
-    // The images come from their own table, not from the modules' claims, which may overlap.
+    // Iterates over the image table instead of the modules' claims, which may overlap.
     for image in file.all_images() {
         match image {
             Ok(image) => {
@@ -115,7 +116,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     }
 }
 
-/// Images of one table that a module claims.
+/// The images in one table that a module claims.
 struct Claim {
     table: &'static str,
     start: usize,
@@ -268,7 +269,7 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
     }
 }
 
-/// Checks strings. Version 2 repeats the metadata of an image in strings, for tools that only know these.
+/// Checks strings. Version 2 repeats an image's metadata as strings, for tools that do not read property sets.
 fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
     for (index, entry) in binary.entries().enumerate() {
         let Ok(entry) = entry else { continue };

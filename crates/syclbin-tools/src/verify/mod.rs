@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds everything that is wrong with a file: reading stops at the first fault, this goes on.
+//! Finds every error in a file, whereas reading stops at the first one.
 //!
 //! ```
 //! use syclbin_tools::verify::{Severity, verify};
@@ -21,14 +21,14 @@ use core::fmt;
 use syclbin::Error;
 use syclbin::read::File;
 
-/// How much a [`Finding`] matters.
+/// The severity of a [`Finding`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing; nothing is wrong.
+    /// For information only.
     Note,
-    /// Legal, but some reader or launcher will not do what is expected.
+    /// Valid, but some readers or runtimes will behave unexpectedly.
     Warning,
-    /// The file breaks its format, or cannot do what it says.
+    /// The file violates its format, or contradicts itself.
     Error,
 }
 
@@ -42,17 +42,17 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something that was found in a file.
+/// A problem or note about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// Where: bytes from the start of the file.
+    /// The offset in the file, in bytes.
     pub offset: u64,
-    /// The record it is about, such as `IR module 2`.
+    /// The record it concerns, such as `IR module 2`.
     pub record: String,
-    /// What was found.
+    /// The description.
     pub reason: String,
 }
 
@@ -68,12 +68,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Returns all findings in the file `bytes`, by offset. [`read::parse`](syclbin::read::parse) can read a file
-/// without a finding of [`Severity::Error`].
+/// Returns all findings in the file `bytes`, sorted by offset. [`read::parse`](syclbin::read::parse) can read any
+/// file without a finding of [`Severity::Error`].
 ///
-/// The checks cover the wrapper, the layout of all tables and the property sets. They also cover whether
-/// images, metadata, kernel names, imports and state agree. Code is only checked as far as names go: whether
-/// a driver takes it is the driver's to say. Of each severity a thousand are kept, with a last one that
+/// The checks cover the wrapper, the layout of all tables and the property sets. They also cover whether images,
+/// metadata, kernel names, imports and state agree. In code, only names are checked: this function does not predict
+/// whether a driver accepts the code. For each severity, it returns at most a thousand findings, and one more that
 /// counts the rest.
 #[must_use]
 pub fn verify(bytes: &[u8]) -> Vec<Finding> {
@@ -82,7 +82,7 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
         Ok(file) => {
             layout::check_wrapper(bytes, file.container(), &mut findings);
             layout::check(&file, &mut findings);
-            // Records that share bytes could make the rest take more than linear time.
+            // With overlapping records, the remaining checks could take more than linear time.
             if findings.has_error() {
                 findings.add(Severity::Note, 0, "file", "because of the errors, whether images, kernels and metadata agree was not checked");
             } else {
@@ -94,14 +94,14 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
     findings.finish(bytes.len() as u64)
 }
 
-/// Checks what the records say, once they are known to lie where they should.
+/// Checks the contents of the records, after the layout has been validated.
 fn check_meaning(file: &File<'_>, findings: &mut Findings) {
     let sets = sets::read(file, findings);
     images::check(file, &sets, findings);
     kernels::check(&sets, findings);
 }
 
-/// Findings of one severity that are kept. A file of a million empty modules is one fault, not a
+/// The maximum number of findings for each severity. A file with a million empty modules has one problem, not a
 /// million.
 const LIMIT: usize = 1000;
 
@@ -109,7 +109,7 @@ const LIMIT: usize = 1000;
 #[derive(Default)]
 struct Findings {
     kept: Vec<Finding>,
-    /// How many there were of each severity.
+    /// The number of findings of each severity.
     counts: [usize; 3],
 }
 
@@ -137,7 +137,7 @@ impl Findings {
         self.counts[Severity::Error as usize] > 0
     }
 
-    /// By offset, and a word on those that were not kept.
+    /// Returns the findings sorted by offset, with a note on those that were dropped.
     fn finish(mut self, size: u64) -> Vec<Finding> {
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             let left_out = self.counts[severity as usize].saturating_sub(LIMIT);
@@ -150,7 +150,7 @@ impl Findings {
                 });
             }
         }
-        // Stable: what was found first at a place stays first.
+        // The sort is stable: findings at the same offset keep their order.
         self.kept.sort_by_key(|finding| finding.offset);
         self.kept
     }
@@ -161,7 +161,7 @@ impl Findings {
     }
 }
 
-/// A name from a file, short enough to be shown.
+/// Returns a name from a file, truncated for display.
 fn shown(name: &str) -> String {
     const LIMIT: usize = 120;
     match name.char_indices().nth(LIMIT) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Property sets: whether they can be read, and the parts of the file by what they say.
+//! Checks that property sets are readable, and groups the parts of the file with their metadata.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -13,15 +13,15 @@ use syclbin::property::PropertySets;
 use syclbin::read::{self, File, Metadata, Owner};
 use syclbin::{AbstractModule, Image, Syclbin};
 
-/// All that a file says.
+/// The metadata of a file.
 pub(super) struct Sets<'a> {
     /// The file without its modules.
     pub(super) file: Located<Syclbin<'a>>,
     pub(super) modules: Vec<Module<'a>>,
 }
 
-/// A record and where its property sets lie. Property sets that cannot be read are empty, and a finding
-/// reports them already.
+/// A record and the offset of its property sets. Unreadable property sets are empty. A finding has already reported
+/// them.
 pub(super) struct Located<T> {
     pub(super) offset: u64,
     pub(super) says: T,
@@ -34,7 +34,7 @@ pub(super) struct Module<'a> {
     pub(super) images: Vec<(read::Image<'a>, Located<Image<'a>>)>,
 }
 
-/// Reads all property sets of a file whose records lie where they should.
+/// Reads all property sets of a file whose layout has been validated.
 pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
     if file.container() == Container::Images {
         let model = file.to_model().unwrap_or_else(|error| {
@@ -44,7 +44,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
         return of_images(file, model);
     }
     let mut read = |owner: Owner, metadata: Metadata<'a>| read_sets(owner, metadata, findings);
-    // The check of the layout has reported what fails here.
+    // The layout check has already reported errors that occur here.
     let whole = match file.global() {
         Ok(metadata) => Located {
             offset: metadata.offset(),
@@ -95,7 +95,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
     sets
 }
 
-/// Pairs the images of a file without SYCLBIN with what their code says.
+/// Pairs the images of a file without SYCLBIN with metadata derived from their code.
 fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
     let pairs = file.modules().flatten().zip(model.modules);
     let modules = pairs.map(|(module, says)| Module {
@@ -127,7 +127,7 @@ fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
     }
 }
 
-/// Values that mean nothing.
+/// Reports values without a meaning.
 fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
     let mut check = |faults: Vec<Malformed>, owner: Owner, offset| {
         for malformed in faults {

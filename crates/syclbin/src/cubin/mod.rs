@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native code for NVIDIA GPUs: which GPUs an ELF file (a cubin) or a fat binary is for.
+//! Native code for NVIDIA GPUs: finds the target GPUs of ELF files (cubins) and fat binaries.
 //!
-//! Neither form is documented. What is read here was seen in files of NVIDIA's assembler and of its
-//! tool `fatbinary`, CUDA 13.5, and in what LLVM knows of both.
+//! Neither format is documented. This module is based on output of NVIDIA's assembler and `fatbinary` tool from
+//! CUDA 13.5, and on LLVM's source code.
 //!
 //! ```
 //! use syclbin::cubin;
@@ -18,19 +18,19 @@
 use crate::error::{Error, ErrorKind};
 use crate::ptx::{Suffix, Target, is_ptx};
 
-/// The machine that ELF files for CUDA name.
+/// The ELF machine number of CUDA.
 pub const MACHINE: u16 = 190;
-/// From this version of their ABI on the flags have the target in their second byte.
+/// Since this ABI version, the second byte of the flags contains the target.
 const SECOND_BYTE: u8 = 8;
-/// The flag of the older ABI for code that uses features of a single architecture.
+/// The flag in the older ABI for code that uses architecture-specific features.
 const ACCELERATED: u32 = 0x800;
 
-/// Returns the GPUs that an ELF file for CUDA is for. Only the flags of the older ABI say whether the target
-/// has a suffix, so code for `sm_90a` may be read as `sm_90`.
+/// Returns the target GPUs of a CUDA ELF file. Only the older ABI records whether the target has a suffix, so code
+/// for `sm_90a` may be reported as `sm_90`.
 ///
 /// # Errors
 ///
-/// When it is not such a file, or names no target.
+/// Returns an error if `bytes` are not a CUDA ELF file, or if the file names no target.
 pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     let fail = |offset, reason| Error::new("cubin", offset, ErrorKind::Cuda(reason));
     if !bytes.starts_with(b"\x7fELF") {
@@ -62,7 +62,7 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     Ok(Target { number, suffix })
 }
 
-/// Returns uncompressed PTX: `bytes` themselves, or the PTX in the fat binary that they are.
+/// Returns uncompressed PTX: `bytes` themselves if they are PTX, or the PTX in them if they are a fat binary.
 #[must_use]
 pub fn ptx(bytes: &[u8]) -> Option<&[u8]> {
     if is_ptx(bytes) {
@@ -91,9 +91,9 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// The first bytes.
 const MAGIC: u32 = 0xba55_ed50;
-/// The bytes of the header that are known.
+/// The size of the known part of the header.
 const HEADER: usize = 16;
-/// The bytes of an entry's header that are known.
+/// The size of the known part of an entry's header.
 const ENTRY: usize = 64;
 
 const ZSTD: u64 = 0x8000;
@@ -105,19 +105,19 @@ const FAMILY: u64 = 0x20_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
-    /// What it holds.
+    /// The content of the entry.
     pub kind: EntryKind,
-    /// The GPUs it is for.
+    /// The target GPUs.
     pub target: Target,
-    /// Whether its bytes are compressed, and how.
+    /// The compression method, or `None` if the bytes are not compressed.
     pub compression: Option<Compression>,
-    /// Its bytes as stored. PTX that is not compressed may have zero bytes at its end.
+    /// Its bytes as stored. Uncompressed PTX may end in zero bytes.
     pub bytes: &'a [u8],
-    /// How many bytes there are without the compression.
+    /// The uncompressed size in bytes.
     pub size: u64,
 }
 
-/// What an entry holds.
+/// The content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -125,7 +125,7 @@ pub enum EntryKind {
     Ptx,
     /// Native code, an ELF file.
     Elf,
-    /// Several entries that were compressed together (`fatbinary --concat`); its target means nothing.
+    /// Several entries that were compressed together (`fatbinary --concat`). The target has no meaning.
     Several,
     /// Something else, by its number.
     Other(u16),
@@ -134,9 +134,9 @@ pub enum EntryKind {
 /// How an entry is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// By zstd.
+    /// Zstd.
     Zstd,
-    /// By LZ4.
+    /// LZ4.
     Lz4,
 }
 
@@ -144,8 +144,8 @@ pub enum Compression {
 ///
 /// # Errors
 ///
-/// When it is not a fat binary. An entry that reaches beyond its end is an error in its place, and the last
-/// item.
+/// Returns an error if `bytes` are not a fat binary. If an entry exceeds the file, the iterator yields an error
+/// instead and ends.
 pub fn entries(
     bytes: &[u8],
 ) -> Result<impl Iterator<Item = Result<Entry<'_>, Error>> + Clone, Error> {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Metadata: typed views of the property sets of a module, an image and a file.
+//! Typed views of the property sets of modules, images and files.
 //!
-//! A view is a plain struct. Its `read` takes it from [`PropertySets`], its `write` puts it there. A known
-//! property with a meaningless value is [`Malformed`]. Both leave unknown sets and keys alone. What was read
-//! and is written again is the same, in the same order. Only values of old compilers change: they take the
-//! form that current compilers write.
+//! A view is a plain struct. Its `read` function extracts it from [`PropertySets`], and `write` stores it there. An
+//! invalid value of a known property gives the error [`Malformed`]. Unknown sets and keys are left alone. Reading
+//! and writing back preserves all values and their order. The only exceptions are values from old compilers, which
+//! are converted to the current form.
 //!
 //! ```
 //! use syclbin::Aspect;
@@ -14,7 +14,7 @@
 //! let mut module = ModuleMetadata::default();
 //! module.kernel_names.add("__sycl_kernel_coords");
 //! module.requirements.aspects.push(Aspect::FP64);
-//! // `work_group_size<2, 8>` of the source: files have the reverse order, filled up with 1.
+//! // `work_group_size<2, 8>` in the source. Files store the reverse order, padded with 1.
 //! let sizes = KernelSizes {
 //!     required: WorkGroupSize::from_sycl(&[2, 8]),
 //!     dimensions: Some(Dimensions::TWO),
@@ -34,8 +34,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Sources: the property sets of DPC++ (its design documents "PropertySets" and "SYCLBIN"), and
-//! what its compiler and runtime of 2026.2 write where the documents differ.
+//! References: DPC++'s design documents "PropertySets" and "SYCLBIN". Where these are wrong, this module follows
+//! the output of DPC++ 2026.2.
 
 mod named;
 mod program;
@@ -66,10 +66,11 @@ use alloc::vec::Vec;
 
 use crate::property::{PropertySets, set};
 
-/// Declares [`ModuleMetadata`]: each field with its view, and the set of a view that reads any set.
+/// Declares [`ModuleMetadata`]: each field with its view, and the set to read for views that are not tied to one
+/// set.
 macro_rules! module_metadata {
     ($($(#[$of:meta])* $field:ident: $view:ty $(= $set:ident)?;)*) => {
-        /// Everything that the property sets of a module say.
+        /// All metadata of a module.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct ModuleMetadata {
             $($(#[$of])* pub $field: $view,)*
@@ -80,7 +81,7 @@ macro_rules! module_metadata {
             ///
             /// # Errors
             ///
-            /// When a value is malformed.
+            /// Returns an error if a value is malformed.
             pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
                 Ok(Self {
                     $($field: <$view>::read(sets $(, set::$set)?)?,)*
@@ -92,7 +93,7 @@ macro_rules! module_metadata {
                 $(self.$field.write(sets $(, set::$set)?);)*
             }
 
-            /// Returns the first malformed value of each view, so that one fault does not hide another.
+            /// Returns the first malformed value of each view, so that one error does not hide another.
             #[must_use]
             pub fn faults(sets: &PropertySets<'_>) -> Vec<Malformed> {
                 let faults = [$(<$view>::read(sets $(, set::$set)?).err()),*];
@@ -105,37 +106,37 @@ macro_rules! module_metadata {
 module_metadata! {
     /// The symbols of the kernels.
     kernel_names: Symbols = KERNEL_NAMES;
-    /// What it offers to other modules.
+    /// The symbols that it exports to other modules.
     exported_symbols: Symbols = EXPORTED_SYMBOLS;
-    /// What it needs from other modules.
+    /// The symbols that it imports from other modules.
     imported_symbols: Symbols = IMPORTED_SYMBOLS;
-    /// The kernels that use `assert`; only old compilers say it.
+    /// The kernels that use `assert`. Only old compilers write them.
     assert_used: Symbols = ASSERT_USED;
-    /// The kernels that use work-group memory whose size is given at launch.
+    /// The kernels that use dynamically sized work-group memory.
     dynamic_local_memory: Symbols = DYNAMIC_LOCAL_MEMORY;
-    /// For such kernels, the index of the hidden argument that the memory is passed as, counted from 0. It is
-    /// `u32::MAX` if the memory is not an argument (set [`IMPLICIT_LOCAL_ARG`](set::IMPLICIT_LOCAL_ARG)).
+    /// For these kernels, the index of the hidden argument for the memory, counted from 0, or `u32::MAX` if the
+    /// memory is not passed as an argument (set [`IMPLICIT_LOCAL_ARG`](set::IMPLICIT_LOCAL_ARG)).
     implicit_local_arguments: Named<u32> = IMPLICIT_LOCAL_ARG;
-    /// Which arguments of kernels were removed.
+    /// The kernel arguments that the compiler removed.
     argument_masks: Named<ArgumentMask> = KERNEL_PARAM_OPT;
-    /// The symbols of kernels that were registered under a name of the source (set
+    /// The symbols of kernels that were registered under a source name (set
     /// [`REGISTERED_KERNELS`](set::REGISTERED_KERNELS)).
     registered_kernels: Named<String> = REGISTERED_KERNELS;
-    /// Sizes of kernels, and names of device globals in the code.
+    /// The work-group sizes of kernels, and the names of device globals in the code.
     program: ProgramMetadata;
     /// The specialization constants.
     specialization: SpecializationConstants;
-    /// The variables that live on between launches, by their unique identifier. The reference
-    /// runtime may have written it with a prefix; [`Named::find`] looks through that.
+    /// The variables that persist between launches, by unique identifier. The reference runtime may have added a
+    /// prefix to the identifier, which [`Named::find`] ignores.
     device_globals: Named<DeviceGlobal> = DEVICE_GLOBALS;
-    /// The pipes between host and device; only old compilers write them.
+    /// The pipes between host and device. Only old compilers write them.
     host_pipes: Named<HostPipe> = HOST_PIPES;
-    /// The sets of virtual functions it defines and calls.
+    /// The sets of virtual functions that it defines and calls.
     virtual_functions: VirtualFunctions;
-    /// The device libraries it needs or is.
+    /// The device libraries that it requires or implements.
     device_libraries: DeviceLibraries;
-    /// How it was compiled.
+    /// Compilation settings.
     misc: MiscProperties;
-    /// What a device must have.
+    /// The device requirements.
     requirements: DeviceRequirements;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The meaning of the keys of one set, in file order.
+//! Typed access to sets whose keys are names.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use super::value::{Malformed, Property, read_value};
 use crate::property::PropertySets;
 
-/// The properties of a set whose keys are names: of kernels, of variables, of constants. Each name occurs
-/// once, in file order.
+/// The properties of a set whose keys are names of kernels, variables or constants. Names are unique and in file
+/// order.
 ///
 /// ```
 /// use syclbin::metadata::{DeviceGlobal, Named};
@@ -26,7 +26,7 @@ use crate::property::PropertySets;
 #[derive(Clone, Debug)]
 pub struct Named<T> {
     entries: Vec<(String, T)>,
-    // Where each name stands: a hostile file may have a hundred thousand of them.
+    // The position of each name. A hostile file may contain a hundred thousand names.
     places: BTreeMap<String, usize>,
 }
 
@@ -39,7 +39,7 @@ impl<T> Default for Named<T> {
     }
 }
 
-// The places follow from the entries.
+// The positions are determined by the entries.
 impl<T: PartialEq> PartialEq for Named<T> {
     fn eq(&self, other: &Self) -> bool {
         self.entries == other.entries
@@ -68,14 +68,14 @@ impl<T> Named<T> {
         self.entries.get(place).map(|(_, value)| value)
     }
 
-    /// Returns the value of `name`, to change it.
+    /// Returns a mutable reference to the value of `name`.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
         let place = *self.places.get(name)?;
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
-    /// Returns the value of `name`, with or without the prefix of a run (see [`without_run_prefix`]). The
-    /// reference runtime writes device globals of a run-time compilation only with the prefix.
+    /// Returns the value of `name`, with or without a run prefix (see [`without_run_prefix`]). After runtime
+    /// compilation, the reference runtime writes device globals only with the prefix.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&T> {
         let prefixed = || {
@@ -85,7 +85,7 @@ impl<T> Named<T> {
         self.get(name).or_else(prefixed)
     }
 
-    /// Sets the value of `name` and returns its previous value. A name that exists already keeps its place.
+    /// Sets the value of `name` and returns its previous value. An existing name keeps its position.
     pub fn insert(&mut self, name: impl Into<String>, value: T) -> Option<T> {
         let name = name.into();
         match self.get_mut(&name) {
@@ -118,7 +118,7 @@ impl<T> Named<T> {
         self.iter().map(|(name, _)| name)
     }
 
-    /// Returns the value of `name`, which becomes the default if it has none.
+    /// Returns the value of `name`, after inserting the default value if there is none.
     pub(super) fn entry(&mut self, name: &str) -> &mut T
     where
         T: Default,
@@ -135,19 +135,19 @@ impl<T> Named<T> {
 }
 
 impl<T: Property> Named<T> {
-    /// Reads the set called `set`; each type says which sets its values are in.
+    /// Reads the set called `set`. The documentation of each value type names its sets.
     ///
     /// # Errors
     ///
-    /// When a value does not have a meaning of this type.
+    /// Returns an error if a value is not valid for this type.
     pub fn read(sets: &PropertySets<'_>, set: &str) -> Result<Self, Malformed> {
         sets.entries(set)
             .map(|(key, value)| Ok((key, read_value(set, key, value)?)))
             .collect()
     }
 
-    /// Makes these the properties of the set called `set`. A property that exists already keeps its place;
-    /// others are removed.
+    /// Replaces the properties of the set called `set`. Existing properties keep their position. Properties that
+    /// are not in this list are removed.
     pub fn write(&self, sets: &mut PropertySets<'_>, set: &'static str) {
         sets.retain(set, |key| self.places.contains_key(key));
         for (name, value) in &self.entries {
@@ -175,8 +175,8 @@ impl<T> IntoIterator for Named<T> {
     }
 }
 
-/// Returns `name` without the prefix `rtc_N$`. The reference runtime puts it before names of what it compiled
-/// at run time; it means nothing outside that run.
+/// Returns `name` without the prefix `rtc_N$`. The reference runtime adds it to the names in code that it compiles
+/// at run time. The prefix is meaningless outside that run.
 #[must_use]
 pub fn without_run_prefix(name: &str) -> &str {
     name.strip_prefix("rtc_")
@@ -187,7 +187,7 @@ pub fn without_run_prefix(name: &str) -> &str {
         .map_or(name, |(_, rest)| rest)
 }
 
-/// Names of which a set says that something is true. The sets are:
+/// A set of names, stored as flags. The sets are:
 ///
 /// - [`KERNEL_NAMES`](crate::property::set::KERNEL_NAMES),
 /// - [`EXPORTED_SYMBOLS`](crate::property::set::EXPORTED_SYMBOLS),
@@ -195,8 +195,8 @@ pub fn without_run_prefix(name: &str) -> &str {
 /// - [`ASSERT_USED`](crate::property::set::ASSERT_USED),
 /// - [`DYNAMIC_LOCAL_MEMORY`](crate::property::set::DYNAMIC_LOCAL_MEMORY).
 ///
-/// The value of each is 1. A 0 means that it is not true: the name is kept but not counted. Another number is
-/// kept as well, and counts.
+/// The value of each name is normally 1. A name with the value 0 is preserved, but is not a member. Any other value
+/// is preserved, and the name is a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// The names and their values.
@@ -208,7 +208,7 @@ impl Symbols {
     ///
     /// # Errors
     ///
-    /// When a value is not a number.
+    /// Returns an error if a value is not a number.
     pub fn read(sets: &PropertySets<'_>, set: &str) -> Result<Self, Malformed> {
         Named::read(sets, set).map(|values| Self { values })
     }
@@ -223,14 +223,13 @@ impl Symbols {
         self.values.insert(name, 1);
     }
 
-    /// Returns whether it is true of `name`.
+    /// Returns whether `name` is a member.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.values.get(name).is_some_and(|value| *value != 0)
     }
 
-    /// Returns the names of which it is true. Names that only mean something to one run of the reference
-    /// runtime are left out (see [`without_run_prefix`]).
+    /// Returns the members. Names with a run prefix are left out (see [`without_run_prefix`]).
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values
             .iter()

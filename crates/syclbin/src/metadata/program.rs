@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sizes of kernels: OpenCL's order in files, SYCL's order in sources. Names of device globals in the code.
+//! Work-group sizes of kernels, and names of device globals in the code. Files store sizes in OpenCL order, whereas
+//! sources use SYCL order.
 
 use alloc::format;
 use alloc::string::String;
@@ -11,28 +12,28 @@ use crate::property::{PropertySets, Value, key, set};
 
 const SET: &str = set::PROGRAM_METADATA;
 
-/// What the set [`PROGRAM_METADATA`](set::PROGRAM_METADATA) says of kernels and device globals.
+/// The contents of the set [`PROGRAM_METADATA`](set::PROGRAM_METADATA).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramMetadata {
-    /// The sizes of each kernel that has some, by its symbol.
+    /// The work-group sizes of kernels that specify any, by symbol.
     pub kernels: Named<KernelSizes>,
-    /// The name in the code of each device global, by its unique identifier
-    /// (`global_id_mapping`). CUDA and HIP look variables up by it.
+    /// The name of each device global in the code, by unique identifier (`global_id_mapping`). CUDA and HIP look up
+    /// variables by this name.
     pub global_names: Named<String>,
 }
 
-/// The sizes that a kernel can be launched with.
+/// The launch sizes that a kernel requires or permits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelSizes {
-    /// The only size of work-groups, in work-items (`reqd_work_group_size`).
+    /// The required work-group size, in work-items (`reqd_work_group_size`).
     pub required: Option<WorkGroupSize<u32>>,
-    /// How many dimensions it has; compilers leave three out (`work_group_num_dim`).
+    /// The number of dimensions. Compilers omit the value 3 (`work_group_num_dim`).
     pub dimensions: Option<Dimensions>,
-    /// The most work-items along each dimension of a work-group (`max_work_group_size`).
+    /// The maximum number of work-items in each dimension of a work-group (`max_work_group_size`).
     pub maximum: Option<WorkGroupSize<u32>>,
-    /// The most work-items of a work-group (`max_linear_work_group_size`).
+    /// The maximum number of work-items in a work-group (`max_linear_work_group_size`).
     pub maximum_linear: Option<u32>,
-    /// The only size of sub-groups, in work-items (`reqd_sub_group_size`).
+    /// The required sub-group size, in work-items (`reqd_sub_group_size`).
     pub required_sub_group: Option<u32>,
 }
 
@@ -45,7 +46,7 @@ impl ProgramMetadata {
     pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
         let mut program = Self::default();
         for (key, value) in sets.entries(SET) {
-            // Symbols may have a `@` themselves.
+            // Symbols may contain `@`.
             let Some((name, what)) = key.rsplit_once('@') else {
                 continue;
             };
@@ -93,15 +94,13 @@ impl KernelSizes {
         key::REQD_SUB_GROUP_SIZE,
     ];
 
-    /// Returns the required size of work-groups in SYCL's order, with as many numbers as the kernel has
-    /// dimensions.
+    /// Returns the required work-group size in SYCL order, with one number for each dimension of the kernel.
     #[must_use]
     pub fn required_sycl(&self) -> Option<Vec<u32>> {
         Some(self.required?.to_sycl(self.dimensions))
     }
 
-    /// Returns the largest size of work-groups in SYCL's order, with as many numbers as the kernel has
-    /// dimensions.
+    /// Returns the maximum work-group size in SYCL order, with one number for each dimension of the kernel.
     #[must_use]
     pub fn maximum_sycl(&self) -> Option<Vec<u32>> {
         Some(self.maximum?.to_sycl(self.dimensions))
@@ -138,7 +137,7 @@ impl KernelSizes {
     }
 }
 
-/// How many dimensions a kernel has: 1, 2 or 3.
+/// The number of dimensions of a kernel: 1, 2 or 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dimensions(u8);
 
@@ -150,7 +149,7 @@ impl Dimensions {
     /// Three dimensions.
     pub const THREE: Self = Self(3);
 
-    /// Creates a number of dimensions, or returns `None` unless it is 1, 2 or 3.
+    /// Creates a number of dimensions. Returns `None` if it is not 1, 2 or 3.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         match number {
@@ -180,11 +179,11 @@ impl Property for Dimensions {
     }
 }
 
-/// A size of a work-group, in work-items along each dimension.
+/// A work-group size, in work-items along each dimension.
 ///
-/// Files use OpenCL's order: x, the fastest, comes first. SYCL uses the reverse, so a source's
-/// `work_group_size<2, 4, 8>` is 8, 4, 2 in the file. Compilers fill sizes of fewer dimensions up with 1, so
-/// `<2, 8>` is 8, 2, 1. A second property then says that the size has two dimensions.
+/// Files use OpenCL order: x, the fastest-varying dimension, comes first. SYCL uses the reverse order, so
+/// `work_group_size<2, 4, 8>` in the source becomes 8, 4, 2 in the file. Compilers pad sizes with 1 to three
+/// dimensions, so `<2, 8>` becomes 8, 2, 1. A second property then records that the size has two dimensions.
 ///
 /// ```
 /// use syclbin::metadata::{Dimensions, WorkGroupSize};
@@ -197,12 +196,12 @@ impl Property for Dimensions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WorkGroupSize<T> {
     xyz: [T; 3],
-    // Old writers leave out trailing dimensions instead of filling them up.
+    // Old writers omit trailing dimensions instead of padding them.
     given: Dimensions,
 }
 
 impl<T: Copy + From<u8>> WorkGroupSize<T> {
-    /// Creates a size from one to three numbers in OpenCL's order, x first, as files have them.
+    /// Creates a size from one to three numbers in OpenCL order (x first), as in files.
     #[must_use]
     pub fn from_xyz(sizes: &[T]) -> Option<Self> {
         let given = Dimensions::new(sizes.len().try_into().ok()?)?;
@@ -211,8 +210,7 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
         Some(Self { xyz, given })
     }
 
-    /// Creates a size from one to three numbers in SYCL's order, as sources have them, and fills it up as
-    /// compilers do.
+    /// Creates a size from one to three numbers in SYCL order, as in sources, and pads it like compilers do.
     #[must_use]
     pub fn from_sycl(sizes: &[T]) -> Option<Self> {
         let reversed: Vec<T> = sizes.iter().rev().copied().collect();
@@ -222,14 +220,14 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
         })
     }
 
-    /// Returns the work-items along x, y and z; 1 where the file does not say.
+    /// Returns the number of work-items along x, y and z, or 1 for dimensions that the file omits.
     #[must_use]
     pub const fn xyz(&self) -> [T; 3] {
         self.xyz
     }
 
-    /// Returns the numbers in SYCL's order. `dimensions` is the number that the file gives beside the size.
-    /// Without it, the result has as many numbers as the size.
+    /// Returns the numbers in SYCL order. `dimensions` is the number of dimensions that the file records along with
+    /// the size. If it is `None`, the result has as many numbers as the size.
     #[must_use]
     pub fn to_sycl(&self, dimensions: Option<Dimensions>) -> Vec<T> {
         let count = dimensions.unwrap_or(self.given).get();

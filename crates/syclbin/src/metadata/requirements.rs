@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device requirements: what a device must have for a module to run.
+//! The requirements that a device must meet to run a module.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,34 +13,32 @@ use crate::property::{PropertySets, Value, key, set};
 
 const SET: &str = set::DEVICE_REQUIREMENTS;
 
-/// What a device must have (set [`DEVICE_REQUIREMENTS`](set::DEVICE_REQUIREMENTS)).
+/// The requirements that a device must meet (set [`DEVICE_REQUIREMENTS`](set::DEVICE_REQUIREMENTS)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceRequirements {
-    /// What it can do (`aspects`).
+    /// The required aspects (`aspects`).
     pub aspects: Vec<Aspect>,
-    /// The targets it may be, by numbers of option `-fsycl-fixed-targets` (`fixed_target`).
+    /// The permitted targets, numbered as in the option `-fsycl-fixed-targets` (`fixed_target`).
     pub fixed_targets: Vec<u32>,
-    /// The size of work-groups that it must take, in work-items
-    /// (`reqd_work_group_size_uint64_t`, or `reqd_work_group_size` of 32-bit numbers from old
-    /// compilers). Written as the first.
+    /// The required work-group size, in work-items (`reqd_work_group_size_uint64_t`). Old compilers write 32-bit
+    /// numbers (`reqd_work_group_size`), which are converted when written back.
     pub work_group: Option<WorkGroupSize<u64>>,
-    /// How many dimensions the kernels have; compilers leave three out (`work_group_num_dim`).
+    /// The number of dimensions of the kernels. Compilers omit the value 3 (`work_group_num_dim`).
     pub dimensions: Option<Dimensions>,
-    /// The size of sub-groups that it must have, in work-items (`reqd_sub_group_size`).
+    /// The required sub-group size, in work-items (`reqd_sub_group_size`).
     pub sub_group: Option<u32>,
-    /// The matrices it must have (`joint_matrix`). The fields of each are its type, use, number of
-    /// rows and number of columns, such as `matrix_type::fp32`, `use::a`, `8`, `16`.
+    /// The required matrix types (`joint_matrix`). The fields of each record are the type, use, number of rows and
+    /// number of columns, such as `matrix_type::fp32`, `use::a`, `8`, `16`.
     pub matrices: Records,
-    /// The products of matrices it must have (`joint_matrix_mad`). The fields of each are the types
-    /// of A, B, C and D, then the sizes M, K and N.
+    /// The required matrix multiplications (`joint_matrix_mad`). The fields of each record are the types of A, B, C
+    /// and D, then the sizes M, K and N.
     pub matrix_products: Records,
-    /// The architecture or target it must be, such as `intel_gpu_pvc` or `spir64_x86_64`; to be
-    /// compared as [`same`](crate::architecture::same) does (`compile_target`).
+    /// The required architecture or target, such as `intel_gpu_pvc` or `spir64_x86_64` (`compile_target`). Compare
+    /// it with [`same`](crate::architecture::same).
     pub compile_target: Option<String>,
 }
 
-/// Records of text fields. In files they are one text with `;` between records and `,` between
-/// fields.
+/// Records with text fields. Files store them as one string, with `;` between records and `,` between fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records(pub Vec<Vec<String>>);
 
@@ -51,7 +49,7 @@ impl Property for Records {
 
     fn from_value(value: &Value) -> Option<Self> {
         let text = String::from_value(value)?;
-        // A field takes much more memory than the comma that ends it; compilers write dozens.
+        // A field takes far more memory than the comma that ends it. Compilers write only dozens of fields.
         if text.bytes().filter(|byte| b";,".contains(byte)).count() >= MAX_FIELDS {
             return None;
         }
@@ -74,7 +72,7 @@ impl DeviceRequirements {
     ///
     /// # Errors
     ///
-    /// When a value is malformed, or the two spellings of the work-group size differ.
+    /// Returns an error if a value is malformed, or if both forms of the work-group size are present and differ.
     pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
         Ok(Self {
             aspects: Field::read(sets, SET, key::ASPECTS)?,
@@ -102,7 +100,7 @@ impl DeviceRequirements {
         self.compile_target.write(sets, SET, key::COMPILE_TARGET);
     }
 
-    /// Returns the size of work-groups in SYCL's order, with as many numbers as the kernels have dimensions.
+    /// Returns the work-group size in SYCL order, with one number for each dimension of the kernels.
     #[must_use]
     pub fn work_group_sycl(&self) -> Option<Vec<u64>> {
         Some(self.work_group?.to_sycl(self.dimensions))

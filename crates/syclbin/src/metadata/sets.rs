@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The small sets: those of SYCLBIN itself, how the module was compiled, its device libraries, its variables and pipes,
-//! and its virtual functions.
+//! Views of the small sets: SYCLBIN's own sets, compilation settings, device libraries, variables, pipes and
+//! virtual functions.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec;
@@ -12,38 +12,35 @@ use super::view::{Field, numbers, view};
 use crate::property::{PropertySets, Value, key, set};
 use crate::{IrType, State};
 
-/// What a file says of itself (set [`GLOBAL`](set::GLOBAL) of [`Syclbin::global`]).
+/// The metadata of a file (set [`GLOBAL`](set::GLOBAL) in [`Syclbin::global`]).
 ///
 /// [`Syclbin::global`]: crate::Syclbin::global
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileMetadata {
-    /// How far the code has been brought (`state`). The reference runtime requires it.
+    /// The compilation state of the code (`state`). The reference runtime requires it.
     pub state: Option<State>,
 }
 
-/// What a file says of an IR image (set [`IR_MODULE`](set::IR_MODULE) of [`Image::metadata`]).
+/// The metadata of an IR image (set [`IR_MODULE`](set::IR_MODULE) in [`Image::metadata`]).
 ///
 /// [`Image::metadata`]: crate::Image::metadata
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IrMetadata {
-    /// Its language (`type`). Compilers write SPIR-V for everything without an architecture, x86-64 code
-    /// included. So readers must check the target as well.
+    /// The language (`type`). Compilers write SPIR-V for everything without an architecture, even for x86-64 code,
+    /// so readers must also check the target.
     pub ty: Option<IrType>,
     /// The target triple (`target`).
     pub target: Option<String>,
 }
 
-/// What a file says of a native image (set [`NATIVE_IMAGE`](set::NATIVE_IMAGE) of
-/// [`Image::metadata`]).
+/// The metadata of a native image (set [`NATIVE_IMAGE`](set::NATIVE_IMAGE) in [`Image::metadata`]).
 ///
 /// [`Image::metadata`]: crate::Image::metadata
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NativeMetadata {
-    /// The architecture as text (`arch`): a name such as `sm_90`, or several with commas between,
-    /// or `*`.
+    /// The architecture as text (`arch`): a name such as `sm_90`, a comma-separated list, or `*`.
     pub arch: Option<String>,
-    /// The target triple (`target`). The reference runtime requires it; files from before July 2025 do not
-    /// have it.
+    /// The target triple (`target`). The reference runtime requires it, but files from before July 2025 lack it.
     pub target: Option<String>,
 }
 
@@ -83,28 +80,25 @@ impl NativeMetadata {
     }
 }
 
-/// How a module was compiled (set [`MISC_PROPERTIES`](set::MISC_PROPERTIES)). A property that the file lacks
-/// is `None`.
+/// The compilation settings of a module (set [`MISC_PROPERTIES`](set::MISC_PROPERTIES)). A missing property is
+/// `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MiscProperties {
-    /// Whether it is code of the explicit-SIMD extension, which drivers compile another way
-    /// (`isEsimdImage`).
+    /// Whether the code uses the explicit SIMD extension, which drivers compile differently (`isEsimdImage`).
     pub esimd: Option<bool>,
-    /// How registers are allocated, as old compilers write it: 0 automatic, 2 large
+    /// The register allocation mode that old compilers write: 0 for automatic, 2 for large
     /// (`sycl-register-alloc-mode`).
     pub register_alloc_mode: Option<u32>,
-    /// How many registers a thread of an Intel GPU has: 128, 256 ..., or 0 for automatic
-    /// (`sycl-grf-size`).
+    /// The number of registers per thread on Intel GPUs: 128, 256 ..., or 0 for automatic (`sycl-grf-size`).
     pub grf_size: Option<u32>,
-    /// The level of optimization, 0 to 3 (`optLevel`).
+    /// The optimization level, 0 to 3 (`optLevel`).
     pub opt_level: Option<u32>,
     /// The sanitizer that the code reports to (`sanUsed`).
     pub sanitizer: Option<Sanitizer>,
-    /// Whether specialization constants have been replaced by their default values, so that they
-    /// cannot be set (`specConstsReplacedWithDefault`).
+    /// Whether the compiler replaced specialization constants with their default values, so that they cannot be set
+    /// (`specConstsReplacedWithDefault`).
     pub specialized_with_defaults: Option<bool>,
-    /// The largest id of a work-item that the code counts with (`idQueriesRange`); compilers leave
-    /// [`IdRange::Int`] out.
+    /// The largest work-item id that the code assumes (`idQueriesRange`). Compilers omit [`IdRange::Int`].
     pub id_range: Option<IdRange>,
 }
 
@@ -117,7 +111,7 @@ pub enum Sanitizer {
     Memory,
     /// ThreadSanitizer, `tsan`.
     Thread,
-    /// A sanitizer this crate does not know.
+    /// An unknown sanitizer.
     Other(String),
 }
 
@@ -150,34 +144,34 @@ impl Property for Sanitizer {
 }
 
 numbers! {
-    /// The largest id of a work-item that code counts with (option `-fsycl-id-queries-range`).
+    /// The largest work-item id that code assumes (option `-fsycl-id-queries-range`).
     pub enum IdRange {
-        /// What fits an `int`.
+        /// Ids fit into an `int`.
         Int = 0,
-        /// What fits an `unsigned int`.
+        /// Ids fit into an `unsigned int`.
         UnsignedInt = 1,
-        /// What fits a `size_t`.
+        /// Ids fit into a `size_t`.
         Size = 2,
     }
 }
 
-/// Device libraries: which of them a module needs, or what it implements as a library.
+/// The device libraries that a module requires, or implements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceLibraries {
-    /// A bit for each library that the module needs, as old compilers say it (set
+    /// A bit for each library that the module requires. Only old compilers write it (set
     /// [`DEVICELIB_REQ_MASK`](set::DEVICELIB_REQ_MASK)).
     pub required: Option<u32>,
-    /// How the module, itself a library, converts `bfloat16` (set
+    /// For a module that is a library itself, the method of `bfloat16` conversion (set
     /// [`DEVICELIB_METADATA`](set::DEVICELIB_METADATA)).
     pub bfloat16: Option<Bfloat16>,
 }
 
 numbers! {
-    /// How a device library converts `bfloat16`.
+    /// The method by which a device library converts `bfloat16`.
     pub enum Bfloat16 {
-        /// With arithmetic that every device has.
+        /// Uses arithmetic that every device supports.
         Fallback = 0,
-        /// With instructions that not every device has.
+        /// Uses conversion instructions, which not every device supports.
         Native = 1,
     }
 }
@@ -201,15 +195,14 @@ view! {
     }
 }
 
-/// A variable of the module that lives on between launches (set
-/// [`DEVICE_GLOBALS`](crate::property::set::DEVICE_GLOBALS), by its unique identifier, the mangled
-/// name).
+/// A variable that persists between launches (set [`DEVICE_GLOBALS`](crate::property::set::DEVICE_GLOBALS), by its
+/// unique identifier, the mangled name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceGlobal {
-    /// How many bytes its value has.
+    /// The size of its value in bytes.
     pub size: u32,
-    /// Whether the value stands in the variable itself (property `device_image_scope`). Otherwise
-    /// the variable begins with a pointer to memory that the loader allocates.
+    /// Whether the variable itself contains the value (property `device_image_scope`). Otherwise, the variable
+    /// begins with a pointer to memory that the loader allocates.
     pub image_scope: bool,
 }
 
@@ -241,7 +234,7 @@ impl Property for DeviceGlobal {
 /// write them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HostPipe {
-    /// How many bytes a value has that goes through.
+    /// The size of the transferred values in bytes.
     pub size: u32,
 }
 
@@ -257,17 +250,17 @@ impl Property for HostPipe {
     }
 }
 
-/// Sets of virtual functions (set [`VIRTUAL_FUNCTIONS`](set::VIRTUAL_FUNCTIONS)). A loader links a
-/// module that calls a set with those that define it.
+/// Sets of virtual functions (set [`VIRTUAL_FUNCTIONS`](set::VIRTUAL_FUNCTIONS)). A loader links a module that
+/// calls a set with the modules that define it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VirtualFunctions {
-    /// The sets whose functions are defined here (`virtual-functions-set`).
+    /// The sets whose functions the module defines (`virtual-functions-set`).
     pub defines: SetNames,
-    /// The sets whose functions are called here (`uses-virtual-functions-set`).
+    /// The sets whose functions the module calls (`uses-virtual-functions-set`).
     pub uses: SetNames,
 }
 
-/// Names of sets of virtual functions. In files they are one text with a comma between names.
+/// Names of virtual function sets. Files store them as one comma-separated string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetNames(pub Vec<String>);
 
@@ -296,26 +289,26 @@ view! {
     }
 }
 
-/// What code was made for: the first component of a target triple, up to the first `-`.
+/// A compilation target: the first component of a target triple, up to the first `-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target<'t> {
     /// `spir`: 32-bit SPIR-V.
     Spir,
     /// `spir64`: 64-bit SPIR-V, for OpenCL and Level Zero.
     Spir64,
-    /// `spir64_gen`: code of Intel GPUs.
+    /// `spir64_gen`: native code for Intel GPUs.
     Spir64Gen,
-    /// `spir64_x86_64`: code of CPUs.
+    /// `spir64_x86_64`: native code for CPUs.
     Spir64X86_64,
-    /// `spir64_fpga`: code of FPGAs, of DPC++ before 2025.
+    /// `spir64_fpga`: native code for FPGAs, from DPC++ before 2025.
     Spir64Fpga,
-    /// `nvptx64`: code of NVIDIA GPUs.
+    /// `nvptx64`: code for NVIDIA GPUs.
     Nvptx64,
-    /// `amdgcn`: code of AMD GPUs.
+    /// `amdgcn`: code for AMD GPUs.
     AmdGcn,
-    /// `native_cpu`: code of the CPU that the host program runs on.
+    /// `native_cpu`: code for the CPU that the host program runs on.
     NativeCpu,
-    /// A target this crate does not know.
+    /// An unknown target.
     Other(&'t str),
 }
 
@@ -330,7 +323,8 @@ impl<'t> Target<'t> {
             .map_or(Self::Other(first), |(target, _)| *target)
     }
 
-    /// Returns whether the code is for FPGAs. Object files of DPC++ name them `fpga_aocx`, `fpga_aocr` and `fpga_dep`.
+    /// Returns whether the target is an FPGA. DPC++ object files use the names `fpga_aocx`, `fpga_aocr` and
+    /// `fpga_dep`.
     #[must_use]
     pub fn is_fpga(self) -> bool {
         match self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a file was compiled from. This tells when a file that is kept beside its sources is stale.
+//! Records what a file was compiled from, to detect that a file stored next to its sources is stale.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -11,8 +11,8 @@ use core::fmt::Write as _;
 use super::value::{Malformed, describe};
 use crate::property::{PropertySets, set};
 
-/// The files and the arguments that a SYCLBIN file was compiled from: the set
-/// [`SOURCES`](set::SOURCES), which this project defines, among the properties of the file.
+/// The files and arguments that a SYCLBIN file was compiled from. They are stored in the file's properties, in the
+/// set [`SOURCES`](set::SOURCES), which this project defines.
 ///
 /// ```
 /// use syclbin::metadata::Sources;
@@ -31,26 +31,26 @@ use crate::property::{PropertySets, set};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// SHA-256 of each source and header, by its path from the package's directory, with `/`. Line ends count
-    /// as `\n`, because version control may change them.
+    /// The SHA-256 of each source and header, by path relative to the package directory, with `/`. Line endings are
+    /// hashed as `\n`, because version control may change them.
     pub files: BTreeMap<String, [u8; 32]>,
-    /// The arguments of the user and the sources, in their order.
+    /// The user's arguments and the sources, in order.
     pub arguments: Vec<String>,
-    /// What the compiler says it is.
+    /// The version string that the compiler reports.
     pub compiler: String,
 }
 
-/// Keys of the set.
+/// The keys of the set.
 const FILES: &str = "files";
 const ARGUMENTS: &str = "arguments";
 const COMPILER: &str = "compiler";
 
 impl Sources {
-    /// Returns what the properties of a file say about its sources, if they say anything.
+    /// Reads the set from the properties of a file. Returns `None` if the file does not record its sources.
     ///
     /// # Errors
     ///
-    /// When a value is malformed.
+    /// Returns an error if a value is malformed.
     pub fn read(file: &PropertySets<'_>) -> Result<Option<Self>, Malformed> {
         if file.set(set::SOURCES).is_none() {
             return Ok(None);
@@ -72,9 +72,9 @@ impl Sources {
         }))
     }
 
-    /// Writes the set into the properties of a file. The files are listed as `sha256sum` does.
+    /// Writes the set into the properties of a file. The files are listed in the format of `sha256sum`.
     ///
-    /// A line break in a path or an argument becomes a blank.
+    /// A line break in a path or an argument becomes a space.
     pub fn write(&self, file: &mut PropertySets<'_>) {
         let mut files = String::new();
         for (path, hash) in &self.files {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Specialization constants: where the parts of each lie, and its value.
+//! Specialization constants: the layout of their parts, and their values.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -9,8 +9,8 @@ use super::value::{Malformed, Property};
 use super::view::Field as _;
 use crate::property::{PropertySets, Value, key, set};
 
-/// The specialization constants of a module, in the order of the file, which says where in the
-/// blobs of values each one lies.
+/// The specialization constants of a module, in file order. The order determines the position of each constant in
+/// the value blobs.
 ///
 /// ```
 /// use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
@@ -25,35 +25,34 @@ use crate::property::{PropertySets, Value, key, set};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecializationConstants {
-    /// The parts of each constant (set
-    /// [`SPECIALIZATION_CONSTANTS`](set::SPECIALIZATION_CONSTANTS)). The names are symbols that the
-    /// compiler makes.
+    /// The parts of each constant (set [`SPECIALIZATION_CONSTANTS`](set::SPECIALIZATION_CONSTANTS)). The names are
+    /// symbols that the compiler generates.
     pub constants: Named<Vec<SpecConstantDescriptor>>,
     /// The default values of all constants, as one blob
     /// (set [`SPECIALIZATION_DEFAULTS`](set::SPECIALIZATION_DEFAULTS)).
     pub defaults: Option<Vec<u8>>,
-    /// The values in force of all constants, in the same layout; only the reference runtime writes
-    /// them (set [`SPECIALIZATION_SET_VALUES`](set::SPECIALIZATION_SET_VALUES)).
+    /// The effective values of all constants, in the same layout. Only the reference runtime writes them (set
+    /// [`SPECIALIZATION_SET_VALUES`](set::SPECIALIZATION_SET_VALUES)).
     pub set_values: Option<Vec<u8>>,
 }
 
-/// A scalar of a constant, which the device knows by an id of its own. A constant that is not a scalar has
-/// one part for each scalar in it. Where constants are emulated, it has one part.
+/// A scalar in a constant, which has its own id on the device. A constant that is not a scalar has one part for
+/// each of its scalars, or a single part if constants are emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpecConstantDescriptor {
     /// The `SpecId` in SPIR-V, or [`SpecConstantDescriptor::PADDING`].
     pub id: u32,
-    /// Where it lies in the constant, in bytes.
+    /// Its offset in the constant, in bytes.
     pub offset: u32,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u32,
 }
 
 impl SpecConstantDescriptor {
-    /// The id of parts that are only padding.
+    /// The id of padding.
     pub const PADDING: u32 = u32::MAX;
 
-    /// Returns whether it is only padding.
+    /// Returns whether the part is padding.
     #[must_use]
     #[doc(hidden)]
     pub const fn is_padding(self) -> bool {
@@ -81,26 +80,26 @@ impl Property for Vec<SpecConstantDescriptor> {
     }
 }
 
-/// Where a constant lies in the blobs of values.
+/// The position of a constant in the value blobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpecConstantLayout {
-    /// Its first byte.
+    /// The offset of its first byte.
     pub start: usize,
-    /// How many bytes it has, gaps and padding included.
+    /// Its size in bytes, including gaps and padding.
     pub size: usize,
-    /// The parts a device knows, so without padding.
+    /// The parts that exist on the device, without padding.
     pub leaves: Vec<Leaf>,
 }
 
-/// Where a part of a constant lies in the blobs of values.
+/// The position of a part of a constant in the value blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
     /// The `SpecId` in SPIR-V.
     pub id: u32,
-    /// Its first byte, counted from the start of the blob.
+    /// Its offset from the start of the blob.
     pub start: usize,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: usize,
 }
 
@@ -109,7 +108,7 @@ impl SpecializationConstants {
     ///
     /// # Errors
     ///
-    /// When a value is malformed, or [`Self::layout`] is.
+    /// Returns an error if a value is malformed, or if [`Self::layout`] fails.
     pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
         let constants = Self {
             constants: Named::read(sets, set::SPECIALIZATION_CONSTANTS)?,
@@ -123,7 +122,7 @@ impl SpecializationConstants {
     /// Writes the three sets.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         let name = set::SPECIALIZATION_CONSTANTS;
-        // The order is part of the meaning, so constants do not keep their earlier places.
+        // The order is significant, so constants do not keep their earlier positions.
         sets.retain(name, |_| false);
         self.constants.write(sets, name);
         for (set, blob) in [
@@ -134,12 +133,12 @@ impl SpecializationConstants {
         }
     }
 
-    /// Returns where each constant lies in the blobs: one after the other, each with the gaps that the
-    /// offsets of its parts leave.
+    /// Returns the position of each constant in the blobs. Constants follow one another, including gaps between
+    /// their parts.
     ///
     /// # Errors
     ///
-    /// When parts overlap or do not ascend, or a blob has another length than they need.
+    /// Returns an error if parts overlap or are not in ascending order, or if a blob has the wrong length.
     pub fn layout(&self) -> Result<Named<SpecConstantLayout>, Malformed> {
         let mut blob = 0usize;
         let mut layouts = Named::default();
@@ -193,21 +192,21 @@ impl SpecializationConstants {
         Ok(layouts)
     }
 
-    /// Returns the default value of the constant `name`, gaps and padding included. Returns `None` if the
-    /// constant does not exist, or the file has no default values.
+    /// Returns the default value of the constant `name`, including gaps and padding. Returns `None` if the constant
+    /// does not exist, or the file has no default values.
     ///
     /// # Errors
     ///
-    /// The errors of [`Self::layout`], which is computed anew at each call.
+    /// Fails for the same reasons as [`Self::layout`], which is recomputed in each call.
     pub fn default_value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
         self.value_in(self.defaults.as_ref(), name)
     }
 
-    /// Returns the value in force of the constant `name`: the value that was set, else the default.
+    /// Returns the effective value of the constant `name`: the value that was set, or else the default.
     ///
     /// # Errors
     ///
-    /// The errors of [`Self::default_value`].
+    /// Fails for the same reasons as [`Self::default_value`].
     pub fn value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
         self.value_in(self.set_values.as_ref().or(self.defaults.as_ref()), name)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Property: what one value means, in both directions; the building block of every view. A known property with a
-//! meaningless value is malformed.
+//! Converts between property values and Rust types. All views are built on these conversions. An invalid value of a
+//! known property is malformed.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -11,28 +11,28 @@ use core::fmt::Write as _;
 use crate::Aspect;
 use crate::property::{PropertySets, Value};
 
-/// A meaning that a value of a property can have.
+/// A type that a property value can be converted to and from.
 ///
-/// Numbers are read from any form that occurs in files. Documents and writers disagree: some numbers are of
-/// type 1, others are byte arrays of four or eight bytes. Numbers are written in the form that the reference
-/// compiler writes.
+/// Numbers are read from every encoding that occurs in files, because documents and writers disagree. Some numbers
+/// have type 1, others are byte arrays of four or eight bytes. Numbers are written in the encoding of the reference
+/// compiler.
 pub trait Property: Sized {
-    /// What a value must look like, for errors: "expected ...".
+    /// A description of valid values for error messages: "expected ...".
     const EXPECTED: &'static str;
 
-    /// Returns the meaning of `value`, if it has such a meaning.
+    /// Converts a property value. Returns `None` if it is invalid.
     fn from_value(value: &Value) -> Option<Self>;
 
-    /// Returns the value with this meaning.
+    /// Converts to a property value.
     fn to_value(&self) -> Value;
 }
 
 impl PropertySets<'_> {
-    /// Returns the value of `key` in the set called `set`, or `None` where the file has none.
+    /// Returns the value of `key` in the set called `set`, or `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// When the value does not have a meaning of this type.
+    /// Returns an error if the value is not valid for this type.
     pub fn read<T: Property>(&self, set: &str, key: &str) -> Result<Option<T>, Malformed> {
         self.get(set, key)
             .map(|value| read_value(set, key, value))
@@ -44,7 +44,7 @@ pub(super) fn read_value<T: Property>(set: &str, key: &str, value: &Value) -> Re
     T::from_value(value).ok_or_else(|| Malformed::new(set, key, T::EXPECTED, describe(value)))
 }
 
-/// The bytes of a byte array without bits over.
+/// Returns the bytes of a byte array that consists of whole bytes.
 fn bytes(value: &Value) -> Option<&[u8]> {
     match value {
         Value::Bytes { bits, data } if whole(*bits, data) => Some(data),
@@ -52,7 +52,7 @@ fn bytes(value: &Value) -> Option<&[u8]> {
     }
 }
 
-/// The bytes as records of `N` bytes each.
+/// Returns the bytes as records of `N` bytes each.
 pub(super) fn records<const N: usize>(value: &Value) -> Option<&[[u8; N]]> {
     match bytes(value)?.as_chunks() {
         (records, []) => Some(records),
@@ -150,14 +150,14 @@ impl Property for Vec<Aspect> {
     }
 }
 
-/// Which arguments of a kernel the compiler removed because nothing uses them (set
-/// [`KERNEL_PARAM_OPT`](crate::property::set::KERNEL_PARAM_OPT), one key per kernel that has one).
+/// The unused kernel arguments that the compiler removed (set
+/// [`KERNEL_PARAM_OPT`](crate::property::set::KERNEL_PARAM_OPT), with a key for each kernel that has a mask).
 ///
-/// Arguments are counted as the device sees them before the removal: a pointer is one, an accessor
-/// is four. Arguments past the end are kept, so an empty mask removes nothing.
+/// Arguments are counted as on the device, before the removal: a pointer is one argument, an accessor is four.
+/// Arguments past the end of the mask are kept, so an empty mask removes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArgumentMask {
-    /// For each argument, whether it is removed.
+    /// Whether each argument is removed.
     pub removed: Vec<bool>,
 }
 
@@ -183,7 +183,7 @@ impl Property for ArgumentMask {
         let Value::Bytes { bits, data } = value else {
             return None;
         };
-        // A count allocates nothing unless the file has the bytes.
+        // Allocates only if the file contains as many bytes as the count claims.
         if bits.div_ceil(8) != data.len() as u64 {
             return None;
         }
@@ -207,7 +207,7 @@ impl Property for ArgumentMask {
     }
 }
 
-/// A property this crate knows, with a value that fits no reading of it.
+/// A known property with an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("set `{set}`, key `{key}`: expected {expected}, found {found}")]
 #[non_exhaustive]
@@ -216,7 +216,7 @@ pub struct Malformed {
     pub set: String,
     /// The key.
     pub key: String,
-    /// The values that a reader accepts.
+    /// A description of the valid values.
     pub expected: Cow<'static, str>,
     /// The value in the file.
     pub found: String,
@@ -238,13 +238,13 @@ impl Malformed {
     }
 }
 
-/// A value as errors say it.
+/// Formats a value for error messages.
 pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::U32(number) => format!("the number {number}"),
         Value::Bytes { bits, data } if whole(*bits, data) => {
             let mut text = format!("{} bytes", data.len());
-            // A few are worth seeing; many would drown the message.
+            // A few bytes are helpful, but many would clutter the message.
             if (1..=12).contains(&data.len()) {
                 text.push(':');
                 for byte in data {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Views: structs whose fields are the values of keys, as tables.
+//! Macros that declare views: structs whose fields are the values of keys.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use super::value::{Malformed, Property};
 use crate::Aspect;
 use crate::property::PropertySets;
 
-/// A field of a view: how it is read from a key, and written there.
+/// A field of a view, which can be read from and written to a key.
 pub(super) trait Field: Sized {
     fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed>;
     fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str);
@@ -28,8 +28,8 @@ impl<T: Property> Field for Option<T> {
     }
 }
 
-/// An empty list means the same as a missing list, so it is only written in place of another. Some writers write
-/// empty lists and some do not.
+/// An empty list is equivalent to a missing list, and writers differ in which they write. So an empty list is only
+/// written to replace an existing one.
 macro_rules! lists {
     ($($list:ty),*) => {$(
         impl Field for $list {
@@ -47,7 +47,7 @@ macro_rules! lists {
 }
 lists!(Vec<u32>, Vec<Aspect>, super::Records, super::SetNames);
 
-/// Reads and writes a struct whose fields are the values of keys.
+/// Declares a struct whose fields are the values of keys, with functions to read and write it.
 macro_rules! view {
     ($view:ident { $($field:ident: $set:ident, $key:ident;)* }) => {
         impl $view {
@@ -55,7 +55,7 @@ macro_rules! view {
             ///
             /// # Errors
             ///
-            /// When a value is malformed.
+            /// Returns an error if a value is malformed.
             pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
                 Ok(Self {
                     $($field: Field::read(sets, set::$set, key::$key)?,)*
@@ -71,7 +71,7 @@ macro_rules! view {
 }
 pub(super) use view;
 
-/// An enumeration of the numbers that a property may have.
+/// Declares an enumeration of the numbers that a property may have.
 macro_rules! numbers {
     (
         $(#[$about:meta])*
@@ -83,7 +83,7 @@ macro_rules! numbers {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
             $($(#[$of])* $variant,)*
-            /// A number this crate does not know.
+            /// An unknown number.
             Other(u32),
         }
 
@@ -97,7 +97,7 @@ macro_rules! numbers {
                 }
             }
 
-            /// Returns the meaning of a number in the file.
+            /// Returns the variant for a number in the file.
             #[must_use]
             #[doc(hidden)]
             pub const fn from_number(number: u32) -> Self {

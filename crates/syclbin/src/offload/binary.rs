@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One OffloadBinary: its header is checked when it is opened, its entries when they are read.
+//! Reads a single OffloadBinary. The header is validated on opening, entries are validated when read.
 #![allow(
     missing_docs,
     clippy::missing_errors_doc,
@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::raw::offload_binary::{self as raw, HEADER_SIZE, HEADER_SIZE_V3};
 use crate::raw::{Budget, slice};
 
-/// One OffloadBinary: its header is checked, its entries are read when asked for.
+/// An OffloadBinary with a validated header, whose entries are read on demand.
 #[derive(Clone, Copy, Debug)]
 pub struct Binary<'a> {
     pub bytes: &'a [u8],
@@ -77,9 +77,9 @@ impl<'a> Binary<'a> {
         })
     }
 
-    /// Returns where entry `index` lies.
+    /// Returns the offset of entry `index`.
     pub fn entry_at(&self, index: usize) -> u64 {
-        // `parse` has shown that the entries lie in the file.
+        // `parse` has validated that the entries are inside the file.
         self.entry_offset + (index * raw::Entry::SIZE) as u64
     }
 
@@ -102,8 +102,8 @@ impl<'a> Binary<'a> {
         Entries {
             binary: *self,
             next: 0,
-            // Writers let entries share a text, such as a key. This allows hundreds of bytes for
-            // each string of any real file and still bounds the work by the size of the file.
+            // Writers let entries share strings, such as keys. This budget allows hundreds of bytes for each string
+            // in real files, and still bounds the work by the file size.
             text: Budget::new("string bytes", (self.bytes.len() as u64).saturating_mul(16)),
             images: Budget::new("image bytes", self.bytes.len() as u64),
             records: Budget::new(
@@ -131,7 +131,7 @@ impl<'a> Entries<'a> {
         let at = self.binary.entry_at(index);
         self.images.spend(entry.image_size, record, at)?;
         let strings = match entry.string_count {
-            0 => Vec::new(), // the offset of nothing may be anything
+            0 => Vec::new(), // without strings, the offset has no meaning
             _ => self.strings(&entry, index)?,
         };
         Ok(Entry {
@@ -187,7 +187,7 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// The text at `start`, without the NUL that ends it.
+/// Returns the text at `start`, without the terminating NUL.
 fn until_nul(
     bytes: &[u8],
     start: u64,
@@ -216,12 +216,12 @@ fn until_nul(
 /// The key of the list.
 pub const SYMBOLS_KEY: &str = "symbols";
 
-/// Returns the names in the string `symbols` that LLVM's `clang-sycl-linker` gives each image, or `None` if
-/// it follows no known form.
+/// Returns the names in the string `symbols`, which LLVM's `clang-sycl-linker` adds to each image, or `None` if its
+/// format is unknown.
 ///
-/// Until LLVM 22 these are the names, with line feeds between them. Since April 2026 they are a table. It
-/// begins with the number of names, then the start (from the start of the table) and the length of each name.
-/// All these are 32-bit numbers. The names follow, each closed by a zero.
+/// Until LLVM 22, the string lists the names, separated by line feeds. Since April 2026, it is a table. It begins
+/// with the number of names, followed by the offset (from the start of the table) and the length of each name, all
+/// as 32-bit numbers. The NUL-terminated names follow.
 #[must_use]
 pub fn listed_symbols(symbols: &[u8]) -> Option<Vec<String>> {
     table(symbols).or_else(|| {
@@ -242,7 +242,7 @@ fn table(bytes: &[u8]) -> Option<Vec<String>> {
     };
     let count = number(0)?;
     let first_name = count.checked_mul(8)?.checked_add(4)?;
-    // Names that overlap could make a small table mean a huge list.
+    // With overlapping names, a small table could expand to a huge list.
     let mut left = bytes.len().checked_sub(first_name)?;
     (0..count)
         .map(|index| {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compressed OffloadBinaries, by zlib and zstd. What is unpacked never takes more memory than its caller allows.
+//! Reads and writes OffloadBinaries compressed with zlib or zstd. Decompression never uses more memory than the
+//! caller allows.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -15,22 +16,22 @@ use miniz_oxide::{deflate, inflate};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// The most that small files may unpack to.
+/// The decompression limit for small files.
 const FLOOR: u64 = 16 << 20;
-/// The most that large files may unpack to, as a multiple of their size. Code for twenty GPUs of one family
-/// compresses to less than a fiftieth.
+/// The decompression limit for large files, as a multiple of their size. For comparison, code for twenty GPUs of
+/// one family compresses by a factor of more than fifty.
 const FACTOR: u64 = 128;
 
-/// Returns how many bytes may come out of compressed containers in a file of `size` bytes.
+/// Returns the decompression limit for a file of `size` bytes.
 pub fn allowance(size: usize) -> u64 {
     (size as u64).saturating_mul(FACTOR).saturating_add(FLOOR)
 }
 
-/// Takes `size` from the bytes that may still be unpacked.
+/// Subtracts `size` from the bytes that may still be decompressed.
 ///
 /// # Errors
 ///
-/// When fewer are left.
+/// Returns an error if fewer bytes are left.
 pub fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
     *left = left.checked_sub(size).ok_or_else(|| {
         let problem = format!(
@@ -41,14 +42,15 @@ pub fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
     Ok(())
 }
 
-/// Returns `bytes` with each compressed OffloadBinary unpacked. They are borrowed where none is compressed, or
-/// where they do not start with an OffloadBinary.
+/// Returns `bytes` with each compressed OffloadBinary decompressed. The result is borrowed if none is compressed,
+/// or if `bytes` do not start with an OffloadBinary.
 ///
-/// All unpacked bytes together may be 128 times `bytes`, and 16 MiB more.
+/// The total decompressed size is limited to 128 times the size of `bytes`, plus 16 MiB.
 ///
 /// # Errors
 ///
-/// When an OffloadBinary does not hold together, or cannot be unpacked. Offsets count from the start of `bytes`.
+/// Returns an error if an OffloadBinary is malformed or cannot be decompressed. Error offsets count from the start
+/// of `bytes`.
 ///
 /// ```
 /// use syclbin::offload::{self, Compression, Entry};
@@ -62,14 +64,14 @@ pub fn unpack(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
     unpack_within(bytes, &mut allowance(bytes.len()))
 }
 
-/// Unpacks no more than `left` bytes, and takes them off.
+/// Decompresses at most `left` bytes, and subtracts them from `left`.
 ///
 /// # Errors
 ///
-/// When the content is damaged, or larger.
+/// Returns an error if the content is damaged or exceeds the limit.
 pub fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'a, [u8]>, Error> {
     let mut out = Vec::new();
-    // What lies between here and `start` is not compressed.
+    // The bytes between `copied` and `start` are not compressed.
     let (mut copied, mut start) = (0, 0);
     while let Some(zeros) = bytes[start..].iter().position(|byte| *byte != 0) {
         start += zeros;
@@ -101,7 +103,7 @@ pub fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'a, [u8]
     Ok(Cow::Owned(out))
 }
 
-/// Returns the OffloadBinary that the compressed one at the start of `bytes` stands for, and where that ends.
+/// Decompresses the OffloadBinary at the start of `bytes`. Also returns the end of the compressed bytes.
 fn inflate(bytes: &[u8], header: &Header, left: &mut u64) -> Result<(Vec<u8>, usize), Error> {
     const RECORD: &str = "compressed OffloadBinary";
     let fail = |kind| Error::new(RECORD, 0, kind);
@@ -138,12 +140,12 @@ fn inflate(bytes: &[u8], header: &Header, left: &mut u64) -> Result<(Vec<u8>, us
     Ok((out, whole.len()))
 }
 
-/// Writes one OffloadBinary of version 3 with these entries, compressed. LLVM reads these since after
-/// version 23. The same entries always give the same bytes.
+/// Writes one OffloadBinary of version 3 with these entries, compressed. Only LLVM versions after 23 read these.
+/// The output is deterministic.
 ///
 /// # Errors
 ///
-/// When a key has a NUL, which would end it.
+/// Returns an error if a key contains NUL, which would terminate it.
 pub fn write_compressed(
     entries: &[Entry<'_>],
     method: Compression,
@@ -162,7 +164,7 @@ pub fn write_compressed(
     }
     .write(&mut out);
     out.extend_from_slice(&packed);
-    // Not part of the size: the next OffloadBinary of a section starts at a multiple of 8.
+    // This padding is not part of the size. It aligns the next OffloadBinary in a section to 8 bytes.
     out.resize(out.len().next_multiple_of(8), 0);
     Ok(out)
 }
@@ -170,12 +172,12 @@ pub fn write_compressed(
 /// The first bytes of a zstd frame.
 pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// A window that every decoder of zstd should support (RFC 8878, section 3.1.1.1.2).
+/// The window size that every zstd decoder should support (RFC 8878, section 3.1.1.1.2).
 const WINDOW: u64 = 8 << 20;
-/// Bytes that are decoded before they are moved to the result.
+/// The number of bytes to decode before they are moved to the result.
 const STEP: usize = 1 << 20;
 
-/// How the content of a container is compressed.
+/// The compression method of a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {
@@ -205,10 +207,10 @@ impl Compression {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// Returns `bytes` compressed. The same bytes always give the same result.
+    /// Compresses `bytes`. The output is deterministic.
     #[doc(hidden)]
     pub fn pack(self, bytes: &[u8]) -> Vec<u8> {
-        /// What zlib itself takes unless told otherwise.
+        /// The default level of zlib.
         const LEVEL: u8 = 6;
         match self {
             Self::Zlib => deflate::compress_to_vec_zlib(bytes, LEVEL),
@@ -216,8 +218,8 @@ impl Compression {
         }
     }
 
-    /// Returns what `bytes` unpack to, which must be `size` bytes. Bytes after the compressed ones are ignored.
-    /// Memory grows with the result, up to `size` and the decoder's window.
+    /// Decompresses `bytes` to exactly `size` bytes. Trailing bytes are ignored. Memory use grows with the actual
+    /// output, up to `size` plus the decoder's window.
     #[doc(hidden)]
     pub fn unpack(self, bytes: &[u8], size: u64) -> Result<Vec<u8>, ErrorKind> {
         let limit = usize::try_from(size).unwrap_or(usize::MAX);

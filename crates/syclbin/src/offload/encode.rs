@@ -9,7 +9,7 @@ use super::{Entry, ImageKind, OffloadKind};
 use crate::raw::offload_binary::{self as raw, HEADER_SIZE, HEADER_SIZE_V3, StringEntry};
 use crate::write::Error;
 
-/// An entry on its way out. The image is in parts, so that large ones are copied once only.
+/// An entry to be written. The image consists of parts, so that large images are copied only once.
 pub(crate) struct Outgoing<'a> {
     pub(crate) image_kind: ImageKind,
     pub(crate) offload_kind: OffloadKind,
@@ -33,12 +33,12 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Writes version 1, which holds one entry.
+/// Writes version 1, which contains one entry.
 pub(crate) fn version_1(entry: &Outgoing<'_>) -> Result<Vec<u8>, Error> {
     version(1, core::slice::from_ref(entry))
 }
 
-/// Writes version 2, which holds any number of entries.
+/// Writes version 2, which contains any number of entries.
 pub(crate) fn version_2(entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     version(2, entries)
 }
@@ -60,7 +60,7 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     let mut table = StringTable::new(table_start, string_count > 0);
     let mut string_entries = Vec::new();
     for (key, value) in entries.iter().flat_map(|entry| &entry.strings) {
-        // NUL ends all keys, and values in version 1.
+        // NUL terminates keys in all versions, and values in version 1.
         if key.contains('\0') || (version == 1 && value.contains(&0)) {
             return Err(Error::Nul((*key).into()));
         }
@@ -95,8 +95,7 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
             image_kind: entry.image_kind.0,
             offload_kind: entry.offload_kind.0,
             flags: entry.flags,
-            // Where there are no strings, the writers of LLVM (version 1) and of the reference
-            // runtime (version 2) differ.
+            // Without strings, the writers of LLVM (version 1) and the reference runtime (version 2) differ.
             string_offset: if entry.strings.is_empty() && version != 1 {
                 0
             } else {
@@ -120,11 +119,11 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// Longest text that is shared. A reader allows each string 16 times the 24 bytes of its record (16 bytes in
-/// version 1). With longer shared texts, the reader would take the file for a hostile one.
+/// The maximum length of shared strings. Our reader allows each string 16 times the size of its record (24 bytes,
+/// or 16 bytes in version 1). With longer shared strings, it would reject the file as hostile.
 const SHARED: usize = 128;
 
-/// NUL-terminated texts, short ones once each.
+/// A table of NUL-terminated strings, in which short strings are deduplicated.
 struct StringTable {
     bytes: Vec<u8>,
     start: usize,
@@ -132,7 +131,7 @@ struct StringTable {
 }
 
 impl StringTable {
-    /// A table that will lie at `start`; like LLVM's, it begins with a NUL unless it stays empty.
+    /// Creates a table for the offset `start`. Like LLVM's, it begins with NUL unless it stays empty.
     fn new(start: usize, used: bool) -> Self {
         Self {
             bytes: if used { Vec::from([0]) } else { Vec::new() },
@@ -141,7 +140,7 @@ impl StringTable {
         }
     }
 
-    /// Returns where `text` lies in the file, and adds it if necessary.
+    /// Returns the offset of `text` in the file, after adding it if necessary.
     fn add(&mut self, text: &[u8]) -> u64 {
         if let Some(offset) = self.offsets.get(text) {
             return *offset;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OffloadBinary files: any device code in LLVM's wrapper, SYCLBIN or not.
+//! OffloadBinary files, LLVM's container for any kind of device code.
 //!
 //! ```
 //! use syclbin::offload::{self, Entry, ImageKind, OffloadKind};
@@ -38,10 +38,10 @@ pub use compressed::{allowance, claim, unpack_within};
 pub use compressed::{unpack, write_compressed};
 use encode::Outgoing;
 
-/// The strings of an entry: keys with values, which may be any bytes.
+/// The strings of an entry: key-value pairs whose values may be arbitrary bytes.
 pub type Strings<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
 
-/// The kind of an image, by number; any number survives.
+/// The kind of an image. Unknown numbers are preserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 
@@ -58,12 +58,12 @@ impl ImageKind {
     pub const FATBINARY: Self = Self(4);
     /// PTX text.
     pub const PTX: Self = Self(5);
-    /// SPIR-V. Before mid-2025, DPC++ had this number for SYCLBIN.
+    /// SPIR-V. Before mid-2025, DPC++ used this number for SYCLBIN.
     pub const SPIRV: Self = Self(6);
-    /// SYCLBIN, in DPC++ since mid-2025; LLVM itself does not know it.
+    /// SYCLBIN, used by DPC++ since mid-2025. Upstream LLVM does not define it.
     pub const SYCLBIN: Self = Self(7);
 
-    /// Returns the kind for the content of an image.
+    /// Returns the kind that corresponds to the content of an image.
     #[must_use]
     pub fn of(content: Content) -> Self {
         match content {
@@ -97,7 +97,7 @@ impl ImageKind {
     }
 }
 
-/// The offloading model an image is for, by number; any number survives.
+/// The offloading model of an image. Unknown numbers are preserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OffloadKind(pub u16);
 
@@ -121,7 +121,7 @@ impl OffloadKind {
             .find(|kind| kind.name() == Some(name))
     }
 
-    /// Returns the name, if the number is in use today.
+    /// Returns the name, if the number is currently in use.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -135,16 +135,16 @@ impl OffloadKind {
     }
 }
 
-/// One image of an OffloadBinary, with its metadata.
+/// An image in an OffloadBinary, with its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What the image is.
+    /// The kind of the image.
     pub image_kind: ImageKind,
     /// The offloading model.
     pub offload_kind: OffloadKind,
-    /// Flags; 1 marks an entry without an image.
+    /// Flags. The value 1 marks an entry without an image.
     pub flags: u32,
-    /// Keys such as `triple` and `arch`, with values.
+    /// Key-value pairs, with keys such as `triple` and `arch`.
     pub strings: Strings<'a>,
     /// The image.
     pub image: Cow<'a, [u8]>,
@@ -160,7 +160,7 @@ pub fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
 }
 
 impl Entry<'_> {
-    /// Converts the entry to one that borrows nothing.
+    /// Converts the entry to an owned entry.
     #[must_use]
     pub fn into_owned(self) -> Entry<'static> {
         Entry {
@@ -178,17 +178,18 @@ impl Entry<'_> {
     }
 }
 
-/// Returns all entries of one OffloadBinary, or of several that follow one another, as compilers leave them
-/// in object files. Zeros may precede and follow each, because linkers add them. The images are borrowed.
+/// Returns all entries of one or more concatenated OffloadBinaries, as compilers store them in object files. Zeros
+/// before and after each OffloadBinary are skipped, because linkers add them. The images are borrowed.
 ///
 /// # Errors
 ///
-/// When a record does not hold together; offsets count from the start of `bytes`.
+/// Returns an error if a record is malformed. Error offsets count from the start of `bytes`.
 pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let mut entries = Vec::new();
     each_binary(bytes, |binary, _| {
         if entries.is_empty() {
-            // Most files are one OffloadBinary. Its table of entries was found to lie in the file.
+            // Most files are a single OffloadBinary. Its entry table is known to be inside the file, so the count
+            // is plausible.
             entries = Vec::with_capacity(binary.count);
         }
         for entry in binary.entries() {
@@ -199,8 +200,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     Ok(entries)
 }
 
-/// Calls `each` with each OffloadBinary in `bytes`, as [`read`] finds them, and with the offset of its
-/// first byte. Offsets in the errors of `each` count from there.
+/// Calls `each` with each OffloadBinary in `bytes` and its offset. Offsets in errors from `each` count from there.
 pub(crate) fn each_binary<'a>(
     bytes: &'a [u8],
     mut each: impl FnMut(&Binary<'a>, u64) -> Result<(), Error>,
@@ -216,23 +216,22 @@ pub(crate) fn each_binary<'a>(
     Ok(())
 }
 
-/// Writes one OffloadBinary of version 2 with these entries. The same entries always give the same
-/// bytes.
+/// Writes a version 2 OffloadBinary with these entries. The output is deterministic.
 ///
 /// # Errors
 ///
-/// When a key has a NUL, which would end it.
+/// Returns an error if a key contains NUL, which would terminate it.
 pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
     encode::version_2(&entries)
 }
 
-/// Writes one OffloadBinary of version 1 for each entry, one after another. Every LLVM since 15 reads these, and
-/// LLVM before 23 reads no other.
+/// Writes a version 1 OffloadBinary for each entry, and concatenates them. LLVM has read these since version 15.
+/// Before version 23, it reads no other version.
 ///
 /// # Errors
 ///
-/// When a key or a value has a NUL, which would end it.
+/// Returns an error if a key or a value contains NUL, which would terminate it.
 pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     let each = entries.iter().map(Outgoing::of);
     let each = each.map(|entry| encode::version_1(&entry));
@@ -243,7 +242,7 @@ pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error>
 mod kind_tests {
     use super::*;
 
-    /// The names of `llvm-offload-binary`.
+    /// The names that `llvm-offload-binary` uses.
     #[test]
     fn known_kinds_have_names() {
         let names = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lowering: instructions of later versions, as earlier versions have them.
+//! Lowers instructions of later SPIR-V versions to equivalents in earlier versions.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

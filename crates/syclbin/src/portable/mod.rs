@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Portable SPIR-V: rewrites a module for a driver that takes less than the compiler assumed.
+//! Rewrites SPIR-V modules for drivers that support less than the compiler assumed.
 //!
-//! The rewritten module computes the same. It has the lowest version that its code needs, if the driver does
-//! not take the version of the header.
+//! The rewritten module computes the same results. If the driver does not accept the version in the header, the
+//! rewritten module declares the lowest version that its code needs.
 
 pub mod lift;
 mod lower;
@@ -25,16 +25,16 @@ use crate::spirv::words::{
 };
 pub use version::{Unfit, Version};
 
-/// What a driver takes.
+/// The SPIR-V that a driver accepts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reader<'r> {
-    /// The versions of SPIR-V. An empty list means any version.
+    /// The accepted SPIR-V versions. An empty list means any version.
     pub versions: &'r [Version],
-    /// The names of OpenCL extensions, with spaces between.
+    /// The names of OpenCL extensions, separated by spaces.
     pub extensions: &'r str,
-    /// Whether it links only modules of one version. It then lists its versions.
+    /// Whether it links only modules of the same version. In that case, `versions` is not empty.
     pub one_version: bool,
-    /// Whether it takes debug information.
+    /// Whether it accepts debug information.
     pub debug_info: bool,
     /// Whether it loses the results of negations at barriers of work-groups.
     pub loses_negations: bool,
@@ -44,7 +44,7 @@ pub struct Reader<'r> {
 ///
 /// # Errors
 ///
-/// When `spirv` is not SPIR-V, and when its code needs a later version than the driver takes.
+/// Returns an error if `spirv` is not SPIR-V, or if its code needs a later version than the driver accepts.
 pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
     let words = words::words(spirv)?;
     if version::takes(&words, reader) {
@@ -53,17 +53,17 @@ pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
     version::lowest(&collect(&words)?, reader).map(drop)
 }
 
-/// Returns whether a module has debug information. What is not SPIR-V has none.
+/// Returns whether a module has debug information, or `false` if it is not SPIR-V.
 #[must_use]
 pub fn has_debug_info(spirv: &[u8]) -> bool {
     words::words(spirv).is_ok_and(|words| imports_debug_info(&words))
 }
 
-/// Rewrites a module for `reader`. Returns `None` if the driver takes it as it is.
+/// Rewrites a module for `reader`. Returns `None` if the driver accepts it unchanged.
 ///
 /// # Errors
 ///
-/// As for [`check`].
+/// Fails for the same reasons as [`check`].
 pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unfit> {
     let words = words::words(spirv)?;
     let takes_version = version::takes(&words, reader);
@@ -71,7 +71,7 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
     if takes_version && (reader.debug_info || !imports_debug_info(&words)) && !loses {
         return Ok(None);
     }
-    // Damaged code that no reader takes stays out of the driver.
+    // Rejects damaged code before it reaches the driver.
     Module::parse(spirv)?;
     let mut instructions = collect(&words)?;
     if !reader.debug_info {
@@ -101,11 +101,11 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
     Ok(Some(words::bytes(out)))
 }
 
-/// Rewrites the modules of one program for `reader`, all in one version of SPIR-V.
+/// Rewrites the modules of a program for `reader`, all in the same SPIR-V version.
 ///
 /// # Errors
 ///
-/// As for [`check`].
+/// Fails for the same reasons as [`check`].
 pub fn rewrite_all<'c>(
     modules: Vec<Cow<'c, [u8]>>,
     reader: &Reader<'_>,
@@ -170,7 +170,7 @@ fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
     });
 }
 
-/// Returns the id of a set of instructions that an instruction imports, if these only describe the source.
+/// Returns the id of an imported instruction set, if it only describes the source.
 fn imported(instruction: &Instruction<'_>) -> Option<u32> {
     let (op::EXT_INST_IMPORT, [id, name @ ..]) = (instruction.opcode, instruction.operands) else {
         return None;
@@ -181,16 +181,16 @@ fn imported(instruction: &Instruction<'_>) -> Option<u32> {
     describes.then_some(*id)
 }
 
-/// Returns whether an instruction imports a set of instructions that only describe the source.
+/// Returns whether an instruction imports an instruction set that only describes the source.
 pub fn is_debug_info(instruction: &Instruction<'_>) -> bool {
     imported(instruction).is_some()
 }
 
-/// Makes `values` the defaults of the constants with these `SpecId`s.
+/// Sets the default values of the constants with these `SpecId`s.
 ///
 /// # Errors
 ///
-/// When `spirv` is not SPIR-V, and when a value does not have the size of its constant.
+/// Returns an error if `spirv` is not SPIR-V, or if the size of a value differs from its constant.
 pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>, Error> {
     let mut words = words::words(spirv)?;
     let mut targets = BTreeMap::new();
@@ -238,11 +238,11 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
     Ok(words::bytes(words))
 }
 
-/// Returns the words to change in an instruction with `literal`, so that it has this value.
+/// Returns the changed words of an instruction, so that `literal` has this value.
 fn change(instruction: &Instruction<'_>, literal: &[u32], value: &[u8]) -> Vec<(usize, u32)> {
     let at = instruction.at;
     if instruction.opcode == op::SPEC_CONSTANT {
-        // Values of less than 32 bits fill a word.
+        // Values narrower than 32 bits occupy a full word.
         let word = |bytes: &[u8]| {
             let bytes = bytes.iter().rev();
             bytes.fold(0, |word, byte| word << 8 | u32::from(*byte))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Versions of SPIR-V: which one the code of a module needs. The numbers are those of the SPIR-V
-//! specification, section 3, as far as OpenCL kernels use them.
+//! Determines the SPIR-V version that the code of a module needs. The numbers are from the SPIR-V specification,
+//! section 3, restricted to those that OpenCL kernels use.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -13,7 +13,7 @@ use super::lower::memory_operands;
 use crate::error::Error;
 use crate::spirv::words::{Instruction, op, string};
 
-/// A version of SPIR-V.
+/// A SPIR-V version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// The number before the dot.
@@ -22,23 +22,23 @@ pub struct Version {
     pub minor: u8,
 }
 
-/// A module that a driver does not take.
+/// The reason why a driver does not accept a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// It is not SPIR-V.
+    /// The module is not SPIR-V.
     #[error(transparent)]
     Malformed(#[from] Error),
-    /// Its variables cannot become arguments.
+    /// The module's variables cannot be converted to arguments.
     #[error("the device has no program-scope variables, and the module cannot do without: {0}")]
     Variable(&'static str),
-    /// Its code needs a later version.
+    /// The module's code needs a later version.
     #[error("its {what} needs SPIR-V {needs}, and the device takes SPIR-V {takes}")]
     Version {
         /// The capability or instruction that needs the version.
         what: String,
-        /// The lowest version that has it.
+        /// The lowest version that supports it.
         needs: Version,
-        /// The versions that the driver takes.
+        /// The versions that the driver accepts.
         takes: String,
     },
 }
@@ -50,12 +50,12 @@ const V1_3: Version = Version::new(1, 3);
 pub(super) const V1_4: Version = Version::new(1, 4);
 const V1_6: Version = Version::new(1, 6);
 
-/// A part of SPIR-V that an early version lacks.
+/// A SPIR-V feature that early versions lack.
 struct Later {
     number: u32,
     name: &'static str,
     since: Version,
-    /// Extensions that add it to earlier versions: of SPIR-V, or of OpenCL.
+    /// The SPIR-V or OpenCL extension that adds it to earlier versions.
     extension: &'static str,
 }
 
@@ -153,7 +153,7 @@ impl Version {
         Self { major, minor }
     }
 
-    /// Reads the versions in a list of OpenCL, such as `SPIR-V_1.0 SPIR-V_1.2`. Other languages are left out.
+    /// Parses the versions in an OpenCL list, such as `SPIR-V_1.0 SPIR-V_1.2`. Other languages are ignored.
     #[must_use]
     pub fn list(languages: &str) -> Vec<Self> {
         let version = |language: &str| {
@@ -169,7 +169,7 @@ impl Version {
         Self::new(major, minor)
     }
 
-    /// Returns the version as the header of a module has it.
+    /// Returns the version as encoded in a module header.
     pub const fn header(self) -> u32 {
         u32::from_le_bytes([0, self.minor, self.major, 0])
     }
@@ -181,12 +181,12 @@ impl fmt::Display for Version {
     }
 }
 
-/// Returns whether the driver takes the version of the module's header.
+/// Returns whether the driver accepts the version in the module header.
 pub(super) fn takes(words: &[u32], reader: &Reader<'_>) -> bool {
     reader.versions.is_empty() || reader.versions.contains(&Version::of_header(words))
 }
 
-/// Returns the lowest version of the driver that has everything that the code needs.
+/// Returns the lowest driver-supported version that covers everything the code needs.
 pub(super) fn lowest(
     instructions: &[Instruction<'_>],
     reader: &Reader<'_>,
@@ -206,7 +206,7 @@ pub(super) fn lowest(
             continue;
         };
         if extension.split_whitespace().any(has) {
-            // The driver takes it in a version that it does not list.
+            // The driver accepts the feature without listing the version that introduces it.
             added = added.max(if extension.starts_with("cl_") {
                 since
             } else {
@@ -232,7 +232,7 @@ fn list(versions: &mut dyn Iterator<Item = Version>) -> String {
     versions.join(", ")
 }
 
-/// Returns the name of what an instruction needs, the version that has it, and the extensions that have it too.
+/// Returns the feature that an instruction needs, the version that introduces it, and the extensions that add it.
 fn need(
     instruction: &Instruction<'_>,
     composites: &BTreeSet<u32>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names of keys, as files spell them.
+//! The names of property keys, as spelled in files.
 
 /// [`State`](crate::State), in [`GLOBAL`](super::set::GLOBAL).
 pub const STATE: &str = "state";
@@ -9,20 +9,18 @@ pub const TYPE: &str = "type";
 pub const TARGET: &str = "target";
 /// An architecture.
 pub const ARCH: &str = "arch";
-/// Numbers of aspects, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+/// Aspect numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const ASPECTS: &str = "aspects";
-/// Numbers of targets, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+/// Target numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const FIXED_TARGET: &str = "fixed_target";
-/// A work-group size of 64-bit numbers, in
-/// [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+/// A work-group size as 64-bit numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const REQD_WORK_GROUP_SIZE_64: &str = "reqd_work_group_size_uint64_t";
-/// A work-group size of 32-bit numbers, in
-/// [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS) of old compilers, and after a
-/// kernel's name and `@` in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+/// A work-group size as 32-bit numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS) from old
+/// compilers, and after a kernel's name and `@` in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
 pub const REQD_WORK_GROUP_SIZE: &str = "reqd_work_group_size";
-/// How many dimensions a kernel has; in both of these sets.
+/// The number of dimensions of a kernel, in both of these sets.
 pub const WORK_GROUP_NUM_DIM: &str = "work_group_num_dim";
-/// A sub-group size; in both of these sets.
+/// A sub-group size, in both of these sets.
 pub const REQD_SUB_GROUP_SIZE: &str = "reqd_sub_group_size";
 /// After a kernel's name and `@`, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
 pub const MAX_WORK_GROUP_SIZE: &str = "max_work_group_size";
@@ -37,7 +35,7 @@ pub const JOINT_MATRIX: &str = "joint_matrix";
 pub const JOINT_MATRIX_MAD: &str = "joint_matrix_mad";
 /// A target, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const COMPILE_TARGET: &str = "compile_target";
-/// The only key of the sets of specialization constants' values.
+/// The only key of the sets with specialization constant values.
 pub const ALL: &str = "all";
 /// The only key of [`DEVICELIB_REQ_MASK`](super::set::DEVICELIB_REQ_MASK).
 pub const DEVICELIB_REQ_MASK: &str = "DeviceLibReqMask";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Property sets: ordered, typed key/value records, the metadata of everything in a SYCLBIN file.
+//! Property sets: ordered, typed key-value records that store all metadata in a SYCLBIN file.
 
 pub mod key;
 pub mod set;
@@ -14,18 +14,17 @@ pub use text::Inexpressible;
 #[doc(hidden)]
 pub use text::key_problem;
 
-/// Named sets of properties, in the order of the file. Names are borrowed from the text that was
-/// read.
+/// Named sets of properties, in file order. Names are borrowed from the parsed text.
 #[derive(Clone, Debug, Default)]
 pub struct PropertySets<'a> {
     sets: Vec<PropertySet<'a>>,
-    // Where each name stands: a hostile text may have a hundred thousand of them.
+    // The position of each name. A hostile text may contain a hundred thousand names.
     places: BTreeMap<Cow<'a, str>, usize>,
 }
 
-/// One set: its properties in the order of the file.
+/// A set of properties, in file order.
 ///
-/// The order is kept because for specialization constants it carries meaning.
+/// The order is preserved because it is significant for specialization constants.
 #[derive(Clone, Debug)]
 pub struct PropertySet<'a> {
     name: Cow<'a, str>,
@@ -33,7 +32,7 @@ pub struct PropertySet<'a> {
     places: BTreeMap<Cow<'a, str>, usize>,
 }
 
-// The places follow from the rest.
+// The positions are determined by the other fields.
 impl PartialEq for PropertySets<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.sets == other.sets
@@ -71,7 +70,7 @@ impl<'a> PropertySet<'a> {
         self.properties.len()
     }
 
-    /// Returns whether the set has no properties, which is legal.
+    /// Returns whether the set has no properties, which is valid.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.properties.is_empty()
@@ -141,15 +140,14 @@ impl<'a> PropertySets<'a> {
         self.set(set)?.get(key)
     }
 
-    /// Adds an empty set, unless a set of this name exists.
+    /// Adds an empty set, unless a set with this name exists.
     pub fn insert_set(&mut self, name: impl Into<Cow<'a, str>>) {
         self.set_mut(name.into());
     }
 
-    /// Sets a property. An existing property of the same set and key keeps its place and takes the new value.
+    /// Sets a property. An existing property with the same key keeps its position and gets the new value.
     ///
-    /// The text form has no escapes, so not every name and value can be written: see
-    /// [`Inexpressible`].
+    /// The text form has no escape sequences, so not every name and value can be written; see [`Inexpressible`].
     pub fn insert(
         &mut self,
         set: impl Into<Cow<'a, str>>,
@@ -159,7 +157,7 @@ impl<'a> PropertySets<'a> {
         self.set_mut(set.into()).insert(key.into(), value.into());
     }
 
-    /// Converts the sets to ones that borrow nothing.
+    /// Converts the sets to owned sets.
     #[must_use]
     pub fn into_owned(self) -> PropertySets<'static> {
         let mut owned = PropertySets::default();
@@ -172,7 +170,7 @@ impl<'a> PropertySets<'a> {
         owned
     }
 
-    /// Removes the properties of a set whose keys `keep` rejects. The set stays, empty or not.
+    /// Removes the properties of a set whose keys `keep` rejects. The set remains, even if it becomes empty.
     pub fn retain(&mut self, set: &str, mut keep: impl FnMut(&str) -> bool) {
         let Some(place) = self.places.get(set) else {
             return;
@@ -207,29 +205,29 @@ impl<'a> PropertySets<'a> {
     }
 }
 
-/// The value of a property. It owns its bytes: the text form has them in base64.
+/// The value of a property. It owns its bytes, because the text form encodes them in base64.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Type 1: a number.
     U32(u32),
-    /// Type 2: bits. `data` has `bits / 8` bytes, rounded up.
+    /// Type 2: bits. `data` contains `bits / 8` bytes, rounded up.
     Bytes {
-        /// How many bits count; a multiple of 8 for everything but argument masks.
+        /// The number of bits. A multiple of 8, except for argument masks.
         bits: u64,
-        /// The bytes that hold them.
+        /// The bytes that contain the bits.
         data: Vec<u8>,
     },
-    /// A type this crate does not know, kept as it is.
+    /// An unknown type, preserved unchanged.
     Other {
         /// The number of the type.
         ty: u32,
-        /// The value as the file spells it.
+        /// The value as spelled in the file.
         text: String,
     },
 }
 
 impl Value {
-    /// Returns the number, if the value is one.
+    /// Returns the number, if the value is a number.
     #[must_use]
     pub const fn as_u32(&self) -> Option<u32> {
         match self {
@@ -238,7 +236,7 @@ impl Value {
         }
     }
 
-    /// Returns the bytes, if the value has some.
+    /// Returns the bytes, if the value is a byte array.
     #[must_use]
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {

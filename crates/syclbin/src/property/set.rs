@@ -1,82 +1,83 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names of sets, as files spell them.
+//! The names of property sets, as spelled in files.
 
 /// The state of the file.
 pub const GLOBAL: &str = "SYCLBIN/global metadata";
-/// Type and target of an IR image.
+/// The type and target of an IR image.
 pub const IR_MODULE: &str = "SYCLBIN/ir module metadata";
-/// Architecture and target of a native image.
+/// The architecture and target of a native image.
 pub const NATIVE_IMAGE: &str = "SYCLBIN/native device code image metadata";
-/// One key per kernel.
+/// The kernels, with one key for each.
 pub const KERNEL_NAMES: &str = "SYCL/kernel names";
-/// A mask of the arguments the compiler removed, one key per kernel that has one.
+/// Masks of the arguments that the compiler removed, with a key for each kernel that has a mask.
 pub const KERNEL_PARAM_OPT: &str = "SYCL/kernel param opt";
-/// What a device must have.
+/// The device requirements.
 pub const DEVICE_REQUIREMENTS: &str = "SYCL/device requirements";
-/// Symbols the module uses and does not have.
+/// Symbols that the module uses but does not define.
 pub const IMPORTED_SYMBOLS: &str = "SYCL/imported symbols";
-/// Symbols the module offers to others.
+/// Symbols that the module exports.
 pub const EXPORTED_SYMBOLS: &str = "SYCL/exported symbols";
-/// The location of the parts of each specialization constant, one key per constant.
+/// The layout of each specialization constant's parts, with one key for each constant.
 pub const SPECIALIZATION_CONSTANTS: &str = "SYCL/specialization constants";
 /// The default values of all specialization constants, as one blob.
 pub const SPECIALIZATION_DEFAULTS: &str = "SYCL/specialization constants default values";
-/// The values in force of all specialization constants, as one blob.
+/// The effective values of all specialization constants, as one blob.
 pub const SPECIALIZATION_SET_VALUES: &str = "SYCL/specialization constants set values";
-/// Which device libraries are used; only old compilers write it.
+/// The device libraries that are used. Only old compilers write it.
 pub const DEVICELIB_REQ_MASK: &str = "SYCL/devicelib req mask";
-/// What a device library image implements.
+/// The features that a device library image implements.
 pub const DEVICELIB_METADATA: &str = "SYCL/devicelib metadata";
-/// Sizes of kernels and names of variables, keys `NAME@WHAT`.
+/// Work-group sizes of kernels and names of variables, with keys of the form `NAME@WHAT`.
 pub const PROGRAM_METADATA: &str = "SYCL/program metadata";
-/// How the module was compiled.
+/// Compilation settings of the module.
 pub const MISC_PROPERTIES: &str = "SYCL/misc properties";
-/// Kernels that use `assert`; only old compilers write it.
+/// Kernels that use `assert`. Only old compilers write it.
 pub const ASSERT_USED: &str = "SYCL/assert used";
-/// A name the reference runtime defines. Compilers do not write the set and its layout is not documented,
-/// so it is the only set without a view in [`metadata`](crate::metadata).
+/// A name that the reference runtime defines. Compilers do not write this set and its layout is undocumented, so it
+/// is the only set without a view in [`metadata`](crate::metadata).
 pub const MALLOC_USED: &str = "SYCL/malloc used";
-/// Device globals, one key per unique identifier.
+/// Device globals, with the unique identifier as key.
 pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
-/// Host pipes, one key per pipe; only old compilers write it.
+/// Host pipes, with one key for each. Only old compilers write it.
 pub const HOST_PIPES: &str = "SYCL/host pipes";
-/// Sets of virtual functions the module defines or calls.
+/// Sets of virtual functions that the module defines or calls.
 pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
-/// The index of the hidden argument for work-group memory, one key per kernel that has one.
+/// The index of the hidden argument for work-group memory, with a key for each kernel that has this argument.
 pub const IMPLICIT_LOCAL_ARG: &str = "SYCL/implicit local arg";
-/// Kernels that use work-group memory whose size is given at launch.
+/// Kernels that use dynamically sized work-group memory.
 pub const DYNAMIC_LOCAL_MEMORY: &str = "SYCL/work group dynamic local mem";
-/// The symbol of each kernel that was registered under a name of the source.
+/// The symbol of each kernel that was registered under a source name.
 pub const REGISTERED_KERNELS: &str = "SYCL/registered kernels";
-/// A description of each kernel, made when the file was built: names, types, layouts, dimensions, and where the source
-/// has it. The key is the symbol. [`signature::kernels`](crate::signature::kernels) reads the value, a byte array whose
-/// form is this project's.
+/// A description of each kernel, recorded at build time: names, types, layouts, dimensions and source location. The
+/// key is the symbol. The value is a byte array in a project-specific format, which
+/// [`signature::kernels`](crate::signature::kernels) reads.
 ///
-/// This project defines this set, not the SYCLBIN specification. Readers ignore sets they do not know, so
-/// a file that has it loads everywhere.
+/// This set is defined by this project, not by the SYCLBIN specification. Other readers ignore unknown sets, so
+/// they still load files with this set.
 pub const KERNELS: &str = "SYCLBIN-RS/kernels";
-/// The type of each device global and specialization constant. The key is the identifier, and the value is like those
-/// of [`KERNELS`].
+/// The type of each device global and specialization constant. The key is the identifier. The value has the same
+/// format as in [`KERNELS`].
 ///
 /// This project defines this set too.
 pub const VARIABLES: &str = "SYCLBIN-RS/variables";
-/// The sources that a file was compiled from; in the properties of a file. See
+/// The sources that a file was compiled from, stored in the properties of the file. See
 /// [`Sources`](crate::metadata::Sources).
 ///
 /// This project defines this set too.
 pub const SOURCES: &str = "SYCLBIN-RS/sources";
-/// The device and the driver that made the native code of a module: platform, name and version, each a byte
-/// array of UTF-8 text. Only that driver knows the form of such code. In a file for several devices, each native image
-/// has this set instead of the module.
+/// The device and driver that produced the native code of a module: platform, name and version, each as UTF-8
+/// bytes. Only that driver understands the format of the code. In a file for several devices, each native image has
+/// this set instead of the module.
 ///
 /// This project defines this set too.
 pub const NATIVE_CODE: &str = "SYCLBIN-RS/native code";
-/// The hidden arguments of kernels in native code whose device globals are arguments; one property, `layout`.
+/// The hidden arguments of kernels in native code whose device globals are passed as arguments. The only property
+/// is `layout`.
 ///
 /// This project defines this set too.
 pub const HIDDEN_ARGUMENTS: &str = "SYCLBIN-RS/hidden arguments";
-/// Marks a placeholder for a file that was not compiled, as on docs.rs, where a compiler is missing. It
-/// is in the properties of a file. A request for any kernel of such a file is valid.
+/// Marks a placeholder for a file that was not compiled, for example on docs.rs, where no compiler is available. It
+/// is stored in the properties of the file. Such a file is treated as if it contained every requested kernel.
 ///
 /// This project defines this set too.
 pub const PLACEHOLDER: &str = "SYCLBIN-RS/placeholder";

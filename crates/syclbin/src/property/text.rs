@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 
 const RECORD: &str = "property sets";
 
-/// A property that the text form cannot hold: it has no escapes.
+/// A property that the text form cannot represent, because it has no escape sequences.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("set `{set}`, key `{key}`: {reason}")]
 pub struct Inexpressible {
@@ -21,12 +21,12 @@ pub struct Inexpressible {
 }
 
 impl<'a> PropertySets<'a> {
-    /// Reads the text form. The empty text has no sets. A set or key that occurs twice is merged and the last
-    /// value counts, as in LLVM's reader.
+    /// Parses the text form. Empty text contains no sets. Repeated sets are merged, and the last value of a
+    /// repeated key wins, as in LLVM's reader.
     ///
     /// # Errors
     ///
-    /// When a line does not follow the grammar. The error has the offset of the line.
+    /// Returns an error with the offset of the line if a line violates the grammar.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         let text = core::str::from_utf8(text)
             .map_err(|error| Error::new(RECORD, error.valid_up_to() as u64, ErrorKind::Utf8))?;
@@ -75,7 +75,7 @@ impl<'a> PropertySets<'a> {
     ///
     /// # Errors
     ///
-    /// When the text form cannot hold a name or a value.
+    /// Returns an error if the text form cannot represent a name or a value.
     pub fn to_text(&self) -> Result<String, Inexpressible> {
         let mut text = String::new();
         for set in self.iter() {
@@ -99,7 +99,7 @@ impl<'a> PropertySets<'a> {
     }
 }
 
-/// Returns why the text form cannot hold `key`, if it cannot.
+/// Returns the reason why the text form cannot represent `key`, or `None` if it can.
 pub fn key_problem(key: &str) -> Option<&'static str> {
     match key {
         "" => Some("the key is empty"),
@@ -125,7 +125,7 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
         Value::Other { text, .. } if text.contains('\n') => {
             return Err("the value has a line feed");
         }
-        // A reader takes one carriage return for a part of the line's end.
+        // A reader treats a trailing carriage return as part of the line ending.
         Value::Other { ty, text } if text.ends_with('\r') => writeln!(out, "{key}={ty}|{text}\r"),
         Value::Other { ty, text } => writeln!(out, "{key}={ty}|{text}"),
     };
@@ -133,7 +133,7 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
 }
 
 fn decimal(value: &str) -> Result<u32, &'static str> {
-    // `u32::from_str` would take a sign.
+    // `u32::from_str` would accept a sign.
     if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("the value is not a decimal number");
     }
@@ -174,8 +174,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Decodes `text`. Returns `None` if it has a character outside the alphabet, or a length that no encoding
-/// has (4n + 1).
+/// Decodes `text`. Returns `None` for a character outside the alphabet, or an impossible length (`4n + 1`).
 #[must_use]
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     if text.len() % 4 == 1 {
@@ -346,8 +345,7 @@ mod tests {
         assert_eq!(PropertySets::parse(b"[a]\n\xff").unwrap_err().offset(), 4);
     }
 
-    // The constants are what the reference compiler writes for an empty array and for a mask of
-    // eight zero bits.
+    // The reference compiler writes these constants for an empty array and for a mask of eight zero bits.
     #[test]
     fn constants_of_the_reference_compiler_decode() {
         assert_eq!(decode("AAAAAAAAAAA"), Some(vec![0; 8]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels of PTX: their parameters, and what they say of their work-groups. Names are those of the PTX ISA,
-//! chapters on kernel parameters and on performance-tuning directives.
+//! PTX kernels, their parameters and their work-group directives. Names follow the PTX ISA, chapters on kernel
+//! parameters and performance-tuning directives.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,31 +8,31 @@ use core::fmt;
 
 use super::tokens::{Tokens, number, text};
 
-/// What the directives of one parameter have at most.
+/// The maximum number of words in a parameter declaration.
 const MAX_WORDS: usize = 16;
 
-/// A kernel of a PTX text (`.entry`).
+/// A PTX kernel (`.entry`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kernel {
     /// Its name.
     pub name: String,
-    /// Its parameters in order.
+    /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// The only size of work-groups: work-items along x, y and z (`.reqntid`).
+    /// The required work-group size along x, y and z (`.reqntid`).
     pub required_local_size: Option<[u32; 3]>,
-    /// The most work-items of a work-group along x, y and z (`.maxntid`); of compilers that mean a
-    /// product, all of it along x.
+    /// The maximum work-group size along x, y and z (`.maxntid`). Compilers that limit only the total size give it
+    /// as x.
     pub max_local_size: Option<[u32; 3]>,
-    /// Whether the text also has it as `NAME_with_offset`, for ranges that do not start at zero. That variant
-    /// takes three more `u32` at its end, 12 bytes: the offset along x, y and z.
+    /// Whether the PTX also contains the variant `NAME_with_offset`, for ranges that do not start at zero. The
+    /// variant takes three additional trailing `u32` parameters (12 bytes): the offset along x, y and z.
     pub has_offset_variant: bool,
-    /// Whether it uses work-group memory whose size is given at launch. It does so itself, in a function that
-    /// it calls, or because DPC++ made such memory for it (`NAME_shared_mem`).
+    /// Whether it uses dynamically sized work-group memory: directly, in a function that it calls, or because DPC++
+    /// declared such memory for it (`NAME_shared_mem`).
     pub uses_dynamic_shared_memory: bool,
-    /// Whether it uses scratch memory (`get_work_group_scratch_memory`), itself or in a function that it
-    /// calls. Scratch memory is the start of the work-group memory whose size is given at launch. So places
-    /// that are passed have to lie behind as many bytes as the launch gives for it.
+    /// Whether it uses scratch memory (`get_work_group_scratch_memory`), directly or in a function that it calls.
+    /// Scratch memory occupies the start of the dynamically sized work-group memory. Local accessors must therefore
+    /// be placed after the scratch memory that the launch requests.
     pub uses_scratch_memory: bool,
 }
 
@@ -42,85 +42,85 @@ pub struct Kernel {
 pub struct Parameter {
     /// Its name, unless a compiler made it up.
     pub name: Option<String>,
-    /// What is passed.
+    /// The type of the argument.
     pub ty: Passed,
-    /// What the address of a pointer is a multiple of (`.ptr .align`), if that is more than 1.
+    /// The alignment of the address that a pointer holds (`.ptr .align`), if it is more than 1.
     pub align: Option<u64>,
-    /// Where it lies among all parameters; `None` from the first on whose size is not known.
+    /// Its position in the parameter block. `None` for the first parameter of unknown size and all later ones.
     pub layout: Option<ParameterLayout>,
 }
 
-/// Where a parameter lies among all parameters of a kernel, in bytes.
+/// The position of a parameter in the parameter block of a kernel, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParameterLayout {
-    /// Its first byte.
+    /// Its offset.
     pub offset: u64,
-    /// How many it has.
+    /// Its size.
     pub size: u64,
-    /// Its alignment in bytes.
+    /// Its alignment.
     pub align: u64,
 }
 
-/// What is passed for a parameter.
+/// The type of the argument for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// A number, or a pointer that looks like a number. A `.u32` may also be a place in work-group memory, in
-    /// bytes from its start: DPC++ passes local accessors and `work_group_memory` that way.
+    /// A number, or a pointer declared as a number. A `.u32` may also be a byte offset into work-group memory,
+    /// because DPC++ passes local accessors and `work_group_memory` that way.
     Number {
-        /// What kind of number.
+        /// The kind of number.
         kind: Kind,
-        /// How many bits it has.
+        /// Its width in bits.
         bits: u32,
     },
-    /// A pointer, to anywhere unless it has a space (`.ptr`).
+    /// A pointer (`.ptr`).
     Pointer {
-        /// What it points into.
+        /// The state space that it points into, or `None` for a generic pointer.
         space: Option<Space>,
         /// How many bits it has.
         bits: u32,
     },
-    /// So many bytes.
+    /// A byte array.
     Bytes {
-        /// How many.
+        /// The number of bytes.
         size: u64,
         /// Their alignment in bytes.
         align: u64,
     },
-    /// Something else.
+    /// Any other type.
     Other,
 }
 
-/// A kind of numbers.
+/// The kind of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// `.u`: compilers write it for signed integers as well.
+    /// `.u`, which compilers also use for signed integers.
     Unsigned,
     /// `.s`.
     Signed,
     /// `.f`.
     Float,
-    /// `.b`: anything.
+    /// `.b`: untyped bits.
     Bits,
 }
 
-/// What a pointer points into.
+/// The state space that a pointer points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Space {
-    /// Memory of the device.
+    /// Device memory.
     Global,
-    /// Memory of the work-group.
+    /// Work-group memory.
     Shared,
-    /// Memory that kernels only read.
+    /// Read-only memory.
     Const,
-    /// Memory of the work-item.
+    /// Work-item memory.
     Local,
 }
 
 impl Passed {
-    /// Returns how many bytes it has and their alignment.
+    /// Returns the size and alignment in bytes.
     const fn size_and_align(self) -> Option<(u64, u64)> {
         match self {
             Self::Number { bits, .. } | Self::Pointer { bits, .. } => {
@@ -134,7 +134,7 @@ impl Passed {
 }
 
 impl Kernel {
-    /// Returns how many bytes its parameters have together, or `None` where a size is unknown.
+    /// Returns the total size of its parameters in bytes, or `None` if a size is unknown.
     #[must_use]
     pub fn parameter_bytes(&self) -> Option<u64> {
         match self.parameters.last() {
@@ -143,7 +143,7 @@ impl Kernel {
         }
     }
 
-    /// Returns whether `other` is this kernel for ranges with an offset.
+    /// Returns whether `other` is the variant of this kernel for ranges with an offset.
     pub(super) fn is_offset_variant(&self, other: &Self) -> bool {
         let Some((last, rest)) = other.parameters.split_last() else {
             return false;
@@ -155,7 +155,7 @@ impl Kernel {
             && (rest.iter().zip(&self.parameters)).all(|(a, b)| a.ty == b.ty)
     }
 
-    /// Reads the text between `.entry` and the body.
+    /// Parses the text between `.entry` and the body.
     pub(super) fn parse(tokens: &mut Tokens<'_>) -> Self {
         let mut kernel = Self {
             name: text(tokens.next().unwrap_or_default()),
@@ -178,7 +178,7 @@ impl Kernel {
                     words.clear();
                     in_list = token == b",";
                 }
-                // One too many says that there were more.
+                // One extra word marks a declaration that is too long.
                 _ if words.len() <= MAX_WORDS => words.push(token),
                 _ => {}
             }
@@ -190,7 +190,7 @@ impl Kernel {
     }
 }
 
-/// The suffix of a kernel's name for ranges with an offset.
+/// The name suffix of kernel variants for ranges with an offset.
 pub(super) const OFFSET_VARIANT: &str = "_with_offset";
 
 fn layout(end: u64, ty: Passed) -> Option<ParameterLayout> {
@@ -204,7 +204,7 @@ fn layout(end: u64, ty: Passed) -> Option<ParameterLayout> {
     })
 }
 
-/// Returns the numbers of a directive, with 1 for each that is left out.
+/// Returns the numbers of a directive, with 1 for each omitted number.
 fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
     let at = words.iter().position(|word| *word == directive)?;
     let numbers = words[at + 1..].iter().filter(|word| **word != b",");
@@ -237,7 +237,7 @@ impl Parameter {
         let pointer = matches!(ty, Passed::Pointer { .. });
         let align = Some(align).filter(|align| pointer && *align > 1 && align.is_power_of_two());
         let name = text(name);
-        // Names that LLVM and NVIDIA's compilers make up.
+        // Names that LLVM and NVIDIA's compilers generate.
         let made_up = name
             .strip_prefix(kernel)
             .is_some_and(|rest| rest.starts_with("_param_"));

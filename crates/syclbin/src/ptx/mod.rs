@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads PTX, NVIDIA's text form of code: its version and target, its kernels and their parameters, its
-//! variables, and what it lacks.
+//! Parses PTX, NVIDIA's assembly text: version, target, kernels with their parameters, variables, imports and
+//! exports.
 //!
 //! ```
 //! use syclbin::ptx::{Module, Target, Version};
@@ -15,17 +15,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! How SYCL appears in PTX (by DPC++, and by the compiler library of 2026.2):
+//! SYCL compilers (DPC++, and the compiler library of 2026.2) map SYCL to PTX as follows:
 //!
-//! - A kernel that asks for its global id occurs twice, see [`Kernel::has_offset_variant`].
-//! - SYCL's dimensions are reversed: the last is x.
-//! - Work-group memory is one block whose size is given at launch. Parameters are places in it, see
-//!   [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is a parameter in SPIR-V only. In
-//!   PTX it is the first bytes of the block, see [`Kernel::uses_scratch_memory`]. The memory of the other
-//!   parameters lies behind it.
+//! - A kernel that queries its global id is emitted twice, see [`Kernel::has_offset_variant`].
+//! - SYCL dimensions are reversed: the last dimension is x.
+//! - Work-group memory is a single block whose size is set at launch. Parameters are offsets into it, see
+//!   [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is a parameter only in SPIR-V. In PTX, it
+//!   occupies the start of the block, before the memory of the parameters, see [`Kernel::uses_scratch_memory`].
 //! - A specialization constant is a variable, see [`constant_variable`].
 //!
-//! Inside functions, only the names that the code uses are read.
+//! In function bodies, only the names that the code uses are read.
 
 mod kernel;
 mod target;
@@ -45,41 +44,41 @@ use tokens::{Tokens, text};
 pub use variable::Variable;
 use variable::{Linkage, declared};
 
-/// Functions that the driver provides to every text.
+/// Functions that the driver provides to all PTX code.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
 /// The memory that `get_work_group_scratch_memory` returns.
 const SCRATCH: &[u8] = b"__sycl_dynamicLocalMemoryPlaceholder_GV";
 
-/// The content of a PTX text.
+/// The contents of PTX text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Module {
-    /// The version of PTX it is written in.
+    /// The PTX version.
     pub version: Version,
-    /// The first GPUs it is for.
+    /// The oldest target GPUs.
     pub target: Target,
-    /// The kernels in the order of the text, each name once. Kernels for ranges with an offset are left out,
-    /// unless they have no other form.
+    /// The kernels in text order, without duplicate names. Variants for ranges with an offset are left out, unless
+    /// the plain variant is missing.
     pub kernels: Vec<Kernel>,
-    /// Functions that it calls and does not have, except functions that every driver has. Only a linker takes
-    /// such a text (`cuLinkAddData`).
+    /// Functions that it calls but does not define, except those that every driver provides. PTX with imports must
+    /// be linked (`cuLinkAddData`).
     pub imports: Vec<String>,
-    /// Functions that others can call.
+    /// Functions that other PTX code can call.
     pub exports: Vec<String>,
-    /// Functions and kernels that others may have as well (`.weak`); a linker takes one of each. The
-    /// functions are also among `exports`.
+    /// Functions and kernels that other PTX code may define as well (`.weak`). A linker keeps one definition of
+    /// each. The functions are also among `exports`.
     pub weak_exports: Vec<String>,
-    /// Variables that can be found by their names, in device memory (`.global`, `.const`).
+    /// Variables in device memory that can be looked up by name (`.global`, `.const`).
     pub variables: Vec<Variable>,
 }
 
 impl Module {
-    /// Reads a text. A parameter that is not understood becomes [`Passed::Other`].
+    /// Parses PTX text. Unrecognized parameters become [`Passed::Other`].
     ///
     /// # Errors
     ///
-    /// When it is not PTX, or does not say its version and target.
+    /// Returns an error if `bytes` are not PTX, or lack a version or target.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let (module, fault) = Self::read(bytes);
         match fault {
@@ -100,7 +99,7 @@ impl Module {
         self.variables.iter().find(|found| found.name == name)
     }
 
-    /// Returns all that is understood, and the first fault.
+    /// Returns everything that can be parsed, and the first error.
     #[doc(hidden)]
     pub fn read(bytes: &[u8]) -> (Self, Option<Error>) {
         let mut reader = Reader::default();
@@ -109,12 +108,12 @@ impl Module {
     }
 }
 
-/// Returns the name that the variable of the specialization constant `key` has in PTX. `key` is the name in
-/// set [`SPECIALIZATION_CONSTANTS`](crate::property::set::SPECIALIZATION_CONSTANTS).
+/// Returns the PTX variable name for the specialization constant `key`. `key` is the name in the set
+/// [`SPECIALIZATION_CONSTANTS`](crate::property::set::SPECIALIZATION_CONSTANTS).
 ///
-/// PTX has no constants that can be set when it is compiled. `syclbin-clang` makes each a visible variable in
-/// device memory, with the default value. A launcher that wants another value writes it there before the
-/// launch.
+/// PTX constants cannot be set when the PTX is compiled. Instead, `syclbin-clang` emits each constant as a visible
+/// variable in device memory that holds the default value. To set another value, write it to the variable before
+/// the launch.
 ///
 /// ```
 /// use syclbin::ptx::constant_variable;
@@ -128,19 +127,19 @@ pub fn constant_variable(key: &str) -> String {
     for byte in key.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' => name.push(char::from(byte)),
-            // `$` as well, or two keys could be one name. Writing to a string cannot fail.
+            // `$` is escaped too, so that different keys have different names. Writing to a string cannot fail.
             _ => _ = write!(name, "${byte:02x}"),
         }
     }
     name
 }
 
-/// Returns whether `bytes` are PTX: its version follows after comments.
+/// Returns whether `bytes` are PTX, which begins with comments and the version.
 pub fn is_ptx(bytes: &[u8]) -> bool {
     Tokens::new(bytes).next() == Some(b".version")
 }
 
-/// A function, as far as it was read.
+/// The parsed parts of a function.
 #[derive(Default)]
 struct Function<'a> {
     linkage: Linkage,
@@ -150,7 +149,7 @@ struct Function<'a> {
     mentions: BTreeSet<&'a [u8]>,
 }
 
-/// What was read so far.
+/// The state of the parser.
 #[derive(Default)]
 struct Reader<'a> {
     version: Option<Version>,
@@ -158,12 +157,12 @@ struct Reader<'a> {
     kernels: Vec<(Kernel, BTreeSet<&'a [u8]>)>,
     /// Their names.
     names: BTreeSet<String>,
-    /// Those that others may have as well.
+    /// Weak kernels.
     weak_kernels: Vec<String>,
     functions: BTreeMap<&'a [u8], Function<'a>>,
     /// Functions in the order of the text.
     order: Vec<&'a [u8]>,
-    /// Memory whose size the launch says.
+    /// Memory whose size is set at launch.
     dynamic: BTreeSet<Vec<u8>>,
     variables: Vec<Variable>,
 }
@@ -230,7 +229,7 @@ impl<'a> Reader<'a> {
         fault
     }
 
-    /// Reads what follows the head of a function: its body, of which the known names are kept, or `;`.
+    /// Reads the body after a function header, or `;`. Returns the known names that the body mentions.
     fn body(&mut self, tokens: &mut Tokens<'a>) -> BTreeSet<&'a [u8]> {
         let mut mentions = BTreeSet::new();
         if tokens.peek() != Some(b"{") {
@@ -300,8 +299,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the functions that use work-group memory for which `wanted` holds, themselves or through
-    /// others.
+    /// Returns the functions that use, directly or through calls, work-group memory that `wanted` accepts.
     fn using(&self, wanted: impl Fn(&[u8]) -> bool) -> BTreeSet<&'a [u8]> {
         let mut callers: BTreeMap<&[u8], Vec<&'a [u8]>> = BTreeMap::new();
         let mut next = Vec::new();
@@ -367,7 +365,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Drops the offset variant of each kernel that exists with and without an offset of the global id.
+/// Drops the offset variant of each kernel that also exists without an offset.
 fn without_offset_variants(mut kernels: Vec<Kernel>) -> Vec<Kernel> {
     let mut places = BTreeMap::new();
     for (at, kernel) in kernels.iter().enumerate() {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Targets and versions: which GPU and which PTX version a text is for.
+//! Target GPUs and PTX versions.
 
 use core::fmt;
 
-/// A generation of NVIDIA GPUs, for which there is PTX or native code: `sm_75`, `sm_90a`.
+/// A target for PTX or native code: a generation of NVIDIA GPUs, such as `sm_75` or `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// The compute capability without its point: 75, 90, 120.
+    /// The compute capability without the dot: 75, 90, 120.
     pub number: u32,
-    /// A restriction of where the code runs, if any.
+    /// A restriction on the GPUs that run the code, if any.
     pub suffix: Option<Suffix>,
 }
 
-/// A restriction of where code runs.
+/// A restriction on the GPUs that run the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Suffix {
-    /// `a`: only on GPUs of exactly that number.
+    /// `a`: only GPUs with exactly this compute capability.
     Architecture,
-    /// `f`: only on GPUs of that family, which have the same first number, from that number on.
+    /// `f`: only GPUs of the same family (the same major number), with at least this compute capability.
     Family,
 }
 
 impl Target {
-    /// Creates the target of a number, without a suffix.
+    /// Creates a target without a suffix.
     #[must_use]
     pub const fn new(number: u32) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Target {
         }
     }
 
-    /// Reads `sm_90a`, also as SYCL's compilers spell it, `nvidia_gpu_sm_90a`.
+    /// Parses a target such as `sm_90a`, or `nvidia_gpu_sm_90a` as SYCL compilers spell it.
     ///
     /// ```
     /// use syclbin::ptx::Target;
@@ -57,20 +57,19 @@ impl Target {
         })
     }
 
-    /// Returns the first number of the compute capability.
+    /// Returns the major number of the compute capability.
     #[must_use]
     pub const fn major(self) -> u32 {
         self.number / 10
     }
 
-    /// Returns the second number of the compute capability.
+    /// Returns the minor number of the compute capability.
     #[must_use]
     pub const fn minor(self) -> u32 {
         self.number % 10
     }
 
-    /// Returns whether a driver can compile PTX for this target to code of a GPU of the compute capability
-    /// `major.minor`.
+    /// Returns whether a driver can compile PTX for this target on a GPU with the compute capability `major.minor`.
     #[must_use]
     pub const fn ptx_runs_on(self, major: u32, minor: u32) -> bool {
         match self.suffix {
@@ -79,7 +78,7 @@ impl Target {
         }
     }
 
-    /// Returns whether native code (a cubin) for this target runs on a GPU of the compute capability
+    /// Returns whether native code (a cubin) for this target runs on a GPU with the compute capability
     /// `major.minor`.
     #[must_use]
     pub const fn native_runs_on(self, major: u32, minor: u32) -> bool {
@@ -90,8 +89,7 @@ impl Target {
         }
     }
 
-    /// Returns the first version of PTX that has this target, or `None` for targets that this crate does not
-    /// know.
+    /// Returns the first PTX version that supports this target, or `None` for unknown targets.
     #[must_use]
     #[doc(hidden)]
     pub const fn first_version(self) -> Option<Version> {
@@ -134,15 +132,14 @@ impl fmt::Display for Target {
 /// A version of the PTX ISA (`.version`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// The first number.
+    /// The major number.
     pub major: u32,
-    /// The second number.
+    /// The minor number.
     pub minor: u32,
 }
 
-/// The release of CUDA, as `cuDriverGetVersion` reports it, and the PTX version that came with it. The source
-/// is the PTX ISA, chapter "PTX Release History". From 13.0 on both count alike; the version of 13.5 was seen
-/// in its assembler.
+/// CUDA releases, as `cuDriverGetVersion` reports them, and the PTX version that each introduced. The source is the
+/// PTX ISA, chapter "PTX Release History". The version for 13.5 was observed in its assembler.
 const RELEASES: [(u32, u32, u32); 31] = [
     (7000, 4, 2),
     (7050, 4, 3),
@@ -184,9 +181,9 @@ impl Version {
         Self { major, minor }
     }
 
-    /// Returns the highest version that a driver takes. `cuda` is the version that `cuDriverGetVersion`
-    /// reports: 12040 for 12.4. For a driver newer than this crate it is the highest known version, so the
-    /// driver may take more. Returns `None` before CUDA 7.
+    /// Returns the highest version that a driver accepts. `cuda` is the version that `cuDriverGetVersion` reports:
+    /// 12040 for 12.4. For drivers newer than this crate, returns the highest known version, although the driver
+    /// may accept later ones. Returns `None` before CUDA 7.
     ///
     /// ```
     /// use syclbin::ptx::Version;
@@ -203,7 +200,7 @@ impl Version {
         known.map(|(_, major, minor)| Self::new(*major, *minor))
     }
 
-    /// Returns the first release of CUDA whose driver takes this version, as `cuDriverGetVersion` reports it.
+    /// Returns the first CUDA release whose driver accepts this version, as `cuDriverGetVersion` reports it.
     /// Returns `None` for a version newer than this crate.
     #[must_use]
     pub fn first_driver(self) -> Option<u32> {

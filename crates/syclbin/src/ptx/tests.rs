@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is read of texts, made by hand and by compilers.
+//! Parses handwritten and compiler-generated PTX.
 
 use super::*;
 use alloc::format;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Words of PTX, without comments; everything between words is skipped.
+//! Splits PTX into words, and skips comments and white space.
 
 use alloc::string::String;
 
@@ -49,7 +49,7 @@ impl<'a> Iterator for Tokens<'a> {
             match (first, rest.first()) {
                 (b'/', Some(b'/')) => self.0 = skip_past(b"\n"),
                 (b'/', Some(b'*')) => self.0 = skip_past(b"*/"),
-                // A string, such as the name of a source, is one word that means nothing here.
+                // A string, such as the name of a source file, is a single word without a meaning here.
                 (b'"', _) => {
                     self.0 = skip_past(b"\"");
                     return Some(b"\"");
@@ -61,7 +61,7 @@ impl<'a> Iterator for Tokens<'a> {
                     return Some(word);
                 }
                 (b' ' | b'\t' | b'\r' | b'\n', _) => self.0 = rest,
-                // A punctuation mark is a word of its own, so that text is not taken for PTX past it.
+                // Each punctuation mark is a separate word, so that the text after it is not mistaken for PTX.
                 _ => {
                     let (mark, after) = self.0.split_at(1);
                     self.0 = after;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Variables of PTX that have a name outside of functions.
+//! PTX variables outside functions.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,31 +7,31 @@ use alloc::vec::Vec;
 use super::kernel::{Space, scalar};
 use super::tokens::{Tokens, number, text};
 
-/// A variable of a PTX text that others can find by its name (`.visible`).
+/// A PTX variable that can be looked up by name (`.visible`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Where it lies.
+    /// Its state space.
     pub space: Space,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
     /// Its alignment in bytes.
     pub align: u64,
 }
 
-/// Where a name is visible.
+/// The visibility of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Linkage {
-    /// This text alone.
+    /// Only in this PTX text.
     #[default]
     Own,
-    /// Every text that is linked with it: `.visible`, `.common`.
+    /// In all PTX code linked with it: `.visible`, `.common`.
     Visible,
-    /// The same, and other texts may have it as well: `.weak`.
+    /// Like `Visible`, but other PTX code may define it as well: `.weak`.
     Weak,
-    /// It is in another text.
+    /// Defined in other PTX code.
     Extern,
 }
 
@@ -84,7 +84,7 @@ fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
     let mut size = element;
     while let Some((_, word)) = rest.next() {
         match word {
-            // An array without a size gets it from the other text or from the launch.
+            // An array without a size is sized by its definition elsewhere, or at launch.
             b"[" => match rest.next()?.1 {
                 b"]" => size = 0,
                 count => size = size.checked_mul(number(count)?)?,

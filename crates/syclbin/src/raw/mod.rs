@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The records on disk, by the names the specifications give them. All numbers are little-endian.
+//! On-disk records, named as in the specifications. All numbers are little-endian.
 #![allow(
     missing_docs,
     clippy::missing_errors_doc,
@@ -99,10 +99,10 @@ macro_rules! record {
 }
 pub(crate) use record;
 
-/// How much of a table the records may still claim.
+/// The remaining part of a table that records may claim.
 ///
-/// Records that overlap could make a small file mean a huge one: ten thousand modules that all
-/// claim the same ten thousand images. No writer shares, so this costs no real file anything.
+/// With overlapping records, a small file could expand to a huge one: ten thousand modules could all claim the same
+/// ten thousand images. No writer shares records, so the limit does not affect real files.
 pub struct Budget {
     what: &'static str,
     available: u64,
@@ -118,7 +118,7 @@ impl Budget {
         }
     }
 
-    /// Claims `amount` for the record that `record` names and that lies at `at`.
+    /// Claims `amount` for the record called `record`, at offset `at`.
     pub fn spend(
         &mut self,
         amount: u64,
@@ -138,8 +138,8 @@ impl Budget {
     }
 }
 
-/// Returns the bytes `start..start + size` of `table`, which is called `what`; `record` names the header that
-/// gives the range and lies at `at`.
+/// Returns the bytes `start..start + size` of `table`. For errors, `what` names the table, `record` names the
+/// header that contains the range, and `at` is the offset of that header.
 #[inline]
 pub fn slice<'a>(
     table: &'a [u8],
@@ -159,8 +159,7 @@ pub fn slice<'a>(
     }
 }
 
-/// Returns the error for a range that is not there. It is a separate function, so that reading a valid file
-/// stays short.
+/// Returns the error for an invalid range. This is a separate cold function, to keep the hot path small.
 #[cold]
 fn beyond(
     record: String,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! OffloadBinary, LLVM's wrapper for device code: a header, entries, strings, images.
 //!
-//! Version 1 has one entry, version 2 any number, version 3 may be compressed after its header.
+//! Version 1 contains one entry, version 2 any number. Version 3 may be compressed after its header.
 
 use alloc::vec::Vec;
 
@@ -20,13 +20,13 @@ pub const HEADER_SIZE_V3: usize = 40;
 pub struct Header {
     /// 1, 2 or 3.
     pub version: u32,
-    /// Bytes of the whole, a multiple of 8.
+    /// The total size in bytes, a multiple of 8.
     pub size: u64,
-    /// Where the entries start.
+    /// The offset of the entries.
     pub entry_offset: u64,
-    /// Version 1: bytes of the one entry. Later: the number of entries.
+    /// Version 1: the size of the only entry in bytes. Later versions: the number of entries.
     pub entry_size_or_count: u64,
-    /// Version 3: bytes of the whole when it is not compressed, 0 if it is not. Earlier: 0.
+    /// Version 3: the decompressed total size, or 0 if the file is not compressed. Earlier versions: 0.
     pub inflated_size: u64,
 }
 
@@ -36,7 +36,7 @@ impl Header {
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
-            // Said before anything of its size: this is what is wrong with it.
+            // A wrong magic is reported before a wrong size, because it is the actual problem.
             let kind = ErrorKind::magic("an OffloadBinary", &bytes[..bytes.len().min(4)]);
             return Err(Error::new(Self::RECORD, 0, kind));
         }
@@ -79,38 +79,38 @@ impl Header {
 }
 
 record! {
-    /// What an OffloadBinary says of one image. All offsets count from the start of the OffloadBinary.
+    /// The description of an image in an OffloadBinary. All offsets count from the start of the OffloadBinary.
     Entry, "OffloadBinary entry" {
-        /// What the image is.
+        /// The kind of the image.
         image_kind: u16,
-        /// The offloading model it is for.
+        /// The offloading model.
         offload_kind: u16,
-        /// Flags; none is defined for images.
+        /// Flags. No flags are defined for images.
         flags: u32,
-        /// Where the string entries start.
+        /// The offset of the string entries.
         string_offset: u64,
-        /// How many key/value strings there are.
+        /// The number of key-value strings.
         string_count: u64,
-        /// Where the image starts.
+        /// The offset of the image.
         image_offset: u64,
-        /// Bytes of the image.
+        /// The size of the image in bytes.
         image_size: u64,
     }
 }
 
-/// Where one key/value string lies. Offsets count from the start of the OffloadBinary.
+/// The position of a key-value string. Offsets count from the start of the OffloadBinary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StringEntry {
-    /// Where the key starts, which a NUL ends.
+    /// The offset of the NUL-terminated key.
     pub key_offset: u64,
-    /// Where the value starts.
+    /// The offset of the value.
     pub value_offset: u64,
-    /// Bytes of the value. Absent in version 1, where a NUL ends the value.
+    /// The size of the value in bytes. Absent in version 1, where values are NUL-terminated.
     pub value_size: Option<u64>,
 }
 
 impl StringEntry {
-    /// Returns its bytes on disk in an OffloadBinary of this version.
+    /// Returns its on-disk size in an OffloadBinary of this version.
     #[must_use]
     pub const fn size(version: u32) -> usize {
         if version == 1 { 16 } else { 24 }

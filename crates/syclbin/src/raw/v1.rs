@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 
 /// The first bytes of a bare file: the number 0x53594249.
 pub const MAGIC: [u8; 4] = 0x5359_4249u32.to_le_bytes();
-/// The version this module describes.
+/// The version that this module describes.
 pub const VERSION: u32 = 1;
 
 record! {
@@ -18,21 +18,21 @@ record! {
         magic: u32,
         /// [`VERSION`].
         version: u32,
-        /// How many [`AbstractModuleHeader`]s follow.
+        /// The number of [`AbstractModuleHeader`]s that follow.
         abstract_module_count: u32,
-        /// How many IR [`ImageHeader`]s follow those, of all abstract modules together.
+        /// The total number of IR [`ImageHeader`]s that follow those.
         ir_module_count: u32,
-        /// How many native [`ImageHeader`]s follow those.
+        /// The total number of native [`ImageHeader`]s that follow those.
         native_device_code_image_count: u32,
         /// Zero.
         padding: u32,
-        /// Bytes of the metadata table, which follows the headers.
+        /// The size of the metadata table, which follows the headers.
         metadata_byte_table_size: u64,
-        /// Bytes of the binary table, which follows the metadata table at the next multiple of 8.
+        /// The size of the binary table, which follows the metadata table at the next multiple of 8.
         binary_byte_table_size: u64,
-        /// Where the global metadata starts, in the metadata table.
+        /// The offset of the global metadata in the metadata table.
         global_metadata_offset: u64,
-        /// Bytes of the global metadata.
+        /// The size of the global metadata.
         global_metadata_size: u64,
     }
 }
@@ -45,7 +45,7 @@ impl FileHeader {
             let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..4]);
             return Err(Error::new(Self::RECORD, 0, kind));
         }
-        // The reference runtime takes version 0 for 1; no writer makes it.
+        // The reference runtime treats version 0 like version 1, but no writer produces it.
         if header.version > VERSION {
             let (found, supported) = (header.version, "0 and 1");
             let kind = ErrorKind::Version { found, supported };
@@ -58,17 +58,17 @@ impl FileHeader {
 record! {
     /// The header of an abstract module.
     AbstractModuleHeader, "abstract module header" {
-        /// Where its metadata starts, in the metadata table.
+        /// The offset of its metadata in the metadata table.
         metadata_offset: u64,
-        /// Bytes of its metadata.
+        /// The size of its metadata.
         metadata_size: u64,
-        /// How many IR images it has.
+        /// The number of its IR images.
         ir_module_count: u32,
-        /// The first of them, in the array of all.
+        /// The index of the first one in the array of all IR images.
         ir_module_index: u32,
-        /// How many native images it has.
+        /// The number of its native images.
         native_device_code_image_count: u32,
-        /// The first of them, in the array of all.
+        /// The index of the first one in the array of all native images.
         native_device_code_image_index: u32,
     }
 }
@@ -76,13 +76,13 @@ record! {
 record! {
     /// The header of an IR module or a native device code image: both have the same fields.
     ImageHeader, "image header" {
-        /// Where its metadata starts, in the metadata table.
+        /// The offset of its metadata in the metadata table.
         metadata_offset: u64,
-        /// Bytes of its metadata.
+        /// The size of its metadata.
         metadata_size: u64,
-        /// Where its code starts, in the binary table.
+        /// The offset of its code in the binary table.
         raw_offset: u64,
-        /// Bytes of its code.
+        /// The size of its code.
         raw_size: u64,
     }
 }

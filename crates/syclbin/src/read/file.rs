@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A file whose records are read on request.
+//! A file whose records are read on demand.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -16,19 +16,19 @@ use crate::model::{self, Syclbin};
 use crate::offload::{Binary, Entry, ImageKind, Strings};
 use crate::raw::{offload_binary, v1 as raw};
 
-/// Before mid-2025, DPC++ had the number for SYCLBIN that LLVM now has for SPIR-V.
+/// Before mid-2025, DPC++ used this number for SYCLBIN, which LLVM now uses for SPIR-V.
 const SYCLBIN_2025: ImageKind = ImageKind::SPIRV;
 
-/// A file whose frame has been checked. Its records are read and checked on request.
+/// A file with a validated container. Its records are read and validated on demand.
 #[derive(Clone, Debug)]
 pub struct File<'a> {
     container: Container,
     layout: Layout<'a>,
-    // Few wrappers have any, and the others should open fast.
+    // Boxed, because few wrappers have additional content and the others should open fast.
     more: Option<Box<More<'a>>>,
 }
 
-/// Content of a wrapper besides SYCLBIN.
+/// Additional content of a wrapper, besides SYCLBIN.
 #[derive(Clone, Debug)]
 struct More<'a> {
     strings: Strings<'a>,
@@ -43,7 +43,7 @@ enum Layout<'a> {
 }
 
 impl Layout<'_> {
-    /// Returns the header. Where there is none, each entry is one record and belongs to one module.
+    /// Returns the header. For containers without a header, counts each entry as one record.
     fn header(&self) -> raw::FileHeader {
         match self {
             Self::V1(tables) => tables.header(),
@@ -63,8 +63,8 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     ///
-    /// When the bytes are not a SYCLBIN file, or a part lies outside of them. In version 2, also when the
-    /// strings of an entry do not say what it is.
+    /// Returns an error if `bytes` are not a SYCLBIN file, if a part exceeds them, or, in version 2, if the strings
+    /// of an entry do not give its role.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.starts_with(&raw::MAGIC) {
             let tables = v1::Tables::locate(bytes, 0)?;
@@ -133,11 +133,11 @@ impl<'a> File<'a> {
         self.container
     }
 
-    /// Returns the properties of the whole file.
+    /// Returns the properties of the file.
     ///
     /// # Errors
     ///
-    /// When they lie outside of their table.
+    /// Returns an error if they exceed their table.
     pub fn global(&self) -> Result<Metadata<'a>, Error> {
         match &self.layout {
             Layout::V1(tables) => tables.global(),
@@ -146,8 +146,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Returns the strings of the wrapper that SYCLBIN gives no meaning to. In version 1 these belong to the
-    /// wrapper's entry, in version 2 to the entry of the global metadata.
+    /// Returns the strings in the wrapper that have no meaning in SYCLBIN. In version 1 these belong to the
+    /// wrapper's entry, in version 2 to the entry with the global metadata.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         self.more.as_ref().map_or(&NO_STRINGS, |more| &more.strings)
@@ -176,7 +176,7 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     ///
-    /// When the file has no module of this index, or its header claims what is not there.
+    /// Returns an error if there is no module with this index, or if its header exceeds the tables.
     pub fn module(&self, index: usize) -> Result<AbstractModule<'_, 'a>, Error> {
         if index >= self.module_count() {
             let kind = ErrorKind::Records {
@@ -199,12 +199,12 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     ///
-    /// Each item fails as [`Self::module`] does.
+    /// Each item fails for the same reasons as [`Self::module`].
     pub fn modules(&self) -> impl Iterator<Item = Result<AbstractModule<'_, 'a>, Error>> {
         (0..self.module_count()).map(|index| self.module(index))
     }
 
-    /// Returns where the SYCLBIN header starts, or 0 where there is none.
+    /// Returns the offset of the SYCLBIN header, or 0 if there is none.
     #[doc(hidden)]
     pub fn offset(&self) -> u64 {
         match &self.layout {
@@ -213,7 +213,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Returns how many IR images and how many native images there are, whichever modules claim them.
+    /// Returns the number of IR images and native images, regardless of which modules claim them.
     #[doc(hidden)]
     pub fn image_counts(&self) -> (usize, usize) {
         match &self.layout {
@@ -223,8 +223,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Returns each image once, whichever modules claim it. Only in version 1: elsewhere the wrapper's entries are the
-    /// images.
+    /// Returns each image once, regardless of which modules claim it. Only for version 1, because in other
+    /// containers the wrapper's entries are the images.
     #[doc(hidden)]
     pub fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
         let tables = match &self.layout {
@@ -240,12 +240,13 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Reads everything, with all property sets.
+    /// Reads the entire file, including all property sets.
     ///
     /// # Errors
     ///
-    /// When a record does not hold together, or several records claim the same bytes. No writer shares bytes,
-    /// and a small file must not expand to a huge one. In [`Container::Images`], also when code cannot be read.
+    /// Returns an error if a record is malformed, or if several records claim the same bytes, which would let a
+    /// small file expand to a huge one. No writer shares bytes. For [`Container::Images`], also returns an error if
+    /// the code cannot be read.
     pub fn to_model(&self) -> Result<Syclbin<'a>, Error> {
         if let Layout::Images(images) = &self.layout {
             return images.to_model();

@@ -22,13 +22,13 @@ pub struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Returns whether it is a native image; otherwise it is an IR module.
+    /// Returns whether it is a native image rather than an IR module.
     #[must_use]
     pub fn is_native(&self) -> bool {
         self.native
     }
 
-    /// Returns the metadata that the file has for it.
+    /// Returns its metadata.
     #[must_use]
     pub fn metadata(&self) -> Metadata<'a> {
         self.metadata
@@ -46,20 +46,20 @@ impl<'a> Image<'a> {
         self.metadata.owner
     }
 
-    /// Returns where the code starts in the file.
+    /// Returns the offset of the code in the file.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the strings of its entry that SYCLBIN gives no meaning to; version 1 has none.
+    /// Returns the strings in its entry that have no meaning in SYCLBIN. Version 1 has none.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         &self.strings
     }
 }
 
-/// Property sets that have not been read yet.
+/// Property sets that have not been parsed yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Metadata<'a> {
     pub(super) owner: Owner,
@@ -68,7 +68,7 @@ pub struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
-    /// The metadata of a record that has none.
+    /// Returns empty metadata, for records without metadata.
     pub(super) fn none(owner: Owner) -> Self {
         Self {
             owner,
@@ -83,17 +83,17 @@ impl<'a> Metadata<'a> {
         self.text
     }
 
-    /// Returns where the text starts in the file.
+    /// Returns the offset of the text in the file.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Reads the text.
+    /// Parses the text.
     ///
     /// # Errors
     ///
-    /// When a line does not follow the grammar. The error has the offset of the line in the file.
+    /// Returns an error with the offset of the line in the file if a line violates the grammar.
     pub fn parse(&self) -> Result<PropertySets<'a>, Error> {
         PropertySets::parse(self.text)
             .map_err(|error| error.within(format!("{}: metadata", self.owner), self.offset))
@@ -145,11 +145,11 @@ impl<'a> AbstractModule<'_, 'a> {
         self.index
     }
 
-    /// Returns what a launcher must know of the kernels.
+    /// Returns the metadata that a runtime needs to launch the kernels.
     ///
     /// # Errors
     ///
-    /// When it lies outside of its table.
+    /// Returns an error if it exceeds its table.
     pub fn metadata(&self) -> Result<Metadata<'a>, Error> {
         match &self.parts {
             Parts::V1(tables, module) => tables.module_metadata(self.index, module),
@@ -157,7 +157,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Returns the strings of its entry that SYCLBIN gives no meaning to; version 1 has none.
+    /// Returns the strings in its entry that have no meaning in SYCLBIN. Version 1 has none.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         match &self.parts {
@@ -166,7 +166,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Returns how many IR images and how many native images it has.
+    /// Returns the number of IR images and native images.
     #[must_use]
     #[doc(hidden)]
     pub fn image_counts(&self) -> (usize, usize) {
@@ -189,7 +189,7 @@ impl<'a> AbstractModule<'_, 'a> {
     ///
     /// # Errors
     ///
-    /// For an image whose code or metadata lies outside of its table.
+    /// An item is an error if the code or metadata of the image exceeds its table.
     pub fn images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
         let (ir, native) = self.image_counts();
         (0..ir + native).map(move |number| match &self.parts {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device images without SYCLBIN: the OffloadBinaries of LLVM's own SYCL compiler.
 //!
-//! `clang-sycl-linker` of LLVM 22 writes an OffloadBinary for each image, one after another. Since 2026 it writes one
-//! OffloadBinary with an entry for each image. The strings `triple`, `arch` and `symbols` describe an image. There are
-//! no property sets and no state, so the code says which symbols it takes and gives.
+//! LLVM 22's `clang-sycl-linker` writes one OffloadBinary for each image, concatenated. Since 2026 it writes a
+//! single OffloadBinary with an entry for each image. The strings `triple`, `arch` and `symbols` describe an image.
+//! There are no property sets and no state, so imports and exports are derived from the code.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
@@ -22,7 +22,7 @@ use crate::ptx;
 use crate::raw::v2::key;
 use crate::signature::spirv::{self, Import};
 
-/// SYCL's number in LLVM before 2025. HIP has it today, for targets of AMD.
+/// SYCL's number in LLVM before 2025. HIP uses it today, for AMD targets.
 const SYCL_2024: OffloadKind = OffloadKind(4);
 
 /// The images of a file.
@@ -30,13 +30,13 @@ const SYCL_2024: OffloadKind = OffloadKind(4);
 pub(super) struct Images<'a> {
     /// A module for each image.
     pub(super) modules: Vec<v2::Module<'a>>,
-    /// What describes each image.
+    /// The description of each image.
     described: Vec<Described<'a>>,
     /// Entries that are not device code for SYCL.
     pub(super) foreign: Vec<Entry<'a>>,
 }
 
-/// What the strings of an entry say.
+/// The meaning of an entry's strings.
 #[derive(Clone, Debug)]
 struct Described<'a> {
     content: Content,
@@ -46,8 +46,8 @@ struct Described<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Finds device images for SYCL in all OffloadBinaries of `bytes`. Returns `None` if there are none, or an entry is
-    /// SYCLBIN.
+    /// Finds SYCL device images in all OffloadBinaries in `bytes`. Returns `None` if there are none, or if an entry
+    /// is SYCLBIN.
     pub(super) fn find(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
         let mut found = Self {
             modules: Vec::new(),
@@ -100,7 +100,7 @@ impl<'a> Images<'a> {
         }
         let listed = strings.iter().position(|(name, _)| name == SYMBOLS_KEY);
         let symbols = listed.map(|at| strings.remove(at).1.into_owned().into());
-        // Options are written also where there are none.
+        // The linker writes the option strings even if they are empty.
         strings.retain(|(_, value)| !value.is_empty());
         let metadata = Metadata::none(owner);
         let image = Image {
@@ -129,7 +129,7 @@ impl<'a> Images<'a> {
         });
     }
 
-    /// Returns the file that a SYCLBIN of the same code would be.
+    /// Returns the model that a SYCLBIN file with the same code would have.
     pub(super) fn to_model(&self) -> Result<Syclbin<'a>, Error> {
         let mut state = State::Executable;
         let mut modules = Vec::new();
@@ -211,7 +211,7 @@ fn is_sycl(entry: &Entry<'_>) -> bool {
     }
 }
 
-/// Whether an image is code that a driver may take.
+/// Returns whether an image is code that a driver may accept.
 fn is_code(content: Content) -> bool {
     matches!(
         content,
@@ -229,7 +229,7 @@ fn is_code(content: Content) -> bool {
 ///
 /// # Errors
 ///
-/// When a property set in text form cannot hold a name. No compiler writes such a name.
+/// Returns an error if the text form of property sets cannot represent a name. No compiler writes such a name.
 fn put<'n>(
     module: &mut AbstractModule<'_>,
     set: &'static str,
@@ -246,7 +246,7 @@ fn put<'n>(
     Ok(())
 }
 
-/// Removes the text with this key. Other values than text stay.
+/// Removes and returns the text with this key. Values that are not text remain.
 fn take<'a>(strings: &mut Strings<'a>, key: &str) -> Option<Cow<'a, str>> {
     let at = strings
         .iter()

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parses files. No input causes a panic, an allocation of more than a small multiple of the input, or more
-//! than linear time.
+//! Parses files. No input causes a panic. Memory use is limited to a small multiple of the input size, and time is
+//! linear.
 //!
-//! [`parse`] reads a whole file into a [`Syclbin`]. [`File`] is the view beneath it, which reads only what it
-//! is asked for. In version 1, opening a file takes the same time for one image as for a thousand. In version
-//! 2 the time grows with the number of records, not of bytes.
+//! [`parse`] reads an entire file into a [`Syclbin`]. To read records on demand, use the underlying [`File`]. In
+//! version 1, the time to open a file does not depend on the number of images. In version 2, it grows with the
+//! number of records, not with their size.
 //!
-//! LLVM's own SYCL compiler writes device images into OffloadBinaries, without SYCLBIN ([`Container::Images`]). Each is
-//! read as one module. A [`File`] has no metadata for it. [`parse`] adds what the entry and the code say: target,
-//! kernels, imports and exports. All readers of SYCLBIN read such files because the result is the same model.
+//! LLVM's own SYCL compiler writes device images into OffloadBinaries, without SYCLBIN ([`Container::Images`]).
+//! Each image is read as one module, without metadata in [`File`]. [`parse`] derives the target, kernels, imports
+//! and exports from the entry and the code. The result is the same model as for SYCLBIN files, so code that reads
+//! SYCLBIN also handles these files.
 //!
 //! [`Container::Images`]: crate::Container::Images
 //!
-//! In version 1 the modules of a hostile file can all claim the same images. Code that walks a [`File`]
-//! through all modules reads those images again for each module; [`parse`] returns an error.
+//! In a hostile version 1 file, all modules can claim the same images. [`parse`] rejects such files, but iterating
+//! over the modules of a [`File`] reads the images again for each module.
 //!
 //! ```
 //! # use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin, write};
@@ -51,17 +52,17 @@ pub use image::Owner;
 use image::Parts;
 pub use image::{Image, Metadata};
 
-/// Reads a SYCLBIN file in any [`Container`](crate::Container). Bytes after the end of the wrapper are ignored, as
-/// the reference runtime does.
+/// Reads a SYCLBIN file in any [`Container`](crate::Container). Like the reference runtime, it ignores bytes after
+/// the end of the wrapper.
 ///
 /// # Errors
 ///
-/// When the bytes are something else or do not hold together; the error names record and offset.
+/// Returns an error if `bytes` are not a SYCLBIN file or are malformed. The error states the record and offset.
 pub fn parse(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
     File::parse(bytes)?.to_model()
 }
 
-/// Limits for the total that the records of a file may claim.
+/// Limits on the total that the records of a file may claim.
 struct Limits {
     metadata: Budget,
     ir: Budget,
@@ -69,7 +70,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// Creates the limits that `header` gives.
+    /// Creates the limits from `header`.
     fn new(header: &raw::FileHeader) -> Self {
         Self {
             metadata: Budget::new("metadata bytes", header.metadata_byte_table_size),

@@ -9,12 +9,12 @@ use super::image::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{slice, v1};
 
-/// A file with a valid header: where its parts lie follows from that. The header is not kept, which saves
-/// more time on opening a file than anything else could.
+/// A file with a valid header, which determines the positions of its parts. The header is not stored, because this
+/// saves the most time when opening a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     bytes: &'a [u8],
-    /// Where `bytes` starts in the whole file.
+    /// The offset of `bytes` in the file.
     pub(super) base: u64,
 }
 
@@ -25,7 +25,7 @@ struct Headers {
     count: usize,
 }
 
-/// An abstract module's header, found to lie within the arrays it refers to.
+/// An abstract module header whose ranges have been validated.
 #[derive(Clone, Debug)]
 pub struct Module {
     pub at: u64,
@@ -66,7 +66,7 @@ impl<'a> Tables<'a> {
         Ok(Self { bytes, base })
     }
 
-    /// The header, which was read before.
+    /// Reads the header again.
     pub(super) fn header(&self) -> v1::FileHeader {
         v1::FileHeader::parse(self.bytes).unwrap_or_default()
     }
@@ -94,7 +94,7 @@ impl<'a> Tables<'a> {
         (self.metadata_start() + self.header().metadata_byte_table_size).next_multiple_of(8)
     }
 
-    /// The bytes of a table, which were found to be there.
+    /// Returns the bytes of a table, whose range has been validated.
     fn table(&self, start: u64, size: u64) -> &'a [u8] {
         let range = || {
             let start = usize::try_from(start).ok()?;
@@ -198,11 +198,11 @@ impl<'a> Tables<'a> {
 
 impl Headers {
     fn end(self) -> usize {
-        // All headers have 32 bytes, and were found to lie in the file.
+        // All headers have 32 bytes, and are known to be inside the file.
         self.start + self.count * v1::ImageHeader::SIZE
     }
 
-    /// The array that follows.
+    /// Returns the array that follows.
     fn next(self, count: u32) -> Self {
         Self {
             start: self.end(),
@@ -210,7 +210,7 @@ impl Headers {
         }
     }
 
-    /// The part of the array that a module claims.
+    /// Returns the part of the array that a module claims.
     fn range(
         self,
         (first, count): (u32, u32),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Version 2: the entries of an OffloadBinary, sorted by what their strings say they are.
+//! Version 2: the entries of an OffloadBinary, sorted by the role in their strings.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -18,11 +18,11 @@ pub(super) struct Entries<'a> {
     pub(super) strings: Strings<'a>,
     pub(super) modules: Vec<Module<'a>>,
     pub(super) foreign: Vec<Entry<'a>>,
-    /// Bytes of the OffloadBinary.
+    /// The size of the OffloadBinary in bytes.
     pub(super) size: u64,
 }
 
-/// What the entries with one index make.
+/// The module formed by the entries with the same index.
 #[derive(Clone, Debug)]
 pub(super) struct Module<'a> {
     pub(super) metadata: Metadata<'a>,
@@ -31,7 +31,7 @@ pub(super) struct Module<'a> {
     pub(super) native: Vec<Image<'a>>,
 }
 
-/// What an entry is.
+/// The role of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Global,
@@ -53,7 +53,7 @@ impl Role {
     }
 }
 
-/// A module that is not read completely yet.
+/// A module that has been partially read.
 #[derive(Default)]
 struct Partial<'a> {
     metadata: Option<(Metadata<'a>, Strings<'a>)>,
@@ -95,7 +95,7 @@ impl<'a> Entries<'a> {
                 }
                 None => return Err(fail(format!("it has no `{}`", key::FORMAT_VERSION))),
             }
-            // Where the image starts: `Entries` has shown that it lies in the file.
+            // The offset of the image. `Entries` has validated that it is inside the file.
             let offset = binary.raw_entry(index)?.image_offset;
             let whole = Metadata {
                 owner: Owner::Entry(index),
@@ -174,7 +174,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The bytes of an entry that was read, which are borrowed.
+/// Returns the bytes of an entry, which are always borrowed when read.
 fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
     match entry.image {
         alloc::borrow::Cow::Borrowed(bytes) => bytes,
@@ -182,7 +182,7 @@ fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
     }
 }
 
-/// The strings that neither every entry has nor are among `own`.
+/// Removes and returns the strings that are neither common to all entries nor in `own`.
 fn unknown<'a>(strings: &mut Strings<'a>, own: &[&str]) -> Strings<'a> {
     let mut strings = core::mem::take(strings);
     strings.retain(|(name, _)| {
@@ -205,7 +205,7 @@ fn module_index(entry: &Entry<'_>, count: usize) -> Result<usize, String> {
     })
 }
 
-/// Parts the payload of an image: the size of the metadata, the metadata, the code.
+/// Splits the payload of an image: the size of the metadata, the metadata, and the code.
 fn image<'a>(whole: Metadata<'a>, native: bool, strings: Strings<'a>) -> Result<Image<'a>, Error> {
     let Metadata {
         owner,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The code of a module, and what its types mean in memory: elements of C++, as far as the code has them.
+//! The code of a module, and the C++ elements that its types represent in memory.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::{cubin, ptx};
 /// The code of a module that signatures can be read from.
 pub(super) enum Code {
     SpirV(Box<spirv::Module>),
-    /// The kernels by their names.
+    /// The kernels by name.
     Ptx(BTreeMap<String, ptx::Kernel>),
     Unknown,
 }
@@ -61,10 +61,10 @@ impl Code {
     }
 }
 
-/// Types nest; deeper types are bytes.
+/// The maximum nesting depth of types. Deeper types are treated as bytes.
 const MAX_DEPTH: usize = 32;
 
-/// What the types of one module mean. Each is examined once.
+/// The meaning of a module's types. Each type is examined once.
 pub(super) struct Meanings<'m> {
     module: &'m Module,
     /// The meaning of each type, and whether the sign of its integers is known.
@@ -79,16 +79,16 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Returns what is in memory where the code has a `ty`, and whether the sign of its integers is known.
-    /// Returns `None` for a type without a size.
+    /// Returns the element that `ty` represents in memory, and whether the sign of its integers is known. Returns
+    /// `None` for a type without a size.
     pub(super) fn element(&mut self, ty: TypeId, layouts: &mut Layouts) -> Option<(Element, bool)> {
         self.at_depth(ty.0, layouts, MAX_DEPTH)
     }
 
-    /// Returns what a pointer to `ty` points to.
+    /// Returns the pointee of a pointer to `ty`.
     pub(super) fn pointee(&mut self, ty: TypeId, layouts: &mut Layouts) -> (Pointee, bool) {
         match self.element(ty, layouts) {
-            // A struct without a name does not come from C++: the compiler made it to address memory.
+            // An unnamed struct does not come from C++. The compiler generated it to address memory.
             Some((Element::Struct(id), _))
                 if layouts.get(id).is_none_or(|layout| layout.name.is_empty()) =>
             {
@@ -121,7 +121,7 @@ impl<'m> Meanings<'m> {
         members.find(|member| self.size(*member) == Some(size))
     }
 
-    /// Returns the bytes of a `ty`, where they are known.
+    /// Returns the size of `ty` in bytes, if known.
     pub(super) fn size(&self, ty: TypeId) -> Option<u64> {
         self.module.types.size(ty.0).map(|(size, _)| size)
     }
@@ -132,8 +132,8 @@ impl<'m> Meanings<'m> {
         self.module.types.wide_integer(ty.0)
     }
 
-    /// Returns the bytes of `ty` if it is an array: as a pointee, this is the size of the memory. An array of
-    /// one element says nothing, because an array without a size becomes that too.
+    /// Returns the size of `ty` in bytes if it is an array. For a pointee, this is the size of the memory. Arrays
+    /// with one element are ignored, because arrays of unknown size are also compiled to them.
     pub(super) fn array(&self, ty: TypeId) -> Option<u64> {
         match self.module.types.get(ty.0)? {
             Record::Array {
@@ -143,12 +143,12 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Returns what memory holds where the code has a `ty`.
+    /// Returns the memory map of `ty`.
     pub(super) fn memory(&self, ty: TypeId) -> MemoryMap {
         MemoryMap::of_code(ty, self.module)
     }
 
-    /// Returns the C++ name of the struct `ty`, as far as the code has it.
+    /// Returns the C++ name of the struct `ty`, as far as the code preserves it.
     pub(super) fn name(&self, ty: TypeId) -> &str {
         plain(self.module.type_name(ty))
     }
@@ -244,7 +244,7 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Types of SYCL that mean one number or several.
+    /// Recognizes SYCL types that consist of one or more numbers.
     fn of_sycl(
         &mut self,
         name: &str,
@@ -285,7 +285,7 @@ impl<'m> Meanings<'m> {
                 let of = Box::new(Element::Scalar(Scalar::U64));
                 (Element::Array { of, count }, true)
             }
-            // Four may be three: they take the same space, and the code does not distinguish them.
+            // A vector of four may be a vector of three, because the code does not distinguish them.
             ("vec", Element::Array { of, count }) if matches!(count, 1 | 2 | 8 | 16) => {
                 match (*of, u32::try_from(count)) {
                     (Element::Scalar(of), Ok(count)) => (Element::Vector { of, count }, known),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads types as C++ spells them: numbers, pointers, vectors, and SYCL's own. Definitions say what the structs and
-//! enumerations among them are.
+//! Parses types in C++ syntax: numbers, pointers, vectors, and SYCL types. Structs and enumerations are looked up
+//! in the definitions.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -14,12 +14,12 @@ use super::names::Definitions;
 use super::spell::split_list;
 use super::types::{Access, Element, Layouts, Pointee, Scalar, Type};
 
-/// Types nest; text that goes deeper is not read.
+/// The maximum nesting depth of types. Deeper types are rejected.
 const MAX_DEPTH: usize = 32;
 
 const WORK_GROUP_MEMORY: &str = "ext::oneapi::experimental::work_group_memory";
 const DYNAMIC_MEMORY: &str = "ext::oneapi::experimental::dynamic_work_group_memory";
-/// Templates of SYCL that are not values.
+/// SYCL templates that are not values.
 const OBJECTS: [&str; 7] = [
     WORK_GROUP_MEMORY,
     DYNAMIC_MEMORY,
@@ -30,27 +30,27 @@ const OBJECTS: [&str; 7] = [
     "unsampled_image_accessor",
 ];
 
-/// A type that a parameter is declared with.
+/// The declared type of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Declared {
-    /// What is passed, whatever the code takes.
+    /// A complete type, independent of the code.
     Type(Type),
-    /// A struct or an enumeration that no definition describes.
+    /// A struct or enumeration without a definition.
     Named(String),
-    /// Bytes of which no more is known, spelled `bytes[N]`.
+    /// Bytes with unknown content, spelled `bytes[N]`.
     Bytes,
-    /// A type of SYCL that a Rust program cannot pass, or a reference.
+    /// A reference, or a SYCL type that a Rust program cannot pass.
     Foreign,
-    /// A type without a known layout, and why.
+    /// A type without a known layout, and the reason.
     Unknown(Unsupported),
 }
 
-/// Why an element is not known.
+/// The reason why an element is unknown.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// No definition describes this struct or enumeration.
+    /// There is no definition of this struct or enumeration.
     Named(String),
-    /// Rust has no such layout.
+    /// The layout cannot be expressed in Rust.
     Layout,
 }
 
@@ -64,13 +64,13 @@ impl From<Missing> for Unsupported {
 }
 
 impl Definitions {
-    /// Returns what memory holds where C++ says `text`.
+    /// Returns the element that the C++ type `text` describes.
     #[must_use]
     pub fn element(&self, text: &str) -> Option<Element> {
         self.element_of(text)?.ok()
     }
 
-    /// Returns what memory holds where C++ says `text`. `None` if it is not a type.
+    /// Returns the element that the C++ type `text` describes, or `None` if `text` is not a type.
     pub(super) fn element_of(&self, text: &str) -> Option<Result<Element, Missing>> {
         self.read_element(text, MAX_DEPTH)
     }
@@ -171,8 +171,8 @@ impl Definitions {
         })
     }
 
-    /// Returns the type of a parameter that C++ declares as `text`. `None` if it is not a type. `layouts` are the
-    /// structs of these definitions.
+    /// Returns the type of a parameter that C++ declares as `text`, or `None` if `text` is not a type. `layouts`
+    /// are the structs in these definitions.
     pub(super) fn parameter(&self, text: &str, layouts: &Layouts) -> Option<Declared> {
         let text = unqualified(text);
         if let Some((to, constant)) = pointer(text) {
@@ -256,7 +256,7 @@ impl Definitions {
     }
 }
 
-/// Reads a parameter without the structs that it names. `None` if `text` is not a type.
+/// Parses a parameter type without resolving the structs that it names. Returns `None` if `text` is not a type.
 pub(super) fn parse(text: &str) -> Option<Declared> {
     Definitions::default().parameter(text, &Layouts::default())
 }
@@ -313,12 +313,12 @@ fn dimensions(text: &str) -> Option<u8> {
     text.parse().ok().filter(|count| (1..=3).contains(count))
 }
 
-/// Returns the number that C++ spells `text`, with or without qualifiers.
+/// Returns the number type that C++ spells `text`, with or without qualifiers.
 pub(super) fn scalar_of(text: &str) -> Option<Scalar> {
     scalar(unqualified(text))
 }
 
-/// How an object without members is spelled.
+/// The spelling of an object without members.
 pub(super) const EMPTY: &str = "struct {}";
 
 /// What an image has whose pixels no source describes.
@@ -337,7 +337,7 @@ pub(super) fn image(of: Option<Scalar>, dimensions: u8, access: Access) -> Strin
     format!("sycl::accessor<{of}, {dimensions}, sycl::access_mode::{mode}, sycl::target::image>")
 }
 
-/// Returns what to write instead of a type that a Rust program cannot pass, for the end of a sentence.
+/// Returns an alternative to a type that a Rust program cannot pass, as the end of a sentence.
 pub(super) fn advice(text: &str) -> Option<&'static str> {
     if text == "sycl::stream" {
         return Some(
@@ -354,7 +354,7 @@ pub(super) fn advice(text: &str) -> Option<&'static str> {
     )
 }
 
-/// Returns what a kernel does through a pointer or an accessor.
+/// Returns the access mode of a pointer or accessor.
 pub(super) const fn access(read_only: bool) -> Access {
     if read_only {
         Access::Read

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Differences: why stubs that were generated from one file cannot launch the kernels of another file.
+//! Compares signatures, to explain why stubs generated from one file cannot launch the kernels in another file.
 //!
-//! Names of parameters may differ, as in calls of C++. Names of structs and members may not: programs use them.
+//! Parameter names may differ, as in C++ calls. Names of structs and members must match, because programs use them.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -15,23 +15,23 @@ use super::mangled::KernelName;
 use super::types::{Element, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use super::{KernelSignature, Parameter, Signatures, Unsupported};
 
-/// Something that stubs need, and that a file has otherwise or not at all.
+/// A requirement of the stubs that a file does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// What differs.
+    /// The differing item.
     pub subject: Subject,
-    /// What the file has, such as `` `double` ``; `None` if it lacks the subject.
+    /// The type in the file, such as `` `double` ``, or `None` if the file lacks the subject.
     pub file: Option<String>,
-    /// What the stubs were generated from.
+    /// The type that the stubs were generated from.
     pub stubs: String,
 }
 
-/// What differs.
+/// An item that can differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
-    /// A kernel as a whole.
+    /// A kernel.
     Kernel {
         /// Its name in C++, or its symbol.
         kernel: String,
@@ -42,7 +42,7 @@ pub enum Subject {
         kernel: String,
         /// Its position, counted from 0.
         index: usize,
-        /// Its name in C++, where the stubs have it.
+        /// Its C++ name, if the stubs record it.
         name: Option<String>,
     },
     /// A specialization constant.
@@ -52,7 +52,7 @@ pub enum Subject {
     },
     /// A device global.
     Global {
-        /// Its name in C++, or its identifier.
+        /// Its C++ name or its identifier.
         name: String,
     },
 }
@@ -92,10 +92,11 @@ impl fmt::Display for Subject {
 }
 
 impl Signatures {
-    /// Returns all that keeps stubs of these signatures from launching the kernels of `file`. The file may have more
-    /// kernels and variables. A kernel or variable that has no signature here has no stub, and is not compared.
+    /// Returns all differences that prevent stubs for these signatures from launching the kernels in `file`. The
+    /// file may contain additional kernels and variables. Kernels and variables without a signature here have no
+    /// stub, and are not compared.
     ///
-    /// Where one of the two does not tell whether an integer is signed, the sign is not compared.
+    /// Signedness is compared only if both sides record it.
     #[must_use]
     pub fn differences(&self, file: &Self) -> Vec<Difference> {
         let mut comparison = Comparison {
@@ -173,7 +174,7 @@ fn equal(equal: bool) -> Compared {
     equal.then_some(()).ok_or(Mismatch::Spelled)
 }
 
-/// Two files that are compared. Of each pair of arguments, the first is of the stubs.
+/// Compares two files. In each pair of arguments, the first belongs to the stubs.
 struct Comparison<'s> {
     stubs: &'s Layouts,
     file: &'s Layouts,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many dimensions a kernel has: 1 to 3, and 0 for a single task.
+//! Determines the number of dimensions of a kernel: 1 to 3, or 0 for a single task.
 
 use super::cpp;
 
-/// Returns the dimensions of a call operator with parameters of these types. `None` if they do not tell.
+/// Returns the number of dimensions that a call operator's parameter types imply, or `None` if they are ambiguous.
 pub(super) fn of_parameters<'t>(types: impl Iterator<Item = &'t str>) -> Option<u8> {
     let mut found = 0;
     for ty in types {
@@ -18,7 +18,7 @@ pub(super) fn of_parameters<'t>(types: impl Iterator<Item = &'t str>) -> Option<
         found = match (of_range, cpp::scalar_of(ty)) {
             _ if ty == "sycl::kernel_handler" => continue,
             (Some(dimensions), _) => dimensions,
-            // What an `id<1>` or `item<1>` becomes.
+            // An integer can be a converted `id<1>` or `item<1>`.
             (None, Some(of)) if !of.is_float() => 1,
             _ => return None,
         };
@@ -26,7 +26,7 @@ pub(super) fn of_parameters<'t>(types: impl Iterator<Item = &'t str>) -> Option<
     Some(found)
 }
 
-/// Returns the dimensions that the property of a function has: `nd_range_kernel<2>`.
+/// Returns the number of dimensions in a function property: `nd_range_kernel<2>`.
 pub(super) fn of_property(text: &str) -> Option<u8> {
     match text.strip_prefix("syclbin: ")? {
         "single_task_kernel" => Some(0),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parameters of PTX kernels: compared with their declaration, or taken from the PTX alone.
+//! Compares the parameters of PTX kernels with their declaration, or infers them from the PTX alone.
 //!
-//! PTX has sizes. It does not have signs, and does not always distinguish pointers from integers. What is not
-//! known is marked, or a reason.
+//! PTX records sizes, but no signs, and does not always distinguish pointers from integers. Unknown facts are
+//! marked, or prevent a signature.
 
 use alloc::format;
 use alloc::vec;
@@ -83,7 +83,7 @@ fn is_pointer(passed: Passed) -> bool {
     )
 }
 
-/// Memory of the work-group: a pointer, or a place in all of it.
+/// Returns whether the argument is work-group memory: a pointer, or an offset into it.
 fn is_local(passed: Passed) -> bool {
     matches!(
         passed,
@@ -97,7 +97,7 @@ fn is_local(passed: Passed) -> bool {
     )
 }
 
-/// A type of C++ that no definition describes, as PTX has it.
+/// Returns the PTX form of a C++ type without a definition.
 pub(super) fn named(
     name: &str,
     passed: Passed,
@@ -121,7 +121,7 @@ pub(super) fn named(
     }
 }
 
-/// Returns a struct of which only the size is known.
+/// Returns a struct with only a known size.
 fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> StructId {
     let field = Field {
         name: None,
@@ -138,8 +138,8 @@ fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> StructId {
     })
 }
 
-/// Returns the type of a parameter of which only the PTX is known, and whether its sign is known. `shared`: numbers may
-/// be places in work-group memory.
+/// Infers the type of a parameter from the PTX alone, and whether its sign is known. If `shared` is true, numbers
+/// may be offsets into work-group memory.
 pub(super) fn undeclared(
     passed: Passed,
     shared: bool,

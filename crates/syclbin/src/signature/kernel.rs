@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The signature of one kernel, and why a kernel has no function in Rust.
+//! Infers the signature of a kernel, or the reason why it has no Rust function.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -111,7 +111,7 @@ impl Sources<'_> {
     }
 }
 
-/// Returns the only size of work-groups that `symbol` can be launched with, in SYCL's order.
+/// Returns the required work-group size of `symbol`, in SYCL order.
 fn required_local_size(
     module: &AbstractModule<'_>,
     in_code: Option<[u32; 3]>,
@@ -176,7 +176,7 @@ impl Scratch {
 /// memory.
 fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Unsupported> {
     let Passed::SpirV(parameters) = passed else {
-        return Ok(passed); // native code does not tell
+        return Ok(passed); // native code does not record its arguments
     };
     match (index, parameters.split_last()) {
         (Some(index), Some((last, visible)))
@@ -191,8 +191,9 @@ fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Uns
     }
 }
 
-/// The memory of a kernel that calls `get_work_group_scratch_memory`: bytes, as many as the launch says. It
-/// is the last argument in SPIR-V, but not an argument in PTX ([`crate::ptx::Kernel::uses_scratch_memory`]).
+/// Returns the parameter for the scratch memory of a kernel that calls `get_work_group_scratch_memory`. Its size in
+/// bytes is set at launch. It is the last argument in SPIR-V, but not an argument in PTX
+/// ([`crate::ptx::Kernel::uses_scratch_memory`]).
 fn scratch_memory() -> Parameter {
     Parameter {
         name: Some("work_group_scratch_memory".into()),
@@ -206,7 +207,7 @@ fn scratch_memory() -> Parameter {
     }
 }
 
-/// Returns whether it is a kernel that runs another over a range rounded up.
+/// Returns whether the kernel runs another kernel over a rounded-up range.
 pub(super) fn is_rounded_range(symbol: &str) -> bool {
     let own = runtimes_own(symbol).unwrap_or_default();
     ["18RoundedRangeKernel", "19__pf_kernel_wrapper"]
@@ -229,7 +230,7 @@ fn no_kernel(reason: &str) -> Unsupported {
     }
 }
 
-/// Returns why a program cannot launch a kernel of the SYCL runtime.
+/// Returns the reason why a program cannot launch a kernel that belongs to the SYCL runtime.
 fn of_runtime(symbol: &str) -> Option<Unsupported> {
     let own = runtimes_own(symbol)?;
     if is_rounded_range(symbol) {
@@ -273,8 +274,8 @@ fn declared_by_symbol(
 }
 
 impl KernelSignature {
-    /// Returns why `include_syclbin!` generates no function for the kernel, or `None` if it does. It also generates none
-    /// for a kernel whose symbol has no [`name`](Self::name), unless the program gives it one.
+    /// Returns the reason why `include_syclbin!` generates no function for the kernel, or `None` if it does. A
+    /// kernel whose symbol has no [`name`](Self::name) also has no function, unless the program names it.
     #[must_use]
     pub fn left_out(&self) -> Option<Unsupported> {
         let parameters = match &self.parameters {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory maps: which numbers and pointers lie at which bytes.
+//! Memory maps: the positions of numbers and pointers in memory.
 //!
-//! Two descriptions of the same memory agree where both have the same number or pointer. Padding and
-//! unknown bytes agree with everything.
+//! Two descriptions of the same memory agree if they have the same number or pointer at each position. Padding and
+//! unknown bytes match anything.
 
 use alloc::vec::Vec;
 
@@ -10,12 +10,12 @@ use super::spirv::Module;
 use super::spirv::types::{Record, TypeId};
 use super::types::{Element, Layouts, Scalar};
 
-/// Types nest, and repeat each other. After this many steps, comparing stops. Kernels take four kilobytes of
-/// arguments at most, and an array of numbers is one step.
+/// The maximum number of comparison steps, because types may nest and repeat each other. Kernels take at most four
+/// kilobytes of arguments, and an array of numbers is one step.
 const MAX_STEPS: usize = 1024;
 const MAX_DEPTH: usize = 32;
 
-/// Equal numbers or pointers, one after the other.
+/// A run of consecutive numbers or pointers of the same type.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// Its first byte.
@@ -34,7 +34,7 @@ enum Kind {
     Pointer,
 }
 
-/// The content of memory, in order.
+/// The contents of memory, in order.
 #[derive(Debug, Default)]
 pub(super) struct MemoryMap {
     runs: Vec<Run>,
@@ -78,7 +78,7 @@ impl MemoryMap {
                 right.next();
                 continue;
             }
-            // Code keeps a number of 16 bits in an integer where devices have no such numbers.
+            // Code stores 16-bit floats in integers if the device does not support them.
             let same = a.kind == b.kind
                 || (a.size == 2 && a.kind != Kind::Pointer && b.kind != Kind::Pointer);
             if !same || a.size != b.size || !a.start.abs_diff(b.start).is_multiple_of(a.size) {
@@ -207,7 +207,7 @@ impl MemoryMap {
                 self.code(start, *of, module, depth);
                 self.repeat(from, start, size(*of), count.unwrap_or(0));
             }
-            // Of a union the code has one member.
+            // For a union, the code contains only one member.
             Some(Record::Struct { .. }) if module.type_name(TypeId(id)).starts_with("union.") => {}
             Some(Record::Struct { members, packed }) => {
                 let mut end = start;

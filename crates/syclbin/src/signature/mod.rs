@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Signatures: one [`KernelSignature`] per kernel.
+//! Kernel signatures: the name and parameters of each kernel, as a [`KernelSignature`].
 //!
 //! A build records them in the file (sets [`KERNELS`](crate::property::set::KERNELS) and
-//! [`VARIABLES`](crate::property::set::VARIABLES)), and [`kernels`] reads them as they are. Signatures that a file does
-//! not record are inferred as the build does it, but without debug information:
+//! [`VARIABLES`](crate::property::set::VARIABLES)), and [`kernels`] returns them unchanged. Signatures that a file
+//! does not record are inferred. The build infers them from these sources, and [`kernels`] from all but the first:
 //!
 //! 1. the debug information of a second compile: C++ [declarations](Declaration), structs, dimensions and lines,
 //! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
-//! 3. the code. SPIR-V: what is really passed, the layout of structs, and which pointers are never
-//!    written through. PTX, where a module has no SPIR-V, also in a fat binary: the sizes of what is
-//!    passed,
+//! 3. the code. SPIR-V gives the actual arguments, the layout of structs, and the pointers that are never written
+//!    through. PTX, used only if a module has no SPIR-V, gives the sizes of the arguments. It may be inside a fat
+//!    binary,
 //! 4. the mask of arguments that the compiler removed.
 //!
 //! The types of [device globals](DeviceGlobal) and [specialization constants](SpecializationConstant) come from the
-//! same.
+//! same sources.
 //!
-//! Where the sources contradict each other, or the kernel takes what cannot be passed, the kernel has a
-//! reason instead of a signature. What stays unknown is marked, never guessed in silence.
+//! If the sources contradict each other, or an argument cannot be passed from Rust, the kernel has a reason instead
+//! of a signature. Unknown facts are marked as such, never silently guessed.
 
 mod code;
 mod cpp;
@@ -56,38 +56,39 @@ pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, 
 use variables::Variables;
 pub use variables::{DeviceGlobal, SpecializationConstant};
 
-/// All kernels of a file, the structs they take, and the variables that a host can reach.
+/// All kernels in a file, the structs that they take, and the variables that the host can access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Signatures {
-    /// The kernels in the file's order, each symbol once.
+    /// The kernels in file order, without duplicate symbols.
     pub kernels: Vec<KernelSignature>,
     /// The structs.
     pub layouts: Layouts,
-    /// The specialization constants in the file's order, each symbol once.
+    /// The specialization constants in file order, without duplicate symbols.
     pub constants: Vec<SpecializationConstant>,
-    /// The device globals in the file's order, each identifier once.
+    /// The device globals in file order, without duplicate identifiers.
     pub globals: Vec<DeviceGlobal>,
 }
 
-/// A kernel: what it is called and what it takes.
+/// The name and parameters of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelSignature {
     /// The symbol in the image.
     pub symbol: String,
-    /// The name in C++, where the symbol can be read.
+    /// The C++ name, if the symbol can be demangled.
     pub name: Option<KernelName>,
-    /// The C++ declaration, where it is known.
+    /// The C++ declaration, if known.
     pub declaration: Option<Declaration>,
-    /// Where the source has it, by the name of the file: `solver.cpp:12`.
+    /// The source file and line, such as `solver.cpp:12`.
     pub location: Option<String>,
-    /// The parameters in order, or why they are unknown.
+    /// The parameters in order, or the reason why they are unknown.
     pub parameters: Result<Vec<Parameter>, Unsupported>,
-    /// The only size of work-groups it can be launched with, in work-items. It is in SYCL's order, one number
-    /// per dimension. There are three numbers where only the code has the size.
+    /// The required work-group size, in work-items. It is in SYCL order, with one number per dimension, or three
+    /// numbers if only the code records the size.
     pub required_local_size: Option<Vec<u32>>,
-    /// How many dimensions its ranges have: 1 to 3, and 0 for a single task. `None` if the file does not record it.
+    /// The number of dimensions of its range: 1 to 3, or 0 for a single task. `None` if the file does not record
+    /// it.
     pub dimensions: Option<u8>,
 }
 
@@ -95,31 +96,32 @@ pub struct KernelSignature {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// The name in C++; `None` where the file does not have it.
+    /// The C++ name, or `None` if the file does not record it.
     pub name: Option<String>,
     /// Its type.
     pub ty: Type,
-    /// Whether the file distinguishes signed from unsigned. If not, integers are taken for signed, and a
-    /// display of the parameter should say so.
+    /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed, and
+    /// tools that display the parameter should note this.
     pub sign_known: bool,
-    /// What the address of a pointer must be a multiple of, where the code says that and it is more than 1.
-    /// This is the alignment of the pointee in C++. `None` for `void *` and for other types than pointers.
+    /// The required alignment of a pointer's address, if the code records it and it is more than 1. This is the C++
+    /// alignment of the pointee. `None` for `void *` and for types that are not pointers.
     pub align: Option<u64>,
-    /// Its arguments in the code, in order. An accessor has four (pointer, range of access, range of the
-    /// memory, id); all other parameters have one.
+    /// Its arguments in the code, in order. An accessor has four arguments (pointer, access range, memory range,
+    /// id). All other parameters have one.
     pub arguments: Vec<Argument>,
 }
 
 impl KernelSignature {
-    /// Returns whether it is the runtime's own form of another kernel, for ranges rounded up. The other kernel takes
-    /// ranges of any size.
+    /// Returns whether this is a variant that the SYCL runtime generated for rounded-up ranges. The original kernel
+    /// accepts ranges of any size.
     #[must_use]
     pub fn is_rounded_range(&self) -> bool {
         kernel::is_rounded_range(&self.symbol)
     }
 
-    /// Returns the kernel in C++, where it is known: its declaration, or what a lambda captures and takes. The line before
-    /// it names the function around a lambda or class, the types of `auto` in it, the file and the line.
+    /// Returns the kernel in C++ syntax, if known: its declaration, or the captures and parameters of a lambda. The
+    /// line before it names the enclosing function of a lambda or class, the deduced `auto` types, the file and the
+    /// line.
     #[must_use]
     pub fn cpp(&self) -> Option<String> {
         let declaration = self.declaration.as_ref()?;
@@ -152,7 +154,7 @@ impl KernelSignature {
         })
     }
 
-    /// Creates the signature of a kernel of which only the symbol and the parameters are known.
+    /// Creates a signature from only a symbol and parameters.
     #[must_use]
     pub fn new(symbol: impl Into<String>, parameters: Result<Vec<Parameter>, Unsupported>) -> Self {
         let symbol = symbol.into();
@@ -169,7 +171,7 @@ impl KernelSignature {
 }
 
 impl Parameter {
-    /// Returns what stands for an argument that the compiler removed, where nothing describes it.
+    /// Returns a placeholder for a removed argument without a description.
     fn removed() -> Self {
         Self {
             arguments: vec![Argument::Removed],
@@ -177,7 +179,7 @@ impl Parameter {
         }
     }
 
-    /// Creates an unnamed parameter that is one argument of the code.
+    /// Creates an unnamed parameter with a single argument in the code.
     #[must_use]
     pub fn new(ty: Type) -> Self {
         Self {
@@ -190,16 +192,16 @@ impl Parameter {
     }
 }
 
-/// An argument of the code.
+/// An argument in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// The launch passes it.
     Passed,
-    /// The compiler removed it, because nothing uses it; a launch skips it.
+    /// The compiler removed the unused argument. A launch skips it.
     Removed,
 }
 
-/// Why a kernel has no typed signature, or a variable no type.
+/// The reason why a kernel has no typed signature, or a variable has no type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Unsupported {
@@ -223,19 +225,19 @@ impl Unsupported {
         }
     }
 
-    /// Returns whether no source launches it as a kernel: it is one of the runtime's own, or a function that the
-    /// compiler lists among the kernels.
+    /// Returns whether user code never launches it as a kernel, because it belongs to the SYCL runtime or is a
+    /// function that the compiler lists among the kernels.
     #[must_use]
     pub const fn is_no_kernel(&self) -> bool {
         self.no_kernel
     }
 }
 
-/// Returns the signatures of all kernels of a file.
+/// Returns the signatures of all kernels in a file.
 ///
 /// # Errors
 ///
-/// When an image that is filed as SPIR-V cannot be read as such.
+/// Returns an error if an image is declared as SPIR-V but cannot be read.
 pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut found: Vec<KernelSignature> = Vec::new();
     let mut places = BTreeMap::new();
@@ -244,7 +246,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut variables = Variables::default();
     let nothing = Described::default();
     for (index, module) in file.modules.iter().enumerate() {
-        // Code is read only where a description is missing.
+        // Code is only read if a description is missing.
         let code = if recorded::is_complete(module) {
             None
         } else {
@@ -262,8 +264,8 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
                     (None, Some(sources)) => (sources.kernel(symbol, &mut names), rank),
                     (None, None) => continue,
                 };
-            // The same kernel in two modules is one kernel for several targets. What the build recorded counts,
-            // and then the first whose code can be read.
+            // The same kernel in two modules is one kernel compiled for several targets. A recorded description
+            // takes precedence, followed by the first module with readable code.
             match places.entry(symbol) {
                 Entry::Vacant(place) => {
                     place.insert((found.len(), rank));

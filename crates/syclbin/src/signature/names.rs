@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The structs and enumerations of a file, and what the types of C++ mean with them: each name means one struct.
+//! The structs and enumerations in a file, by C++ name. Each name identifies one struct.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -15,7 +15,7 @@ use crate::model::AbstractModule;
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) layouts: Layouts,
-    /// Steps of comparing memory that were made.
+    /// The number of memory comparison steps so far.
     pub(super) steps: Cell<usize>,
     described: BTreeMap<String, StructId>,
     /// The strictest alignment that a description in the file has of a struct, by name and size.
@@ -60,7 +60,7 @@ impl Names {
         layout.is_some_and(|layout| layout.fields.is_empty())
     }
 
-    /// Adds a struct that C++ described.
+    /// Adds a struct with a C++ description.
     pub(super) fn insert(&mut self, layout: Layout) -> StructId {
         let name = layout.name.clone();
         let id = self.layouts.insert(layout);
@@ -80,7 +80,7 @@ impl Names {
 
     /// Returns the layouts, and for each struct that a conflict touches why it cannot be passed.
     pub(super) fn conflicts(mut self) -> (Layouts, BTreeMap<StructId, Unsupported>) {
-        // A struct stands behind those it holds.
+        // A struct follows the structs that it contains.
         for (id, layout) in self.layouts.iter() {
             let inner = layout
                 .fields
@@ -95,7 +95,7 @@ impl Names {
     }
 }
 
-/// What the names of C++ mean.
+/// The definitions of C++ names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definitions {
     layouts: Layouts,
@@ -114,7 +114,7 @@ impl Definitions {
         self.named.iter().map(|(name, element)| (&**name, element))
     }
 
-    /// Defines an enumeration over the integer `of`. Returns `None` if that is not an integer.
+    /// Defines an enumeration with the underlying type `of`. Returns `None` if that is not an integer.
     pub fn define_enum(&mut self, name: &str, of: &str) -> Option<()> {
         let of = cpp::scalar_of(of)?;
         let name = String::from(name);
@@ -128,7 +128,7 @@ impl Definitions {
         Some(())
     }
 
-    /// Defines a struct with members in the order of their offsets. Returns `None` if they do not fit.
+    /// Defines a struct with members sorted by offset. Returns `None` if they do not fit.
     pub fn define_struct(
         &mut self,
         name: &str,
@@ -197,7 +197,7 @@ impl Definitions {
         }
     }
 
-    /// Returns what is called `name`.
+    /// Returns the definition of `name`.
     pub(super) fn named(&self, name: &str) -> Option<&Element> {
         self.named.get(name)
     }

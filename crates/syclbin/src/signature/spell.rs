@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Declarations and types as C++ spells them, for people: `void fill::iota(float start, float *out, int count)`.
+//! Formats declarations and types in C++ syntax, for display:
+//! `void fill::iota(float start, float *out, int count)`.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,7 +11,7 @@ use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
 use super::{cpp, mangled};
 
 impl Layouts {
-    /// Returns `id` in readable form, on one line, with the offset of each member.
+    /// Formats the struct `id` on one line, with the offset of each member.
     #[must_use]
     pub fn describe(&self, id: StructId) -> String {
         let Some(layout) = self.get(id) else {
@@ -26,7 +27,7 @@ impl Layouts {
         text + &format!(" }} /* size {}, align {} */", layout.size, layout.align)
     }
 
-    /// Returns `element` as C++ spells it; an array has its count behind the type.
+    /// Formats `element` in C++ syntax. For an array, the count follows the type.
     #[must_use]
     pub fn spell(&self, element: &Element) -> String {
         match element {
@@ -47,7 +48,7 @@ impl Layouts {
         }
     }
 
-    /// Returns `ty` as C++ spells it, as far as the file tells. `sign_known` is a field of the
+    /// Formats `ty` in C++ syntax, as far as the file describes it. `sign_known` is a field of the
     /// [parameter](super::Parameter::sign_known).
     #[must_use]
     pub fn spell_type(&self, ty: &Type, sign_known: bool) -> String {
@@ -125,7 +126,7 @@ fn split_array(text: &str) -> (&str, &str) {
     text.split_at(base.len())
 }
 
-/// What a kernel is called and takes, in C++.
+/// The C++ declaration of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
     /// The qualified name, with template arguments: `fill::iota`, `scale<int>`.
@@ -134,12 +135,12 @@ pub struct Declaration {
     pub parameters: Vec<DeclaredParameter>,
 }
 
-/// A parameter as C++ declares it.
+/// A parameter in a C++ declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredParameter {
     /// The type: `const float *`.
     pub ty: String,
-    /// The name; empty where there is none.
+    /// The name, or empty for an unnamed parameter.
     pub name: String,
 }
 

@@ -1,152 +1,153 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is passed to kernels and what memory holds: numbers, structs and their layouts, pointers.
+//! The types of kernel parameters and of elements in memory.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What is passed for a parameter.
+/// The type of a parameter.
 ///
-/// The enums of types are exhaustive, because generated code depends on every variant. A new variant is a new
+/// The type enums are exhaustive, because code generators must handle every variant. A new variant requires a new
 /// major version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
     /// A number.
     Scalar(Scalar),
-    /// An enumeration of C++, passed as the integer under it.
+    /// A C++ enumeration, passed as its underlying integer.
     Enum(Enum),
     /// `sycl::vec` by value.
     Vector {
-        /// What it has.
+        /// The element type.
         of: Scalar,
-        /// How many: 1, 2, 3, 4, 8 or 16. Three take the space of four.
+        /// The number of elements: 1, 2, 3, 4, 8 or 16. Three elements occupy the space of four.
         count: u32,
     },
-    /// Equal elements by value: `sycl::marray`, `sycl::id` and `sycl::range` (of `u64`, in SYCL's
-    /// order), or an array in a functor.
+    /// Elements of one type by value: `sycl::marray`, `sycl::id` or `sycl::range` (`u64`, in SYCL order), or an
+    /// array in a functor.
     Array {
-        /// What it has.
+        /// The element type.
         of: Element,
-        /// How many.
+        /// The number of elements.
         count: u64,
     },
     /// A struct by value.
     Struct(StructId),
     /// A pointer to device memory.
     Pointer {
-        /// What it points to.
+        /// The pointee.
         pointee: Pointee,
         /// Whether the kernel writes through it.
         access: Access,
     },
     /// Memory that a work-group shares (`work_group_memory`, `dynamic_work_group_memory`).
     LocalMemory {
-        /// What it holds.
+        /// The element type.
         element: Pointee,
-        /// Its bytes. `None` if the launch gives them: it is dynamic, or the file does not tell.
+        /// Its size in bytes. `None` if the launch sets the size: it is dynamic, or the file does not record it.
         size: Option<u64>,
     },
-    /// `sycl::local_accessor`: memory that a work-group shares, sized at launch. Four arguments in
+    /// `sycl::local_accessor`: memory that a work-group shares, sized at launch. It consists of four arguments in
     /// the code: the pointer, two ranges and an id.
     LocalAccessor {
-        /// What it holds.
+        /// The element type.
         element: Pointee,
-        /// One to three; `None` where the compiler removed the ranges and no declaration tells.
+        /// The number of dimensions, 1 to 3. `None` if the compiler removed the ranges and no declaration is
+        /// available.
         dimensions: Option<u8>,
     },
-    /// `sycl::accessor` of a buffer. Four arguments in the code: the pointer, the range of access,
-    /// the range of the memory and the id where access begins.
+    /// `sycl::accessor` for a buffer. It consists of four arguments in the code: the pointer, the access range, the
+    /// memory range and the id where access begins.
     Accessor {
-        /// What the buffer holds.
+        /// The element type of the buffer.
         element: Pointee,
-        /// One to three.
+        /// The number of dimensions, 1 to 3.
         dimensions: u8,
         /// Whether the kernel writes through it.
         access: Access,
     },
-    /// `sycl::accessor` of an image (`sycl::target::image`), which the device takes as one argument. An array of
-    /// images (`sycl::target::image_array`) is an image with one more dimension.
+    /// `sycl::accessor` for an image (`sycl::target::image`), passed as one argument. An image array
+    /// (`sycl::target::image_array`) is an image with one more dimension.
     Image {
-        /// The components of its pixels, as the kernel has them: `float`, `int` or `unsigned int`. `None` if
-        /// the file does not tell.
+        /// The type of the pixel components in the kernel: `float`, `int` or `unsigned int`. `None` if the file
+        /// does not record it.
         element: Option<Scalar>,
-        /// One to three.
+        /// The number of dimensions, 1 to 3.
         dimensions: u8,
         /// Whether the kernel writes it. A kernel that writes an image does not read it.
         access: Access,
     },
     /// `sycl::sampler`.
     Sampler,
-    /// `sycl::kernel_handler`: a pointer to the values of specialization constants, null where they
-    /// are set in the code.
+    /// `sycl::kernel_handler`: a pointer to the values of specialization constants, or null if they are set in the
+    /// code.
     KernelHandler,
-    /// What no launch has to pass: an object without members, or an argument that the compiler removed and that
-    /// nothing describes. Where the code takes it, it is a byte of any value.
+    /// A parameter that callers do not pass: an object without members, or a removed argument without a
+    /// description. If the code expects it, any byte is valid.
     Unused,
 }
 
-/// What memory holds at a place.
+/// The type of an element in memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Element {
     /// A number.
     Scalar(Scalar),
-    /// An enumeration, stored as the integer under it.
+    /// An enumeration, stored as its underlying integer.
     Enum(Enum),
     /// `sycl::vec`.
     Vector {
-        /// What it has.
+        /// The element type.
         of: Scalar,
-        /// How many; three take the space of four.
+        /// The number of elements. Three elements occupy the space of four.
         count: u32,
     },
-    /// Equal elements, one after the other.
+    /// Consecutive elements of one type.
     Array {
-        /// What it has.
+        /// The element type.
         of: Box<Self>,
-        /// How many.
+        /// The number of elements.
         count: u64,
     },
     /// A struct.
     Struct(StructId),
-    /// A pointer, 8 bytes, and what is behind it: a number, an enumeration, a vector, anything (`void *`), or
-    /// something unknown. A struct, for example, only has its name.
+    /// An 8-byte pointer and its pointee: a number, an enumeration, a vector, `void`, or an unknown type. A pointee
+    /// struct is recorded only by name.
     Pointer(Box<Pointee>),
-    /// This many bytes without known content: a union, bit-fields, a type without description.
+    /// Bytes with unknown content: a union, bit-fields, or a type without a description.
     Bytes(u64),
 }
 
-/// What a pointer points to.
+/// The pointee of a pointer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pointee {
-    /// Elements of one kind.
+    /// Elements of a known type.
     Element(Element),
-    /// Anything: `void *`.
+    /// The pointee of `void *`.
     Void,
-    /// Something that the file does not describe, by its name in C++ if it has that.
+    /// A type that the file does not describe, with its C++ name if known.
     Unknown(Option<String>),
 }
 
-/// An enumeration of C++.
+/// A C++ enumeration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Enum {
-    /// Its name in C++: `ns::Mode`.
+    /// Its C++ name: `ns::Mode`.
     pub name: String,
-    /// The integer under it.
+    /// The underlying integer type.
     pub of: Scalar,
 }
 
-/// What a kernel does through a pointer.
+/// How a kernel accesses memory through a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// It only reads: the pointer is to `const`, or the compiler proved that nothing is written.
+    /// Only reads: the pointee is `const`, or analysis proved that the kernel never writes.
     Read,
-    /// It may write.
+    /// May write.
     ReadWrite,
 }
 
-/// A number, by its size and kind. `long` has 64 bits, as on every platform but Windows; where the
-/// code takes another size, the kernel is reported as contradictory.
+/// A number type. `long` has 64 bits, as on every platform except Windows. If the code uses another size, the
+/// kernel is reported as contradictory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scalar {
     /// `bool`: one byte, 0 or 1.
@@ -178,7 +179,7 @@ pub enum Scalar {
 }
 
 impl Type {
-    /// Returns what it passes by value. `None` for memory and for objects of SYCL.
+    /// Returns the element that is passed by value, or `None` for memory and SYCL objects.
     #[must_use]
     pub fn value(&self) -> Option<Element> {
         Some(match self {
@@ -209,7 +210,7 @@ impl Type {
         })
     }
 
-    /// Returns what the memory that it passes holds.
+    /// Returns the pointee of the memory that is passed.
     #[must_use]
     pub const fn pointee(&self) -> Option<&Pointee> {
         match self {
@@ -221,7 +222,7 @@ impl Type {
         }
     }
 
-    /// Returns the dimensions of an accessor, where they are known.
+    /// Returns the number of dimensions of an accessor, if known.
     #[must_use]
     pub const fn dimensions(&self) -> Option<u8> {
         match self {
@@ -231,7 +232,7 @@ impl Type {
         }
     }
 
-    /// Returns whether the kernel writes to the memory that it passes.
+    /// Returns whether the kernel may write to the memory that is passed.
     #[must_use]
     pub const fn access(&self) -> Option<Access> {
         match self {
@@ -242,7 +243,7 @@ impl Type {
         }
     }
 
-    /// Returns the struct it is, holds or points to.
+    /// Returns the struct that it is, contains or points to.
     #[must_use]
     pub fn structure(&self) -> Option<StructId> {
         match self.pointee() {
@@ -291,7 +292,7 @@ impl Element {
 }
 
 impl Scalar {
-    /// Returns its bits in memory.
+    /// Returns its size in bits.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -302,7 +303,7 @@ impl Scalar {
         }
     }
 
-    /// Returns its bytes in memory.
+    /// Returns its size in bytes.
     #[must_use]
     pub const fn size(self) -> u64 {
         (self.bits() / 8) as u64
@@ -314,7 +315,7 @@ impl Scalar {
         matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
     }
 
-    /// Returns its name in C++, without a typedef.
+    /// Returns its C++ name, without typedefs.
     #[must_use]
     pub const fn cpp(self) -> &'static str {
         match self {
@@ -351,42 +352,42 @@ impl Scalar {
     }
 }
 
-/// A struct among the [`Layouts`] of a file.
+/// Identifies a struct in the [`Layouts`] of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StructId(pub(super) usize);
 
 /// The layout of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
-    /// Its name. Where it is [`described`](Self::described), as C++ spells it: `ns::Pair<int, 2>`. Otherwise
-    /// the name in the code, without template arguments. That name may be empty, and several structs may
-    /// share it.
+    /// Its name. If it is [`described`](Self::described), the C++ spelling: `ns::Pair<int, 2>`. Otherwise, the name
+    /// in the code without template arguments, which may be empty or shared by several structs.
     pub name: String,
-    /// Its bytes, with the padding at the end.
+    /// Its size in bytes, including trailing padding.
     pub size: u64,
-    /// Its alignment in bytes. A type with `alignas` may have a larger one where only other structs hold it.
+    /// Its alignment in bytes. For a type with `alignas` that is used only inside other structs, the actual
+    /// alignment may be larger.
     pub align: u64,
-    /// What it has, by offset.
+    /// Its members, sorted by offset.
     pub fields: Vec<Field>,
-    /// Whether C++ described it. If not, it comes from the code: members do not have names, padding is among
-    /// them as bytes, and [`Field::sign_known`] matters.
+    /// Whether it was read from a C++ description. If not, it was derived from the code: members have no names,
+    /// padding appears as bytes, and [`Field::sign_known`] may be false.
     pub described: bool,
 }
 
 /// A member of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Field {
-    /// Its name; `None` where the file does not have it. A base class is a member of its own name.
+    /// Its name, or `None` if the file does not record it. A base class is a member with the name of the class.
     pub name: Option<String>,
-    /// Bytes from the beginning of the struct.
+    /// Its offset in the struct, in bytes.
     pub offset: u64,
-    /// What it is.
+    /// Its type.
     pub ty: Element,
-    /// Whether the file distinguishes signed from unsigned. If not, integers are taken for signed.
+    /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed.
     pub sign_known: bool,
 }
 
-/// All structs that the kernels of a file take, each once. A struct stands behind those it holds.
+/// All structs that the kernels in a file take, without duplicates. A struct follows the structs that it contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layouts {
     list: Vec<Layout>,
@@ -455,7 +456,7 @@ impl Layouts {
         self.list
     }
 
-    /// Returns the bytes that `element` takes, or `None` if they exceed 64 bits.
+    /// Returns the size of `element` in bytes, or `None` if it exceeds 64 bits.
     #[must_use]
     pub fn size(&self, element: &Element) -> Option<u64> {
         match element {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Variables that a host can reach, and their types: specialization constants, and device globals.
+//! Variables that the host can access, with their types: specialization constants and device globals.
 //!
-//! The property sets have the size of each. Its type comes from what the compiler recorded (set
-//! [`VARIABLES`](crate::property::set::VARIABLES)), else from the SPIR-V; the three must agree.
+//! The property sets record the size of each variable. The type is recorded by the compiler (set
+//! [`VARIABLES`](crate::property::set::VARIABLES)), or else inferred from the SPIR-V. All three must agree.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -23,34 +23,32 @@ use crate::metadata::{
 use crate::model::AbstractModule;
 use crate::property::set;
 
-/// A specialization constant: its type, and the value it has unless another is set.
+/// A specialization constant, with its type and default value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecializationConstant {
-    /// The key in the property set, without the prefix of a run: `_ZL6radius`.
+    /// The key in the property set, without the run prefix: `_ZL6radius`.
     pub symbol: String,
-    /// The namespaces and the name in C++, where the symbol can be read. Namespaces without a name
-    /// are left out.
+    /// The qualified C++ name, if the symbol can be demangled. Unnamed namespaces are left out.
     pub name: Option<KernelName>,
-    /// Its type, or why it is unknown. Unless the type was recorded, several scalars are an array where they
-    /// are equal and without gaps. Otherwise they are a struct that C++ did not describe.
+    /// Its type, or the reason why it is unknown. If the type was not recorded, scalars of one type without gaps
+    /// are an array, and other groups of scalars are a struct without a C++ description.
     pub ty: Result<Element, Unsupported>,
-    /// Whether the file distinguishes signed from unsigned. If not, integers are taken for signed.
+    /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed.
     pub sign_known: bool,
-    /// The default value, as long as the type; `None` where the file lacks it.
+    /// The default value, with the size of the type, or `None` if the file does not record it.
     pub default: Option<Vec<u8>>,
 }
 
-/// A variable of the module that lives on between launches.
+/// A variable that persists between launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceGlobal {
-    /// The unique identifier, without the prefix of a run: `_Z5table`.
+    /// The unique identifier, without the run prefix: `_Z5table`.
     pub id: String,
-    /// The namespaces and the name in C++, where the identifier can be read. Namespaces without a
-    /// name are left out.
+    /// The qualified C++ name, if the identifier can be demangled. Unnamed namespaces are left out.
     pub name: Option<KernelName>,
-    /// Its type, or why it is unknown.
+    /// Its type, or the reason why it is unknown.
     pub ty: Result<Element, Unsupported>,
-    /// Whether the file distinguishes signed from unsigned. If not, integers are taken for signed.
+    /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed.
     pub sign_known: bool,
 }
 

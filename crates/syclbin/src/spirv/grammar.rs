@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The grammar of SPIR-V: which words of an instruction are ids. The numbers are those of the SPIR-V
-//! specification and of its registry of extensions.
+//! The SPIR-V grammar, which determines the operands that are ids. The numbers are from the SPIR-V specification
+//! and its extension registry.
 
 use alloc::vec::Vec;
 
 use crate::spirv::words::{Instruction, op};
 
-/// The operands of all instructions that kernels may have: a pattern, and the opcodes with it. An opcode without
-/// a pattern is unknown. The letters of a pattern mean:
+/// The operand patterns of all instructions that kernels may contain, with the opcodes for each pattern. Other
+/// opcodes are unknown. The letters in a pattern stand for:
 ///
 /// | letter | operands |
 /// |---|---|
@@ -129,7 +129,7 @@ fn pattern_of(opcode: u16) -> Option<&'static str> {
 const MEMORY_LITERALS: u32 = 0x2;
 const MEMORY_IDS: [u32; 4] = [0x8, 0x10, 0x1_0000, 0x2_0000];
 
-/// The ids of an instruction: places among its operands.
+/// The ids of an instruction, as indices into its operands.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ids {
     /// The type of the result.
@@ -140,12 +140,12 @@ pub struct Ids {
     pub uses: Vec<usize>,
 }
 
-/// Why the ids of an instruction are not known.
+/// The reason why the ids of an instruction are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// The table does not have the instruction.
+    /// The instruction is not in the table.
     Opcode,
-    /// The operands are too few or too many.
+    /// There are too few or too many operands.
     Operands,
 }
 
@@ -153,17 +153,17 @@ pub enum Unknown {
 ///
 /// # Errors
 ///
-/// When the table does not have the instruction, and when its operands do not fit.
+/// Returns an error if the instruction is not in the table, or if its operands do not match.
 pub fn ids(opcode: u16, operands: &[u32]) -> Result<Ids, Unknown> {
     read(opcode, operands, None)
 }
 
-/// Returns the ids of an instruction. `has_wide_cases` tells of a selector whether the cases of its switch have
-/// two words.
+/// Returns the ids of an instruction. `has_wide_cases` returns whether the switch cases for a selector have two
+/// words.
 ///
 /// # Errors
 ///
-/// When the instruction is not in the table.
+/// Returns an error if the instruction is not in the table.
 pub fn ids_with_cases(
     instruction: &Instruction<'_>,
     has_wide_cases: impl Fn(u32) -> bool,
@@ -173,7 +173,7 @@ pub fn ids_with_cases(
     read(instruction.opcode, instruction.operands, Some(is_wide))
 }
 
-/// Reads the ids. `wide_cases` is `None` if those of cases do not matter.
+/// Reads the ids. `wide_cases` is `None` if the ids in cases are not needed.
 fn read(opcode: u16, operands: &[u32], wide_cases: Option<bool>) -> Result<Ids, Unknown> {
     let pattern = pattern_of(opcode).ok_or(Unknown::Opcode)?;
     let mut reader = Reader {
@@ -234,7 +234,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads records of `stride` words to the end, each with an id at `at`.
+    /// Reads records of `stride` words until the end, each with an id at `at`.
     fn pairs(&mut self, stride: usize, at: usize) -> Result<(), Unknown> {
         while self.next < self.operands.len() {
             let id = self.next + at;
@@ -296,7 +296,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether equal instructions are one: types, constants and what they are made of.
+/// Returns whether equal instructions can be merged: types, constants and their components.
 pub fn is_merged(opcode: u16) -> bool {
     const TYPE_COOPERATIVE_MATRIX: u16 = 4456;
     const TYPE_UNTYPED_POINTER: u16 = 4417;

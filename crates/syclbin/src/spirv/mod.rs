@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SPIR-V modules, whatever their instructions mean: which words of an instruction are ids, what a kernel needs
-//! of its module, and which pointers it only reads.
+//! Generic SPIR-V analysis: which operands are ids, which parts of a module a kernel needs, and which pointers it
+//! only reads.
 
 pub(crate) mod grammar;
 pub(crate) mod reads;

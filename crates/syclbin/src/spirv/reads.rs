@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Proves of pointers that nothing is written through them.
+//! Proves that pointers are only read through.
 //!
 //! A pointer counts as written unless every use of it, and of each pointer that is computed from it, is known to only
 //! read. So a pointer that is stored, converted to an integer, or passed to unknown code counts as written.

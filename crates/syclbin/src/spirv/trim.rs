@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Trims a module to some of its kernels, so that a driver does not compile the others.
+//! Trims a module to selected kernels, so that a driver does not compile the others.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -16,14 +16,15 @@ use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, strin
 /// Functions with this decoration can be called by code of other modules that has their addresses.
 const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
 
-/// Returns the module with only these entry points and what they reach. Ids stay as they are. Debug information is
-/// removed.
+/// Returns the module with only these entry points and everything reachable from them. Ids do not change. Debug
+/// information is removed.
 ///
-/// Exported symbols that nothing reaches are removed too, so another module that imports them needs the whole module.
+/// Unreachable exports are removed too. To link with a module that imports them, use the untrimmed module.
 ///
 /// # Errors
 ///
-/// When `spirv` is not SPIR-V, lacks one of the entry points, or has an instruction whose ids are unknown.
+/// Returns an error if `spirv` is not SPIR-V, lacks one of the entry points, or contains an instruction that the
+/// grammar does not cover.
 pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
     let words = words::words(spirv)?;
     let module = Module::new(&words)?;

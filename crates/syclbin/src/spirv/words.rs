@@ -101,7 +101,7 @@ pub const MAGIC: u32 = 0x0723_0203;
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 pub const HEADER_WORDS: usize = 5;
 
-/// An instruction: what follows its first word are its operands, the result among them.
+/// An instruction. The operands are all words after the first, including the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction<'w> {
     /// The index of its first word.
@@ -114,11 +114,11 @@ pub fn error(word: usize, problem: &'static str) -> Error {
     Error::new("SPIR-V module", word as u64 * 4, ErrorKind::SpirV(problem))
 }
 
-/// Returns the words of a module, with those of its header.
+/// Returns the words of a module, including its header.
 ///
 /// # Errors
 ///
-/// When the bytes are not SPIR-V, which is little-endian, as every known compiler writes it.
+/// Returns an error if the bytes are not little-endian SPIR-V, which every known compiler writes.
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let (words, []) = bytes.as_chunks() else {
         return Err(error(bytes.len() / 4, "the size is not a multiple of 4"));
@@ -137,12 +137,12 @@ pub fn bytes(words: Vec<u32>) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// Walks over the instructions in the words of a module. An error is the last item.
+/// Iterates over the instructions in a module. An error ends the iteration.
 pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
     instructions_from(words, HEADER_WORDS)
 }
 
-/// Walks over the instructions from the one whose first word is at `next`.
+/// Iterates over the instructions, starting at the word `next`.
 pub fn instructions_from(
     words: &[u32],
     mut next: usize,
@@ -150,7 +150,7 @@ pub fn instructions_from(
     core::iter::from_fn(move || {
         let at = next;
         let first = *words.get(at)?;
-        // An instruction of no words ends before its operands start.
+        // A zero-length instruction would end before its operands start.
         next = at + (first >> 16) as usize;
         let Some(operands) = words.get(at + 1..next) else {
             next = words.len();
@@ -166,7 +166,7 @@ pub fn instructions_from(
     })
 }
 
-/// Returns a literal string, four bytes a word and closed by a zero byte, and the words after it.
+/// Decodes a literal string (four bytes per word, NUL-terminated). Also returns the words after it.
 pub fn string(words: &[u32]) -> (String, &[u32]) {
     let mut bytes = Vec::new();
     for (index, word) in words.iter().enumerate() {
@@ -184,7 +184,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Adds an instruction. Its operands are few: they come from one instruction of a module or are made here.
+/// Appends an instruction. The operands always fit, because they come from a single instruction or are generated
+/// here.
 pub fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
     let count = 1 + operands.iter().map(|part| part.len()).sum::<usize>();
     let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -192,7 +193,7 @@ pub fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
     out.extend(operands.iter().copied().flatten());
 }
 
-/// Returns a literal string: four bytes a word, closed by a zero byte.
+/// Encodes a literal string: four bytes per word, NUL-terminated.
 pub fn literal(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize((bytes.len() / 4 + 1) * 4, 0);

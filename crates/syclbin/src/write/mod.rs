@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Syclbin`] to bytes: the same input always gives the same output.
+//! Writes a [`Syclbin`] to bytes. The output is deterministic.
 
 mod v1;
 mod v2;
@@ -15,14 +15,14 @@ use crate::offload::encode::Outgoing;
 use crate::offload::{ImageKind, OffloadKind, encode};
 use crate::property::Inexpressible;
 
-/// Writes `file` in this container.
+/// Writes `file` in the given container.
 ///
-/// What [`read::parse`](crate::read::parse) then reads is `file` again, if in each module the IR
-/// images precede the native ones.
+/// [`read::parse`](crate::read::parse) reads back an equal file, provided that IR images precede native images in
+/// each module.
 ///
 /// # Errors
 ///
-/// When `file` has what the container cannot hold.
+/// Returns an error if the container cannot hold the contents of `file`.
 ///
 /// ```
 /// use syclbin::{Container, State, Syclbin, read, write};
@@ -73,7 +73,7 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
 
     let mut parts = v1::parts(file)?;
     if container == Container::OffloadBinary2 {
-        // As the reference runtime does; its own reader does not mind the padding's absence.
+        // Pads like the reference runtime, although its reader accepts files without this padding.
         let size: usize = parts.iter().map(|part| part.len()).sum();
         parts.push(vec_of_zeros(size.next_multiple_of(8) - size));
     }
@@ -107,7 +107,7 @@ fn count(number: usize, what: &'static str) -> Result<u32, Error> {
     u32::try_from(number).map_err(|_| Error::Count(number, what))
 }
 
-/// The text of property sets, with their owner's name in an error.
+/// Returns the text of property sets. Errors name their owner.
 fn text(
     sets: &crate::property::PropertySets<'_>,
     record: impl FnOnce() -> String,
@@ -118,44 +118,43 @@ fn text(
     })
 }
 
-/// What a file has and the container cannot hold.
+/// The part of a file that the container cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A property that the text form cannot hold.
+    /// A property that the text form cannot represent.
     #[error("{record}: {source}")]
     Property {
-        /// Whose property, such as `abstract module 0`.
+        /// The owner of the property, such as `abstract module 0`.
         record: String,
-        /// Which, and why.
+        /// The property and the reason.
         source: Inexpressible,
     },
-    /// Strings or entries of another container.
+    /// Strings or entries that only other containers can hold.
     #[error(
         "{record}: {what} cannot be kept in container {}; remove it or write {}",
         container.name(),
         Container::Version2.name()
     )]
     Container {
-        /// The record that has it.
+        /// The record that contains it.
         record: String,
-        /// What it is.
+        /// A description of the string or entry.
         what: String,
         /// The container that cannot hold it.
         container: Container,
     },
-    /// Strings that would be taken for SYCLBIN's own in version 2.
+    /// Strings that version 2 would confuse with SYCLBIN's own strings.
     #[error(
         "{record}: {what} has a meaning of its own in container v2; remove it or write another"
     )]
     Reserved {
-        /// The record that has it.
+        /// The record that contains them.
         record: String,
-        /// What it is.
+        /// A description of the strings.
         what: String,
     },
-    /// A string with a NUL where NUL ends it: in a key, or in a value of an OffloadBinary of
-    /// version 1.
+    /// A string that contains a terminating NUL: a key, or a value in a version 1 OffloadBinary.
     #[error("the string `{0}` has a NUL, which would end it")]
     Nul(String),
     /// More records than 32 bits can count.

@@ -44,7 +44,7 @@ fn image_entry<'f>(
 ) -> Result<Outgoing<'f>, Error> {
     let record = || format!("an image of abstract module {}", number.1);
     let metadata = text(&image.metadata, record)?;
-    // Copies of what the metadata says, for tools that know OffloadBinary alone.
+    // Copies of the metadata, for tools that only support OffloadBinary.
     let mut own = Vec::from([number.clone()]);
     let role = match image.kind() {
         ImageKind::Ir { ty, target } => {
@@ -65,7 +65,7 @@ fn image_entry<'f>(
     Ok(entry)
 }
 
-/// No string may have a key that its entry has already: a reader takes the first.
+/// Checks that no string repeats a key of its entry, because readers use the first occurrence.
 fn check_strings(record: &str, own: &[(&str, String)], extra: &Strings<'_>) -> Result<(), Error> {
     let own = own.iter().map(|(name, _)| *name);
     let mut own = own.chain([key::FORMAT_VERSION, key::ROLE]);
@@ -78,7 +78,7 @@ fn check_strings(record: &str, own: &[(&str, String)], extra: &Strings<'_>) -> R
     }
 }
 
-/// No entry of others may look like one of SYCLBIN's, as those of files in files do.
+/// Checks that no foreign entry looks like a SYCLBIN entry, as in a file nested inside another file.
 fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
     let known = [
         role::GLOBAL_METADATA,
@@ -91,7 +91,7 @@ fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
         _ => None,
     };
     match role {
-        // Unknown roles are kept, in entries of this version.
+        // Unknown roles are preserved in entries of this version.
         Some(role)
             if known.contains(&role) || entry.string(key::FORMAT_VERSION) != Some(VERSION) =>
         {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lifting: variables in global memory become arguments of kernels.
+//! Lifts global variables: converts them to kernel arguments.
 //!
-//! Few drivers have variables that live between launches, and OpenCL has no functions that read or write them.
-//! So a program without such variables is made: every function takes pointers to buffers as its last arguments,
-//! and finds the variables there. The first buffer, the *arena*, has a slot for each variable. A variable whose
-//! value the host allocates (without `device_image_scope`) has a buffer of its own. Its slot is a pointer, which
-//! each kernel sets to that buffer when it starts.
+//! Few drivers support variables that persist between launches, and OpenCL has no functions to read or write them.
+//! Lifting produces a program without such variables: every function takes additional trailing pointer arguments to
+//! buffers that contain the variables. The first buffer, the *arena*, has a slot for each variable. A variable
+//! whose value the host allocates (without `device_image_scope`) has a buffer of its own. Its slot is a pointer,
+//! which each kernel sets to that buffer when it starts.
 //!
-//! In each module, one added kernel copies the initial values to the arena.
+//! In each module, an additional kernel copies the initial values to the arena.
 
 mod declarations;
 mod module;
@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::spirv::words::{self, HEADER_WORDS, put};
 use scan::Scan;
 
-/// The first characters of all kernels that are added here.
+/// The name prefix of the kernels that lifting adds.
 pub const OWN_KERNELS: &str = "__syclbin_";
 
 /// Slots begin at multiples of this, which suits every type of OpenCL.
@@ -134,9 +134,10 @@ impl Layout {
 ///
 /// # Errors
 ///
-/// When a module is not SPIR-V, and when a variable is used in a way that has no equivalent.
+/// Returns an error if a module is not SPIR-V, or if a variable is used in a way that has no equivalent.
 ///
-/// Debug information is removed: it describes variables that are gone, and the compiler of Intel's GPU driver crashes on that.
+/// Debug information is removed, because it describes the lifted variables and would crash the compiler in Intel's
+/// GPU driver.
 pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>, Unfit> {
     let words: Vec<Vec<u32>> = modules
         .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The declarations of kernels and the types of variables that a host can reach.
+//! Reads kernel declarations and the types of variables that the host can access.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -16,21 +16,21 @@ use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
 use crate::signature::{dimensions, mangled};
 
 const STORAGE_WORKGROUP: u32 = 4;
-/// What an array of a functor is passed in.
+/// The struct in which a functor's array is passed.
 const WRAPPER: &str = "__wrapper_class";
 /// The member of every functor that asks for a `kernel_handler`.
 const HANDLER: &str = "_specialization_constants_buffer";
-/// What a kernel prints with.
+/// The stream class that kernels print with.
 const STREAM: &str = "sycl::stream";
-/// What a host can reach a variable through; the first argument is the type of its value.
+/// The class templates of host-accessible variables. The first template argument is the type of the value.
 const OF_VARIABLES: [&str; 2] = [
     "sycl::ext::oneapi::experimental::device_global<",
     "sycl::specialization_id<",
 ];
 
 impl<'m> DebugInfo<'m> {
-    /// Returns the variables that a host may reach, by their identifiers. Identifiers of device globals are
-    /// in the code; specialization constants are known by their symbols.
+    /// Returns the variables that the host may access, by identifier. Identifiers of device globals are in the
+    /// code. Specialization constants are identified by their symbols.
     pub(super) fn variables_of_hosts(&self) -> Vec<(String, &'m Extended)> {
         let hosts = self.module.host_names().map(|(name, id)| (id, name));
         let hosts = BTreeMap::from_iter(hosts);
@@ -53,7 +53,7 @@ impl<'m> DebugInfo<'m> {
         named.collect()
     }
 
-    /// Returns the type of the value of a variable that a host can reach.
+    /// Returns the value type of a variable that the host can access.
     pub(super) fn value_type(&mut self, variable: &Extended) -> Option<String> {
         let mut ty = self.instructions.get(variable.operands.get(1)?).copied()?;
         if ty.instruction == TYPE_QUALIFIER {
@@ -73,8 +73,8 @@ impl<'m> DebugInfo<'m> {
         readable.then_some(text)
     }
 
-    /// Returns the declaration of a kernel. A free-function kernel has the declaration of the function it
-    /// calls, as C++ has it.
+    /// Returns the declaration of a kernel. For a free-function kernel, this is the C++ declaration of the function
+    /// that it calls.
     pub(super) fn declaration(&mut self, symbol: &str) -> Option<Declaration> {
         let name = mangled::parse(symbol).map(|name| name.qualified());
         let function = mangled::plain_function(symbol)
@@ -96,8 +96,7 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
-    /// Returns the file and line of a kernel. Only the name of the file is used, as a directory of this machine means
-    /// nothing elsewhere.
+    /// Returns the file and line of a kernel. Only the file name is used, because directories are machine-specific.
     pub(super) fn location(&self, symbol: &str) -> Option<String> {
         let function = self.instructions.get(self.functions.get(symbol)?)?;
         let source = self.instructions.get(function.operands.get(2)?)?;
@@ -139,8 +138,8 @@ impl<'m> DebugInfo<'m> {
                 names.insert(number, parameter_name(name));
             }
         }
-        // Arguments count from 1. The specification wants the number as a constant's id; the
-        // reference compiler writes the number itself.
+        // Arguments count from 1. The specification requires the number as the id of a constant, but the reference
+        // compiler writes the number itself.
         if names.keys().any(|number| *number as usize > count) {
             names = names
                 .into_iter()
@@ -165,8 +164,9 @@ impl<'m> DebugInfo<'m> {
             .collect()
     }
 
-    /// Returns how many dimensions the range of a kernel has, and 0 for a single task. Of a class or lambda its call
-    /// operator tells; of a function its property, else the work-item that it uses.
+    /// Returns the number of dimensions of a kernel's range, or 0 for a single task. For a class or lambda, it is
+    /// derived from the call operator. For a function, it is derived from a property, or else from the work-item
+    /// that the function uses.
     pub(super) fn dimensions(&mut self, symbol: &str) -> Option<u8> {
         let plain = mangled::plain_function(symbol);
         if let Some(function) = plain.and_then(|name| self.functions.get(&*name).copied()) {
@@ -196,8 +196,8 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
-    /// Returns the call operator of the class or lambda that a kernel is. The kernel uses it before anything that it
-    /// calls itself.
+    /// Returns the call operator of a class or lambda kernel. The kernel uses it before anything else that it
+    /// calls.
     fn call_operator(&self, kernel: u32) -> Option<u32> {
         let uses = self.uses.get(&kernel)?;
         let is_operator = |function: &&u32| {
@@ -208,7 +208,7 @@ impl<'m> DebugInfo<'m> {
         uses.iter().find(is_operator).copied()
     }
 
-    /// Returns the members of the class or lambda that a kernel is, by their names.
+    /// Returns the members of a class or lambda kernel, by name.
     fn members(&self, kernel: u32) -> BTreeMap<&'m str, u32> {
         let this = self.call_operator(kernel).and_then(|operator| {
             let mut ty = *self.parameter_types(operator)?.first()?;
@@ -232,8 +232,7 @@ impl<'m> DebugInfo<'m> {
         named.collect()
     }
 
-    /// Returns the members of a functor, from the arguments that it became. Those of one accessor have one
-    /// name.
+    /// Returns the members of a functor, derived from its arguments. Arguments of the same accessor share a name.
     fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<DeclaredParameter>> {
         let types = self.parameter_types(function)?;
         let members = self.members(function);
@@ -251,7 +250,7 @@ impl<'m> DebugInfo<'m> {
             let of_accessor = !name.is_empty() && group.iter().all(|other| other.name == name);
             let pointee = parameter.ty.strip_suffix('*').map(str::trim_end);
             let ty = match (passed[at].ty, pointee, group) {
-                // A stream is three accessors and a number.
+                // A stream consists of three accessors and a number.
                 _ if parameter.ty == STREAM => {
                     let same = lowered[at..].iter().take_while(|other| other.name == name);
                     at += same.count() - 1;
@@ -291,7 +290,7 @@ impl<'m> DebugInfo<'m> {
                 _ if parameter.ty == WRAPPER && self.is_empty(types[at], MAX_DEPTH) => {
                     cpp::EMPTY.into()
                 }
-                // What has no name in C++ is known by its code.
+                // Types without a C++ name are identified by their code.
                 (ParameterType::ByValue { ty }, ..) if parameter.ty == WRAPPER => {
                     format!("bytes[{}]", self.module.types.size(ty.0)?.0)
                 }
@@ -309,8 +308,8 @@ impl<'m> DebugInfo<'m> {
         Some(parameters)
     }
 
-    /// Returns the arguments that a functor became. An array is passed in a struct that does not occur in any source,
-    /// and only the member tells that an argument is a part of a stream.
+    /// Returns the arguments of a functor. An array is passed in a compiler-generated struct. Arguments that are
+    /// part of a stream can only be recognized by the member.
     fn lowered(
         &mut self,
         function: u32,
@@ -356,7 +355,7 @@ impl<'m> DebugInfo<'m> {
     }
 }
 
-/// Spells an accessor of what a pointer points to, by the type of its range.
+/// Spells an accessor, given its pointee and the type of its range.
 fn accessor(pointee: &str, range: &str, is_local: bool) -> Option<String> {
     let dimensions = range.strip_prefix("sycl::range<")?.strip_suffix('>')?;
     let mode = if pointee.starts_with("const ") {

@@ -49,20 +49,20 @@ const FUNCTION_DEFINITION: u32 = 101;
 const TYPE_SUBRANGE: u32 = 201;
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
-/// Instructions repeat texts, and names repeat inside names, so a small hostile module can mean very long
-/// declarations. One module may make this many bytes, and as many more for each of its instructions.
+/// Instructions and names repeat each other, so a small hostile module could produce very long declarations. The
+/// limit for a module is this many bytes, plus the same amount for each of its instructions.
 const MAX_TEXT: usize = 64 * 1024;
 const MAX_TEXT_OF_ONE: usize = 256;
 
-/// What debug information says of a module's kernels.
+/// The debug information of a module's kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
-    /// The declaration of each kernel that is described, by its symbol. The parameters of a functor are its
-    /// members; the parameters of a lambda are what it captures.
+    /// The declaration of each described kernel, by symbol. The parameters of a functor are its members; the
+    /// parameters of a lambda are what it captures.
     pub declarations: BTreeMap<String, Declaration>,
-    /// Where the source has each kernel, by its symbol: `solver.cpp:12`.
+    /// The source location of each kernel, by symbol: `solver.cpp:12`.
     pub locations: BTreeMap<String, String>,
-    /// How many dimensions the range of each kernel has, by its symbol, and 0 for a single task.
+    /// The number of dimensions of each kernel's range, by symbol, or 0 for a single task.
     pub dimensions: BTreeMap<String, u8>,
     /// The type of each device global and specialization constant. The key is the identifier without the part
     /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
@@ -72,7 +72,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// Adds what another module says of other kernels of the same source.
+    /// Adds the descriptions of other kernels from another module of the same source.
     pub fn append(&mut self, mut other: Self) {
         self.declarations.append(&mut other.declarations);
         self.locations.append(&mut other.locations);
@@ -82,7 +82,7 @@ impl Described {
     }
 }
 
-/// Returns what the module's debug information says of its kernels; empty where there is none.
+/// Reads the debug information of a module's kernels. The result is empty if there is none.
 #[must_use]
 pub fn describe(module: &Module) -> Described {
     let mut described = Described::default();
@@ -164,7 +164,7 @@ struct DebugInfo<'m> {
     definitions: Definitions,
     /// Names of composites that were spelled.
     spelled: BTreeMap<u32, Option<String>>,
-    /// Bytes of text that may still be made.
+    /// The remaining bytes of text within the limit.
     budget: Cell<usize>,
 }
 
@@ -232,7 +232,7 @@ impl<'m> DebugInfo<'m> {
         info
     }
 
-    /// Counts `text` against what may be made of one module.
+    /// Counts `text` against the limit for the module.
     fn spend(&self, text: &str) -> Option<()> {
         // An empty text costs work as well.
         self.budget

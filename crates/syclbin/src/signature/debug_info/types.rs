@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Types as C++ spells them, and definitions of the structs and enumerations among them.
+//! Spells types in C++ syntax, and defines the structs and enumerations that they name.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -18,7 +18,7 @@ const TAG_UNION: u32 = 2;
 const FLAG_STATIC_MEMBER: u32 = 0x200;
 const QUALIFIER_CONST: u32 = 0;
 
-/// Classes of SYCL that a kernel takes elements with.
+/// SYCL classes that refer to elements in memory.
 const OF_ELEMENTS: [&str; 4] = [
     "sycl::accessor<",
     "sycl::local_accessor<",
@@ -27,7 +27,7 @@ const OF_ELEMENTS: [&str; 4] = [
 ];
 
 impl DebugInfo<'_> {
-    /// Returns a type as C++ spells it, and defines what it names.
+    /// Returns a type in C++ syntax, and defines the types that it names.
     pub(super) fn type_text(&mut self, id: u32, depth: usize) -> Option<String> {
         let depth = depth.checked_sub(1)?;
         let Some(e) = self.instructions.get(&id).copied() else {
@@ -74,7 +74,7 @@ impl DebugInfo<'_> {
                 if self.constant(*operand(1)?)? != QUALIFIER_CONST {
                     return Some(base); // volatile and restrict do not change the call
                 }
-                // A qualifier of a pointer stands behind it, one of anything else before it.
+                // The qualifier of a pointer follows it. Other qualifiers precede the type.
                 if base.ends_with('*') {
                     format!("{base}const")
                 } else {
@@ -88,12 +88,12 @@ impl DebugInfo<'_> {
         Some(text)
     }
 
-    /// Names a type, in case that it has no name of its own.
+    /// Names a type, in case it has no name of its own.
     fn name(&mut self, ty: u32, name: String) {
         self.typedefs.entry(ty).or_insert(name);
     }
 
-    /// Defines what the arguments of a template name. They may be named nowhere else.
+    /// Defines the types that template arguments name, which may not occur elsewhere.
     fn define_arguments(&mut self, template: &Extended, depth: usize) {
         for argument in template.operands.iter().skip(1) {
             let argument = self.instructions.get(argument);
@@ -104,8 +104,8 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// Returns how many elements a dimension of an array has. It is a constant, or a range that gives only
-    /// the count.
+    /// Returns the number of elements in an array dimension. It is a constant, or a range that only gives the
+    /// count.
     fn count(&self, id: u32) -> Option<u64> {
         let count = match self.instructions.get(&id) {
             Some(range) if range.instruction == TYPE_SUBRANGE => {
@@ -117,7 +117,7 @@ impl DebugInfo<'_> {
             }
             _ => self.wide_constant(id),
         };
-        // The compiler's own array of no known size says -1.
+        // For compiler-generated arrays of unknown size, the count is -1.
         count.filter(|count| *count < u64::from(u32::MAX))
     }
 
@@ -133,7 +133,7 @@ impl DebugInfo<'_> {
             },
             name => self.qualified(name, *e.operands.get(5)?)?,
         };
-        // A byte of the standard library is an enumeration to the compiler only.
+        // `std::byte` is an enumeration only for the compiler.
         if name != "std::byte" {
             self.spend(&name)?;
             self.definitions.define_enum(&name, &of)?;
@@ -142,7 +142,7 @@ impl DebugInfo<'_> {
         Some(name)
     }
 
-    /// The name of a struct or class. One of SYCL's own that means something is left at its name.
+    /// Returns the name of a struct or class, and defines it unless it is a SYCL class with a known meaning.
     fn composite(&mut self, id: u32, e: &Extended, depth: usize) -> Option<String> {
         if let Some(known) = self.spelled.get(&id) {
             return known.clone();
@@ -205,7 +205,7 @@ impl DebugInfo<'_> {
                 continue;
             }
             if offset % 8 != 0 || bits % 8 != 0 || self.bits(ty, MAX_DEPTH) != Some(bits) {
-                // Bit-fields: bytes that they share.
+                // Bit-fields share bytes.
                 let end = offset.checked_add(bits)?.div_ceil(8);
                 let begin = offset / 8;
                 match members.last_mut() {
@@ -258,7 +258,7 @@ impl DebugInfo<'_> {
         self.definitions.define_struct(name, size, align, members)
     }
 
-    /// Returns the bits that a type has in memory.
+    /// Returns the size of a type in bits.
     fn bits(&self, ty: u32, depth: usize) -> Option<u64> {
         let depth = depth.checked_sub(1)?;
         let e = self.instructions.get(&ty)?;
@@ -311,7 +311,7 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// Returns `name` behind the names of its scopes.
+    /// Returns `name`, qualified with the names of its scopes.
     fn qualified(&self, name: &str, mut scope: u32) -> Option<String> {
         let mut text = String::from(name);
         for _ in 0..MAX_DEPTH {
@@ -334,7 +334,7 @@ impl DebugInfo<'_> {
     }
 }
 
-/// The name of a class without what qualifies it, as an identifier.
+/// Returns the unqualified name of a class, as an identifier.
 fn last_word(ty: &str) -> String {
     let plain = ty.split('<').next().unwrap_or(ty);
     let word = plain.rsplit("::").next().unwrap_or(plain);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernel symbols: the subset of the Itanium C++ name mangling that kernels have.
+//! Demangles kernel symbols, which use a subset of the Itanium C++ name mangling.
 //!
-//! DPC++ puts `__sycl_kernel_` before the outermost part of a free function's name: `saxpy` in
-//! `extern "C"` becomes `__sycl_kernel_saxpy`, and `fill::iota(float, float *, int)` becomes
-//! `_ZN18__sycl_kernel_fill4iotaEfPfi`. A functor or named lambda is `_ZTS` and its type. An unnamed lambda is
-//! `_ZTSZ`, the function that contains it, and its own type.
+//! DPC++ puts `__sycl_kernel_` before the outermost part of a free function's name: `saxpy` in `extern "C"` becomes
+//! `__sycl_kernel_saxpy`, and `fill::iota(float, float *, int)` becomes `_ZN18__sycl_kernel_fill4iotaEfPfi`. The
+//! symbol of a functor or named lambda is `_ZTS` and its type. For an unnamed lambda, it is `_ZTSZ`, the enclosing
+//! function, and the lambda's type.
 
 mod names;
 mod parser;
@@ -19,31 +19,31 @@ use alloc::vec::Vec;
 use names::LAMBDA;
 use parser::Parser;
 
-/// What DPC++ puts before the name of a free-function kernel.
+/// The prefix that DPC++ adds to the name of a free-function kernel.
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
-/// What a file puts between the symbol of a kernel and its source, where several sources have that symbol.
+/// The separator between a kernel's symbol and its source, used if several sources have the same symbol.
 pub const SOURCE_MARK: &str = "$";
 /// Types and names nest; a symbol that goes deeper is not read.
 const MAX_DEPTH: usize = 64;
 
-/// What a symbol says of its kernel or variable.
+/// The demangled name of a kernel or variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct KernelName {
-    /// The namespaces (and classes) around it, outermost first.
+    /// The enclosing namespaces and classes, outermost first.
     pub path: Vec<String>,
     /// The name itself.
     pub base: String,
-    /// The arguments, if it is an instance of a template, as C++ spells them.
+    /// The template arguments in C++ syntax, if it is a template instance.
     pub template_arguments: Vec<String>,
-    /// The types of the parameters, where the symbol has them: functions that are not `extern "C"`.
+    /// The parameter types, if the symbol contains them. This is the case for functions that are not `extern "C"`.
     pub parameters: Option<Vec<String>>,
-    /// The lambda that the kernel is, and before it the lambdas around it, outermost first. Empty for other
-    /// kernels. An unnamed lambda has no name in C++, so all else here describes the function around it.
+    /// For a lambda kernel, the enclosing lambdas, outermost first, followed by the kernel's lambda. Empty for
+    /// other kernels. An unnamed lambda has no C++ name, so the other fields describe the enclosing function.
     pub lambdas: Vec<Lambda>,
-    /// The function that contains a class with a name.
+    /// The function that contains a named class.
     pub function: Option<Box<KernelName>>,
-    /// The source, where several sources of the file have a kernel of this name. It is an identifier.
+    /// The source, as an identifier, if several sources in the file have a kernel with this name.
     pub source: Option<String>,
 }
 
@@ -53,14 +53,14 @@ pub struct KernelName {
 pub struct Lambda {
     /// The types of its parameters.
     pub parameters: Vec<String>,
-    /// For a lambda around the kernel with `auto` parameters: their types, and other template arguments.
+    /// For an enclosing generic lambda: the types of its `auto` parameters, and other template arguments.
     pub template_arguments: Vec<String>,
-    /// Its number, from 0, among the lambdas with the same parameters in its function.
+    /// Its index, counted from 0, among the lambdas with the same parameters in the function.
     pub index: usize,
 }
 
 impl KernelName {
-    /// Returns the name with all its qualifiers: `fill::iota`, `scale<int>`.
+    /// Returns the qualified name: `fill::iota`, `scale<int>`.
     #[must_use]
     pub fn qualified(&self) -> String {
         let name = join(&self.path, &self.base);
@@ -108,7 +108,7 @@ impl KernelName {
 /// How the symbol of what stands in a namespace without a name has that.
 const UNNAMED_NAMESPACE: &str = "_GLOBAL__N_1";
 
-/// Reads a kernel's symbol. Returns `None` where it has parts that this module does not know.
+/// Demangles a kernel symbol. Returns `None` if it contains unsupported parts.
 #[must_use]
 pub fn parse(symbol: &str) -> Option<KernelName> {
     let is_marked = symbol.starts_with("_Z") || symbol.starts_with(KERNEL_PREFIX);
@@ -173,15 +173,15 @@ fn of_class(rest: &str) -> Option<KernelName> {
     Some(name.without_lambdas())
 }
 
-/// Returns the symbol that `symbol` has in a file where other sources have the same symbol. `source` consists of
-/// ASCII letters, digits and `_`.
+/// Returns `symbol` with its source appended, for files in which other sources have the same symbol. `source`
+/// consists of ASCII letters, digits and `_`.
 #[must_use]
 pub fn with_source(symbol: &str, source: &str) -> String {
     [symbol, source].join(SOURCE_MARK)
 }
 
-/// Returns the identifier of a variable without the part that distinguishes sources. DPC++ puts `uid`, a
-/// number and three underscores before the symbol of a variable that only one source sees.
+/// Returns the identifier of a variable without the part that distinguishes sources. For a variable with internal
+/// linkage, DPC++ prefixes the symbol with `uid`, a number and three underscores.
 #[must_use]
 pub fn without_source(symbol: &str) -> &str {
     match symbol.split_once("____Z") {
@@ -192,8 +192,8 @@ pub fn without_source(symbol: &str) -> &str {
     }
 }
 
-/// Reads the identifier of a variable: `_ZN2ns6radiusE` is `ns::radius`. Unnamed namespaces are left out.
-/// Returns `None` for an identifier that cannot be read.
+/// Demangles the identifier of a variable: `_ZN2ns6radiusE` becomes `ns::radius`. Unnamed namespaces are left out.
+/// Returns `None` for an unsupported identifier.
 #[must_use]
 pub fn variable(symbol: &str) -> Option<KernelName> {
     let symbol = without_source(symbol);

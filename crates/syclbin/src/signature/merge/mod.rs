@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The parameters of a kernel, from what is declared and what the code takes, which must agree.
+//! Determines the parameters of a kernel from its declaration and its code, which must agree.
 
 mod declared;
 mod undeclared;
@@ -23,7 +23,7 @@ use crate::ptx;
 /// Arguments that an accessor becomes: its pointer, two ranges, an id.
 pub(super) const OF_ACCESSOR: usize = 4;
 
-/// What tells of the kernels and variables of a module.
+/// The sources of information about a module's kernels and variables.
 pub(super) struct Sources<'m> {
     pub(super) module: &'m AbstractModule<'m>,
     pub(super) code: &'m Code,
@@ -167,7 +167,7 @@ pub(super) fn own_name(passed: &spirv::Parameter) -> Option<String> {
     Slot::Passed(passed).name()
 }
 
-/// What the code of a kernel takes.
+/// The arguments that a kernel's code takes.
 #[derive(Clone, Copy)]
 pub(super) enum Passed<'p> {
     SpirV(&'p [spirv::Parameter]),

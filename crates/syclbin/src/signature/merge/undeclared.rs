@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The parameters of a kernel of which only the code is known.
+//! Determines the parameters of a kernel from its code alone.
 
 use alloc::vec::Vec;
 

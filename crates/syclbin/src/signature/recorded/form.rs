@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How descriptions are bytes. Numbers are LEB128, texts and lists have their length in front, and a variant of an
-//! enumeration is its number and what it has.
+//! The binary encoding of descriptions. Numbers are LEB128. Strings and lists are prefixed with their length.
+//! Enumerations are encoded as the variant number, followed by its fields.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -66,7 +66,7 @@ impl<'v> Reader<'v> {
     }
 }
 
-/// What has a form.
+/// A type with a binary encoding.
 pub(super) trait Coded: Sized {
     fn write(&self, to: &mut Writer);
     fn read(from: &mut Reader<'_>) -> Option<Self>;
@@ -193,7 +193,7 @@ impl Coded for StructId {
     }
 }
 
-/// Structs are their fields in order.
+/// Encodes structs as their fields, in order.
 macro_rules! structs {
     ($($name:ident { $($field:ident),* })*) => {$(
         impl Coded for $name {
@@ -218,7 +218,7 @@ structs! {
     Unsupported { reason, no_kernel }
 }
 
-/// Enumerations are the number of the variant, and then what it has. A number keeps its meaning for ever.
+/// Encodes enumerations as the variant number, followed by its fields. Variant numbers must never change.
 macro_rules! enums {
     ($($name:ident $(<$($of:ident),*>)? {
         $($number:literal = $variant:ident $(($value:ident))? $({ $($field:ident),* })?,)*

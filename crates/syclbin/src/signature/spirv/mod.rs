@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads what a SPIR-V module says of its kernels. It walks over the module's words and skips what it does
-//! not know, because real modules use Intel's extensions. Numbers and names are those of the SPIR-V
-//! specification, section 3.
+//! Reads kernel signatures from SPIR-V modules. Unknown instructions are skipped, because real modules use Intel
+//! extensions. Numbers and names are from the SPIR-V specification, section 3.
 
 mod kernel_uses;
 pub(crate) mod parse;
@@ -34,7 +33,7 @@ const ATTRIBUTE_NO_WRITE: u32 = 6;
 const STORAGE_WORKGROUP: u32 = 4;
 pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
 
-/// A module, reduced to what signatures need.
+/// The parts of a module that signatures need.
 #[derive(Debug, Default)]
 pub struct Module {
     names: BTreeMap<u32, String>,
@@ -217,9 +216,9 @@ impl Module {
         self.names.get(&ty.0).map_or("", String::as_str)
     }
 
-    /// Returns the symbols that the module calls or reads and does not have. SPIR-V's built-in variables are
-    /// left out: they are declared as imports too, but the driver has them. So are LLVM's intrinsics that the
-    /// compiler has replaced, such as `llvm.memmove.p1.p1.i64`: nothing calls them any more.
+    /// Returns the symbols that the module uses but does not define. SPIR-V's built-in variables are left out: they
+    /// are declared as imports, but the driver provides them. LLVM intrinsics that the compiler replaced, such as
+    /// `llvm.memmove.p1.p1.i64`, are left out as well, because nothing calls them.
     pub fn imports(&self) -> impl Iterator<Item = &str> {
         let replaced = |id: &u32, name: &str| {
             name.starts_with("llvm.")
@@ -232,14 +231,14 @@ impl Module {
             .map(|(_, name)| name.as_str())
     }
 
-    /// Returns the symbols that the module offers to others, including the weak ones.
+    /// Returns the symbols that the module exports, including weak symbols.
     pub fn exports(&self) -> impl Iterator<Item = &str> {
         let strong = self.exports.iter().map(String::as_str);
         strong.chain(self.weak_exports())
     }
 
-    /// Returns those of [`Self::exports`] that other modules may define as well. These are functions that are
-    /// `inline` in C++ and instances of templates, which are the same wherever they are.
+    /// Returns the [exports](Self::exports) that other modules may define as well: `inline` functions and template
+    /// instances, whose definitions are the same in all modules.
     pub fn weak_exports(&self) -> impl Iterator<Item = &str> {
         self.weak_exports.iter().map(String::as_str)
     }

@@ -45,8 +45,8 @@ pub(crate) enum Record {
     },
 }
 
-/// Images that an accessor of SYCL is. `None` for others, such as images of depths, and for those that a kernel both
-/// reads and writes.
+/// Returns the image type of a SYCL accessor. Returns `None` for other images, such as depth images and images that
+/// a kernel both reads and writes.
 fn image(operands: &[u32]) -> Option<Record> {
     let [_, dimension @ 0..=2, 0, 0, 0, 0, _, access @ 0..=1] = *operands else {
         return None;
@@ -61,7 +61,7 @@ fn image(operands: &[u32]) -> Option<Record> {
 #[derive(Debug, Default)]
 pub(crate) struct TypeTable {
     records: BTreeMap<u32, Record>,
-    /// Bytes and alignment.
+    /// Sizes in bytes, and alignments.
     sizes: BTreeMap<u32, (u64, u64)>,
     /// Alignments in C++, which the declaration of a type does not have.
     alignments: BTreeMap<u32, u64>,
@@ -249,62 +249,62 @@ const PARAMETER_PREFIXES: [&str; 2] = ["__arg_", "_arg_"];
 /// One parameter of a kernel, as the module declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The name, where the compiler kept it; DPC++'s prefixes are taken off.
+    /// The name, if the compiler preserved it, without DPC++'s prefixes.
     pub name: Option<String>,
     /// Its type.
     pub ty: ParameterType,
-    /// What the address of a pointer, or of a value passed by address, must be a multiple of. This is the
-    /// alignment of the C++ type, where the compiler gives it and it is more than 1.
+    /// The required alignment of a pointer, or of a value passed by address. This is the alignment of the C++ type,
+    /// if the compiler records it and it is more than 1.
     pub align: Option<u32>,
 }
 
 /// The type of a kernel's parameter. SPIR-V for kernels has no signed and unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
-    /// An integer of this many bits; whether it is signed is known where it is extended.
+    /// An integer. Its sign is known only if it is extended.
     Int {
         /// 8, 16, 32 or 64.
         bits: u32,
-        /// `Some(true)` where it is sign-extended, `Some(false)` where it is zero-extended.
+        /// `Some(true)` if it is sign-extended, `Some(false)` if it is zero-extended.
         signed: Option<bool>,
     },
-    /// A floating-point number of this many bits.
+    /// A floating-point number.
     Float {
         /// 16, 32 or 64.
         bits: u32,
     },
     /// A pointer to global memory.
     GlobalPointer {
-        /// What it points to, as far as the kernel uses it: bytes where it never does.
+        /// The pointee, as the kernel uses it, or bytes if the kernel does not use it.
         pointee: TypeId,
-        /// The kernel never writes through it.
+        /// Whether the kernel never writes through it.
         no_write: bool,
     },
-    /// A pointer to memory of the work-group. A pointer to an array tells how much there is.
+    /// A pointer to work-group memory. A pointer to an array gives the size of the memory.
     LocalPointer {
-        /// What it points to.
+        /// The pointee.
         pointee: TypeId,
     },
     /// A struct, passed by value.
     ByValue {
-        /// What is passed.
+        /// The type of the struct.
         ty: TypeId,
     },
     /// A sampler.
     Sampler,
     /// An image.
     Image {
-        /// One to three.
+        /// The number of dimensions, 1 to 3.
         dimensions: u8,
-        /// Whether the kernel writes it, and does not read it.
+        /// Whether the kernel writes it rather than reads it.
         written: bool,
     },
-    /// Something else.
+    /// Any other type.
     Other,
 }
 
-/// Returns what a parameter is called in C++, from its name in the code. The prefix comes from the compiler.
-/// So does the suffix of a `bool`, which is passed as a byte.
+/// Returns the C++ name of a parameter, given its name in the code. The compiler adds a prefix, and a suffix for a
+/// `bool`, which is passed as a byte.
 pub(in crate::signature) fn parameter_name(name: &str) -> String {
     let name = PARAMETER_PREFIXES
         .iter()

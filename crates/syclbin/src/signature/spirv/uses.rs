@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a module needs from elsewhere, and features that it uses and some drivers cannot translate.
+//! Finds the imports of a module, and features that some drivers cannot compile.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -62,8 +62,8 @@ fn scope_at(opcode: u16) -> Option<usize> {
     }
 }
 
-/// Returns the symbols that the module `bytes` needs from elsewhere. A driver that gets a module with such a
-/// symbol may end the process, so a launcher asks first.
+/// Returns the unresolved imports of the module `bytes`. A driver may terminate the process if it gets a module
+/// with unresolved imports, so check before loading.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub fn unresolved_imports(bytes: &[u8]) -> Result<Vec<String>, Error> {
     Ok(module.imports().map(String::from).collect())
 }
 
-/// What an unresolved import asks for.
+/// The kind of an unresolved import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Import {
     /// The value of a specialization constant, which the compiler left unlowered.
@@ -85,7 +85,7 @@ pub enum Import {
 }
 
 impl Import {
-    /// Returns what `symbol` asks for.
+    /// Returns the kind of the import `symbol`.
     #[must_use]
     pub fn of(symbol: &str) -> Self {
         const CONSTANT_READS: [&str; 2] = [
@@ -106,8 +106,8 @@ impl Import {
 /// extension `cl_intel_devicelib_assert` have it themselves: it prints, and ends the process.
 pub const ASSERT_FAIL: &str = "__devicelib_assert_fail";
 
-/// Returns whether `target` is a triple of 64-bit SPIR-V, or empty, because files from elsewhere may not say.
-/// An image without an architecture is filed as SPIR-V whatever it is, and its triple gives it away.
+/// Returns whether `target` is a 64-bit SPIR-V triple, or empty, because other writers may omit it. This check is
+/// necessary because compilers declare every image without an architecture as SPIR-V.
 #[must_use]
 pub fn is_target(target: &str) -> bool {
     let architecture = target.split('-').next().unwrap_or_default();
