@@ -27,7 +27,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// When it does not load or is not an OpenCL library.
+    /// Fails if it does not load or is not an OpenCL library.
     pub(crate) fn opencl(name: &OsStr) -> Result<Self, LibraryError> {
         opencl::device::Library::load(name).map(Self::OpenCl)
     }
@@ -36,7 +36,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// When there is none, and when it is too old.
+    /// Fails if there is none, or if it is too old.
     pub(crate) fn cuda() -> Result<Self, LibraryError> {
         #[cfg(feature = "cuda")]
         return cuda::device::Library::load().map(Self::Cuda);
@@ -97,7 +97,7 @@ pub(crate) trait DriverDevice: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the queue is of another device. On CUDA, when its context is not the primary context of the device.
+    /// Fails if the queue is of another device. On CUDA, if its context is not the primary context of the device.
     ///
     /// # Safety
     ///
@@ -135,7 +135,7 @@ pub(crate) trait DriverContext: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the memory is of another context or smaller than `size`, as far as the driver tells.
+    /// Fails if the memory is of another context or smaller than `size`, as far as the driver tells.
     ///
     /// # Safety
     ///

@@ -19,7 +19,7 @@ use crate::backend::{
     Unstarted, WaitList,
 };
 
-/// Elements on a device, mapped for the host to read. Made by [`Queue::map`](crate::Queue::map).
+/// Elements on a device, mapped for the host to read. Created by [`Queue::map`](crate::Queue::map).
 ///
 /// Dropping it ends the view.
 #[must_use = "dropping it gives the elements back"]
@@ -28,8 +28,7 @@ pub struct Mapped<'a, T> {
     slice: PhantomData<&'a DeviceSlice<T>>,
 }
 
-/// Elements on a device, mapped for the host to read and write. Made by
-/// [`Queue::map_mut`](crate::Queue::map_mut).
+/// Elements on a device, mapped for the host to read and write. Created by [`Queue::map_mut`](crate::Queue::map_mut).
 ///
 /// Dropping it ends the view and writes the host's changes back. [`MappedMut::unmap`] also reports whether the
 /// driver accepted them.

@@ -93,7 +93,8 @@ pub(crate) trait Copies {
     ///
     /// # Errors
     ///
-    /// When the driver refuses; [`pattern`](crate::backend::slice::pattern) determines which elements no driver takes.
+    /// Fails if the driver rejects the request; [`pattern`](crate::backend::slice::pattern) determines which elements
+    /// no driver takes.
     fn start_fill(&self, region: &Region, pattern: &[u8], after: &WaitList<'_>) -> Result<Event>;
 
     /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
@@ -138,7 +139,7 @@ pub(crate) trait Copies {
     ///
     /// # Errors
     ///
-    /// When [`Copies::has_peer`] is false, and when the driver refuses.
+    /// Fails if [`Copies::has_peer`] is false, or if the driver rejects the request.
     fn copy_to_peer(&self, _from: &Region, _other: &Queue, _to: &Region) -> Result<()> {
         Err(Failure::FOREIGN)
     }
@@ -286,7 +287,7 @@ pub(crate) trait Graph: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The duties of [`DriverKernelObject::enqueue`], each time the graph is enqueued.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply, each time the graph is enqueued.
     ///
     /// [`DriverKernelObject::enqueue`]: crate::backend::kernel::DriverKernelObject::enqueue
     unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &Grid) -> Result<()>;

@@ -17,7 +17,7 @@ use crate::load::native;
 ///
 /// # Errors
 ///
-/// When no module has such a constant, and when a module has it in another size.
+/// Fails if no module has such a constant, or if a module has it in another size.
 pub(crate) fn check_given<'m>(
     values: &[(String, Vec<u8>)],
     modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,
