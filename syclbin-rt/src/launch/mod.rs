@@ -129,7 +129,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     ///
     /// The kernel starts after all commands enqueued earlier on that queue, unless the queue is
     /// [out of order](crate::QueueOptions::out_of_order). It also starts after the events that [`Launch::after`] names.
-    /// A launch with at most eight events does not allocate.
+    /// With at most eight events, the path to the driver does not allocate memory.
     ///
     /// # Errors
     ///
@@ -197,7 +197,8 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
 /// A launch of a kernel with a contract. If the contract does not hold, the launch fails without calling the driver.
 ///
 /// Returned by generated stubs for kernels with a contract in [`include_syclbin!`](crate::include_syclbin). Launching
-/// is a safe function, so its caller has no duties. The requirements of [`Launch::launch`] are met as follows:
+/// is a safe function, so its caller need not guarantee anything. The requirements of [`Launch::launch`] are met as
+/// follows:
 ///
 /// | requirement | met by |
 /// |---|---|
