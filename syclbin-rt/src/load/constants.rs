@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Specialization constants: values that are chosen after compilation and before the build. In native code, they are
-//! compiled in, or its kernels read them from memory.
+//! Specialization constants: values that are set after compilation and before the build. Native code either has them
+//! compiled in or reads them from memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
