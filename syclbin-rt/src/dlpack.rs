@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `DLPack`: tensors of other libraries as buffers, and buffers as tensors, without a copy.
+//! `DLPack`: uses tensors of other libraries as buffers, and buffers as tensors, without copying.
 //!
-//! The tensor types are those of the crate [`dlpk`]. Buffers are dense: elements in the order of C, without gaps.
+//! The tensor types come from the crate [`dlpk`]. Buffers are dense: elements are in C (row-major) order, without gaps.
 //!
-//! | memory of ours | device of the tensor | data pointer |
+//! | memory | tensor device | data pointer |
 //! |---|---|---|
-//! | buffer or array on CUDA | `kDLCUDA`, number of the device | address |
+//! | buffer or array on CUDA | `kDLCUDA`, device number | address |
 //! | buffer on OpenCL | `kDLOpenCL`, 0 | `cl_mem` |
 //! | buffer over unified shared memory on OpenCL | `kDLOneAPI`, 0 | address |
 #![allow(unsafe_code, reason = "tensors are foreign pointers")]
@@ -24,16 +24,16 @@ use crate::memory::buffer::Buffer;
 use crate::native::{DeviceHandle, MemoryHandle};
 use crate::queue::Queue;
 
-/// A tensor that owns foreign memory, and is dropped on any thread.
+/// A tensor that owns foreign memory and may be dropped on any thread.
 struct Owner(#[allow(dead_code, reason = "dropped last")] DLPackTensor);
 
-// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. Nothing else
-// uses it.
+// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. It is not used
+// otherwise.
 unsafe impl Send for Owner {}
 // SAFETY: as for Send.
 unsafe impl Sync for Owner {}
 
-/// A tensor that we export, and the memory that it keeps alive.
+/// An exported tensor, and the memory that it keeps alive.
 struct Exported<T: Pod> {
     tensor: DLManagedTensorVersioned,
     shape: Vec<i64>,
@@ -43,25 +43,26 @@ struct Exported<T: Pod> {
 
 /// `DLPack`.
 impl Queue {
-    /// Returns a buffer over the memory of a tensor, without a copy, and its shape. The buffer owns the tensor.
+    /// Wraps the memory of a tensor in a buffer without copying, and returns the buffer and its shape. The buffer owns
+    /// the tensor.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when the tensor has other elements, is on another device, has gaps, or is
-    /// read-only. And as for [`Queue::buffer_from_native`].
+    /// Returns [`ErrorKind::InvalidArgument`] if the element types differ, or if the tensor is on another device, has
+    /// gaps, or is read-only. Also fails for the same reasons as [`Queue::buffer_from_native`].
     ///
     /// # Safety
     ///
-    /// - The duties of [`Queue::buffer_from_native`]. A `cl_mem` is of the context of this queue.
+    /// - The requirements of [`Queue::buffer_from_native`] apply. A `cl_mem` belongs to the context of this queue.
     /// - The tensor may be dropped on any thread.
-    /// - What fills the tensor has ended, or this queue waits for it.
+    /// - All work that writes the tensor has finished, or this queue waits for it.
     pub unsafe fn buffer_from_dlpack<T: Pod + GetDLPackDataType>(
         &self,
         tensor: DLPackTensor,
     ) -> Result<(Buffer<T>, Vec<usize>)> {
         let (handle, shape) = checked::<T>(self, &tensor).map_err(unshareable)?;
         let len = elements(&shape).unwrap_or(usize::MAX);
-        // SAFETY: as the caller says; the length is the tensor's.
+        // SAFETY: guaranteed by the caller; the length comes from the tensor.
         let buffer = unsafe { self.buffer_from_native(handle, len, Owner(tensor)) }?;
         Ok((buffer, shape))
     }
@@ -69,14 +70,15 @@ impl Queue {
 
 /// `DLPack`.
 impl<T: Pod + GetDLPackDataType> Buffer<T> {
-    /// Returns the buffer as a tensor of `shape`, without a copy. The tensor owns the buffer.
+    /// Converts the buffer into a tensor of `shape`, without copying. The tensor owns the buffer.
     ///
     /// This waits for all queues of the device, so that the tensor can be read at once.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements. [`ErrorKind::MemoryInUse`] when a
-    /// prepared launch or a recording holds the buffer. And when a command of the device failed.
+    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer differ in their number of elements. Returns
+    /// [`ErrorKind::MemoryInUse`] if a prepared launch or a recording holds the buffer. Also fails if a command on the
+    /// device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();
@@ -153,13 +155,13 @@ fn wrong_shape(shape: &[i64], len: usize) -> String {
 ///
 /// # Safety
 ///
-/// `tensor` was made by `into_dlpack` for the same `T`, and is used no more.
+/// `tensor` was created by `into_dlpack` for the same `T`, and is not used afterwards.
 unsafe extern "C" fn release<T: Pod>(tensor: *mut DLManagedTensorVersioned) {
     // SAFETY: the context of such a tensor is the leaked box.
     drop(unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Exported<T>>()) });
 }
 
-/// Returns where the elements of a tensor are, and its shape, if a buffer can share them.
+/// Returns the memory handle and the shape of a tensor, if a buffer can share its memory.
 fn checked<T: Pod + GetDLPackDataType>(
     queue: &Queue,
     tensor: &DLPackTensor,
@@ -212,7 +214,7 @@ fn checked<T: Pod + GetDLPackDataType>(
 }
 
 fn pointer(address: u64) -> *mut c_void {
-    // Addresses of a device fit the host's pointers (unified addressing).
+    // Device addresses fit into host pointers (unified addressing).
     std::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default())
 }
 
@@ -221,7 +223,7 @@ fn elements(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |all, &n| all.checked_mul(n))
 }
 
-/// Returns the strides of a dense tensor in the order of C.
+/// Returns the strides of a dense tensor in C (row-major) order.
 fn dense(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1i64; shape.len()];
     for index in (1..shape.len()).rev() {
@@ -230,7 +232,7 @@ fn dense(shape: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns whether the strides are those of a dense tensor. The stride of a single element does not matter.
+/// Returns whether the strides describe a dense tensor. The stride of a dimension of size 1 does not matter.
 fn is_dense(shape: &[i64], strides: &[i64]) -> bool {
     let all = shape.iter().zip(strides).zip(dense(shape));
     let mut all = all.map(|((&n, &stride), dense)| n == 1 || stride == dense);

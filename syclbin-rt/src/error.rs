@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Errors: each names the kernel, the argument and the device at fault, and the way out.
+//! Errors: each names the kernel, argument or device at fault, and suggests a remedy.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::backend::failure::{Code, Failure};
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of this crate. Its text says what failed, why, and what to do.
+/// An error of this crate. Its message explains what failed, why, and what to do.
 ///
-/// It is one pointer wide and cheap to clone. Generated code stores an error for each kernel that does not run
-/// on a device, and returns a copy at each launch.
+/// It is one pointer wide and cheap to clone. Generated code stores an error for each kernel that cannot run on the
+/// device, and returns a clone at each launch.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
@@ -24,7 +24,7 @@ struct Inner {
     details: Details,
 }
 
-/// What an error knows beside its message.
+/// The data of an error besides its message.
 enum Details {
     None,
     Reasons(Vec<String>),
@@ -33,30 +33,30 @@ enum Details {
     Source(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The kind of an [`Error`], for programs that react to it. People read the text of the error.
+/// The kind of an [`Error`], for programs that handle specific errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No device was found, none matches the selector, or none runs the file.
+    /// No device was found, no device matches the selector, or no device can run the file.
     NoDevice,
     /// The bytes are not a SYCLBIN file, or the file is damaged.
     InvalidFile,
     /// A file cannot be read or written.
     Io,
-    /// A file that is loaded for generated code differs from what the code was generated from.
+    /// A file that is loaded for generated code differs from the file that the code was generated from.
     /// [`Error::reasons`] lists the differences.
     StubMismatch,
     /// The file has no kernel, device global or specialization constant of this name.
     NotFound,
-    /// The device does not run the code. [`Error::reasons`] has a reason for each image or kernel.
+    /// The device cannot run the code. [`Error::reasons`] contains the reason for each image or kernel.
     Unavailable,
-    /// An invalid launch: its arguments, its range, or the contract of the kernel. The driver was not called.
+    /// The arguments or the range of a launch are invalid, or violate the kernel's contract. The driver was not called.
     Launch,
-    /// An argument of another function does not fit: a size, a device, or a state.
+    /// An argument of another function is invalid, such as a size, a device, or a state.
     InvalidArgument,
-    /// The host cannot view memory that a prepared launch or a recording can change at any time.
+    /// The host cannot map memory that a prepared launch or a recording can change at any time.
     MemoryInUse,
-    /// The host does not have enough memory, or no address space is that large.
+    /// The host does not have enough memory, or the size exceeds the address space.
     OutOfMemory,
     /// The device or its driver lacks a feature.
     Unsupported,
@@ -73,8 +73,8 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns a reason for each device, image or kernel that was refused, or for each difference of a file.
-    /// Empty for other errors.
+    /// Returns the reason for each rejected device, image or kernel, or each difference in a file. Empty for other
+    /// errors.
     #[must_use]
     pub fn reasons(&self) -> &[String] {
         match &self.0.details {
@@ -83,7 +83,7 @@ impl Error {
         }
     }
 
-    /// Returns the code of OpenCL or CUDA, if a driver call returned one.
+    /// Returns the OpenCL or CUDA error code, if a driver call returned one.
     #[must_use]
     pub fn driver_code(&self) -> Option<i32> {
         match self.0.details {
@@ -92,7 +92,7 @@ impl Error {
         }
     }
 
-    /// Returns the assert that failed in a kernel, if that is the error.
+    /// Returns the assert that failed in a kernel, if the kind is [`ErrorKind::Assert`].
     #[must_use]
     pub fn failed_assert(&self) -> Option<&FailedAssert> {
         match &self.0.details {
@@ -114,13 +114,13 @@ impl Error {
         Self::with_details(kind, &message, Details::None)
     }
 
-    /// Creates an error whose text lists `reasons`, one a line.
+    /// Creates an error whose message lists `reasons`, one per line.
     pub(crate) fn listing(kind: ErrorKind, message: impl Display, reasons: Vec<String>) -> Self {
         let message = format!("{message}{}", list(&reasons));
         Self::with_reasons(kind, message, reasons)
     }
 
-    /// Creates an error whose text has the `reasons` already.
+    /// Creates an error whose message already contains the `reasons`.
     pub(crate) fn with_reasons(
         kind: ErrorKind,
         message: impl Display,
@@ -129,7 +129,7 @@ impl Error {
         Self::with_details(kind, &message, Details::Reasons(reasons))
     }
 
-    /// Creates an error with a source, which ends the text.
+    /// Creates an error with a source, which is appended to the message.
     pub(crate) fn caused_by(
         kind: ErrorKind,
         message: impl Display,
@@ -139,13 +139,13 @@ impl Error {
         Self::with_details(kind, &message, Details::Source(Box::new(source)))
     }
 
-    /// Creates the error of bytes that are not a SYCLBIN file.
+    /// Creates the error for bytes that are not a SYCLBIN file.
     pub(crate) fn file(source: syclbin::Error) -> Self {
         let message = "cannot read the SYCLBIN file";
         Self::caused_by(ErrorKind::InvalidFile, message, source)
     }
 
-    /// Creates the error of an invalid launch.
+    /// Creates the error for an invalid launch.
     #[cold]
     pub(crate) fn launch(kernel: &str, problem: impl Display) -> Self {
         Self::new(
@@ -154,13 +154,13 @@ impl Error {
         )
     }
 
-    /// Creates the error of a device that lacks a feature.
+    /// Creates the error for a device that lacks a feature.
     pub(crate) fn unsupported(what: &str, needs: &str, device: &impl Display) -> Self {
         let message = format_args!("{what} need {needs}, which {device} does not have");
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// Creates the error of memory that the host cannot view now.
+    /// Creates the error for memory that the host cannot map now.
     pub(crate) fn in_use() -> Self {
         let message = "a prepared launch or a recording has this memory; drop it first, or download the memory instead";
         Self::new(ErrorKind::MemoryInUse, message)
@@ -174,7 +174,7 @@ impl Error {
         Self::with_details(ErrorKind::Assert, &message, Details::Assert(failed))
     }
 
-    /// Creates the error of a driver's failure in `action` on `device`.
+    /// Creates the error for a driver failure during `action` on `device`.
     pub(crate) fn driver(failure: Failure, action: impl Display, device: &impl Display) -> Self {
         let (message, details) = match failure {
             Failure::Driver { call, code } => {
@@ -211,7 +211,7 @@ fn remedy(code: Code) -> &'static str {
     }
 }
 
-/// One indented line for each item, after a colon.
+/// Formats a colon and then one indented line for each item.
 pub(crate) fn list(items: &[impl Display]) -> String {
     if items.is_empty() {
         return " none".to_owned();
@@ -220,7 +220,7 @@ pub(crate) fn list(items: &[impl Display]) -> String {
     format!(":{}", lines.collect::<String>())
 }
 
-/// The items with commas between, or "none".
+/// Formats the items, separated by commas, or "none".
 pub(crate) fn join(items: impl IntoIterator<Item = impl Display>) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     if items.is_empty() {
@@ -236,7 +236,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Writes the message: `unwrap` and a `main` that returns the error print nothing else.
+    /// Writes the message, because `unwrap` and a `main` that returns the error print only this.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)
     }

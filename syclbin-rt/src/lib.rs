@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs SYCL kernels from Rust programs, on GPUs and CPUs, through OpenCL and CUDA.
 //!
-//! Kernels are C++ files beside your Rust code. `cargo build` compiles them into one file. [`include_syclbin!`]
-//! embeds the file and generates a typed Rust function for each kernel. Users of your program need only a driver.
+//! Kernels are C++ files beside your Rust code. `cargo build` compiles them into one file. [`include_syclbin!`] embeds
+//! the file and generates a typed Rust function for each kernel. To run your program, users need only a driver.
 //!
 //! # A program
 //!
@@ -60,19 +60,20 @@
 //! }
 //! ```
 //!
-//! The line that starts with `safe fn` is a contract, for which its author vouches: the kernel accesses no elements
-//! beyond these lengths. Each launch checks it. Without a contract, [`launch`](Launch::launch) is `unsafe`.
+//! The line that starts with `safe fn` is a contract. Its author guarantees that the kernel stays within these lengths,
+//! and each launch checks that the buffers are long enough. Without a contract, [`launch`](Launch::launch) is `unsafe`.
 //!
 //! # Devices
 //!
-//! This crate does not link a driver. It looks for drivers when a program asks for a device: `best_device` of the
-//! generated module, [`Device::best`] and [`Device::all`]. Where there is none, the error lists the places that were
-//! tried. `cargo syclbin toolchain install` installs a device that runs kernels on the CPU.
+//! This crate does not link a driver. It looks for drivers when a program first requests a device, through
+//! `best_device` of the generated module, [`Device::best`] or [`Device::all`]. If no device is found, the error lists
+//! every place that was searched. `cargo syclbin toolchain install` installs a driver that runs kernels on the CPU.
 //!
 //! # Memory
 //!
-//! A kernel takes pointers as [`DeviceSlice`]s. A [`Buffer`] dereferences to one, like a `Vec` to a slice. So do
-//! [`DeviceArray`], [`HostArray`] and [`SharedArray`], which are unified shared memory.
+//! Pass a [`DeviceSlice`] for each pointer parameter of a kernel. A [`Buffer`] dereferences to a [`DeviceSlice`], as a
+//! `Vec` dereferences to a slice. So do [`DeviceArray`], [`HostArray`] and [`SharedArray`], which live in unified
+//! shared memory.
 //!
 //! ```no_run
 //! # fn main() -> syclbin_rt::Result<()> {
@@ -89,10 +90,9 @@
 //!
 //! # Launches
 //!
-//! A launch takes as many sizes as the kernel has dimensions: a number of work-items, or an array of them,
-//! `[rows, columns]`. [`NdRange`] also sets the size of
-//! work-groups. Each launch is checked before the driver sees it, and the error names the kernel and the argument.
-//! [`Prepared`] and [`Recording`] repeat launches at a lower cost.
+//! A launch needs one size for each dimension of the kernel: a number of work-items, or an array such as `[rows,
+//! columns]`. [`NdRange`] also sets the work-group size. Each launch is checked before it reaches the driver, and
+//! errors name the kernel and the argument. Use [`Prepared`] or [`Recording`] to repeat launches at a lower cost.
 //!
 //! ```no_run
 //! # syclbin_rt::include_syclbin! {
@@ -117,12 +117,12 @@
 //! # }
 //! ```
 //!
-//! [`Module`], [`Kernel`] and [`Arg`] launch kernels whose names are known only at run time.
+//! To launch kernels whose names are known only at run time, use [`Module`], [`Kernel`] and [`Arg`].
 //!
 //! # Events
 //!
-//! A queue runs its commands in order, and a launch does not wait for its kernel. The [`Event`] of a command can be
-//! waited for, polled and awaited. A [`Transfer`] owns host memory until its copy has ended.
+//! A queue runs its commands in order, and a launch returns before its kernel has finished. You can wait for the
+//! [`Event`] of a command, poll it, or `.await` it. A [`Transfer`] owns host memory until its copy has finished.
 //!
 //! ```no_run
 //! # async fn pipeline() -> syclbin_rt::Result<()> {
@@ -138,7 +138,7 @@
 //!
 //! # Errors
 //!
-//! An [`Error`] says what failed, why, and what to do. [`Error::kind`] tells cases apart:
+//! An [`Error`] explains what failed, why, and what to do. Match on [`Error::kind`] to handle specific errors:
 //!
 //! ```no_run
 //! # fn main() -> syclbin_rt::Result<()> {
@@ -158,30 +158,31 @@
 //!
 //! # Features
 //!
-//! - `cuda` (default): NVIDIA GPUs. Their driver is loaded when the program runs.
-//! - `dlpack`: shares the memory of tensors with other libraries, without a copy; see the module `dlpack`.
-//! - `half` (default): `f16` and `bf16` of the crate [`half`], for kernels that take `sycl::half` and `bfloat16`.
-//! - `log`: writes to the crate `log`. Level info has the chosen device and the code that was compiled. Level debug has
-//!   the images and places that were tried, and the warnings of drivers. Level warn has better devices that a file has
-//!   no code for. A launch or a copy logs nothing.
+//! - `cuda` (default): supports NVIDIA GPUs. Their driver is loaded at run time.
+//! - `dlpack`: shares tensors with other libraries without copying them; see the module `dlpack`.
+//! - `half` (default): supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
+//!   parameters.
+//! - `log`: logs through the crate `log`. Level info reports the chosen device and the code that was compiled. Level
+//!   debug reports the images and places that were tried. Level warn reports compiler warnings from drivers, and better
+//!   devices that a file has no code for. Launches and copies log nothing.
 //! - `macros` (default): [`include_syclbin!`].
 //! - `ndarray`: uploads arrays and views of the crate `ndarray`, and downloads into arrays.
 //! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].
 //!
 //! # Environment variables
 //!
-//! - `SYCLBIN_DEVICE` selects the device; [`Device::select`] has its grammar.
-//! - `OPENCL_DYLIB_PATH` lists libraries to try first.
-//! - `SYCLBIN_HOME` is the directory where `cargo syclbin toolchain install` puts the CPU driver. Without the
-//!   variable, a program finds the home it was built with.
-//! - `SYCLBIN_CACHE` names another directory for the code that drivers compile, or is `off`. By default, that
-//!   code is cached in the home directory for the next run.
+//! - `SYCLBIN_DEVICE` selects the device; [`Device::select`] documents its grammar.
+//! - `OPENCL_DYLIB_PATH` lists OpenCL libraries to try first.
+//! - `SYCLBIN_HOME` is the directory where `cargo syclbin toolchain install` installs the CPU driver. If it is not set,
+//!   a program uses the directory it was built with.
+//! - `SYCLBIN_CACHE` sets the cache directory for code that drivers compile; `off` disables the cache. By default, the
+//!   code is cached in the toolchain's home directory.
 //! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see
 //!   [`trace`].
 //!
 //! # Out of scope
 //!
-//! This version has no images on CUDA, no streams, and no devices that neither OpenCL nor CUDA reaches.
+//! This version does not support images on CUDA, SYCL streams, or devices without an OpenCL or CUDA driver.
 
 mod backend;
 mod device;
@@ -241,7 +242,7 @@ pub use module::watched_file::WatchedFile;
 pub use queue::Queue;
 pub use queue::event::{Event, EventFuture, Profile};
 
-/// Formats of the pixels of an [`Image`].
+/// Pixel formats of an [`Image`].
 pub mod format {
     pub use crate::memory::image::format::{
         Channel, Format, R, Rg, Rgba, Snorm8, Snorm16, Unorm8, Unorm16,
@@ -262,7 +263,7 @@ pub mod __private {
     pub use std::path::Path;
 }
 
-// The tests of this crate and those in `tests/` ask for a device in one way.
+// Shared with `tests/`, so that all tests request a device in the same way.
 #[cfg(test)]
 extern crate self as syclbin_rt;
 #[cfg(test)]

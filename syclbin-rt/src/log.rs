@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Log messages, by the crate `log` and its feature: choices of devices and images, and the code that drivers
-//! compile. Launches and copies log nothing. Without the feature, messages are not even formatted.
+//! Log messages (feature `log`): which devices and images were chosen, and which code drivers compiled. Launches and
+//! copies log nothing. Without the feature, messages are not even formatted.
 //!
 //! | level | content |
 //! |---|---|
-//! | warn | a driver's warnings when it compiles; cache entries that cannot be used; a better device that a file has no code for |
+//! | warn | compiler warnings from drivers; unusable cache entries; a better device that a file has no code for |
 //! | info | the device in use, with the reason; the compiled code, and how long that took |
-//! | debug | searched places; images that were chosen or skipped, with the reason; programs that existed already; linked modules |
+//! | debug | places that were searched; images that were chosen or skipped, with the reason; programs that were reused; linked modules |
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ pub(crate) fn debug(message: fmt::Arguments<'_>) {
     let _ = message;
 }
 
-/// Returns whether a logger listens to warnings, before they are requested from the driver.
+/// Returns whether warnings are logged, so that they are only requested from the driver if needed.
 pub(crate) fn hears_warnings() -> bool {
     #[cfg(feature = "log")]
     return ::log::log_enabled!(target: TARGET, ::log::Level::Warn);

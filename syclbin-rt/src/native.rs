@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native handles: objects of this crate for other libraries, and objects of other libraries for this crate.
+//! Native handles: share objects with other OpenCL or CUDA libraries.
 //!
-//! A program may call a library for OpenCL or CUDA between two kernels, such as `opencl3`, `cudarc` or a BLAS. Both
-//! must use the same driver: [`Device::library`] names the library of ours, and [`Device::native`] is the device in
-//! it. Handles are plain pointers and numbers. Cast them to the types of your library.
+//! A program can call another OpenCL or CUDA library, such as `opencl3`, `cudarc` or a BLAS, between two kernels. Both
+//! must use the same driver: [`Device::library`] returns the driver library that this crate uses, and
+//! [`Device::native`] the device in it. Handles are plain pointers and numbers, to cast to the types of the other
+//! library.
 //!
-//! **Out:** `native` of [`Device`], [`Queue`], [`DeviceSlice`], [`Kernel`] and [`Event`]. A handle is valid as long
-//! as the object that returned it. It is not a new reference, so do not release it.
+//! **Out:** the method `native` of [`Device`], [`Queue`], [`DeviceSlice`], [`Kernel`] and [`Event`]. A handle is valid
+//! as long as the object that returned it. It is not a new reference, so do not release it.
 //!
 //! **In:** [`Queue::from_native`], [`Queue::buffer_from_native`] and [`Queue::barrier_after_native`].
 //!
@@ -67,40 +68,41 @@ impl Queue {
         self.raw().native()
     }
 
-    /// Uses a queue of `device` that another library made, with its context. Modules, buffers and further commands are
-    /// then of that context.
+    /// Wraps a queue of `device` that another library created, together with its context. Modules, buffers and commands
+    /// then belong to that context.
     ///
-    /// Dropping the last handle waits for all commands in the queue, also for those of the other library.
+    /// Dropping the last handle waits for all commands in the queue, including those of the other library.
     ///
     /// # Errors
     ///
-    /// When the queue belongs to another device. On CUDA, when its context is not the primary context of the device.
+    /// Fails if the queue belongs to another device. On CUDA, also fails if its context is not the primary context of
+    /// the device.
     ///
     /// # Safety
     ///
-    /// - The handles are alive, and of the library that [`Device::library`] names.
-    /// - A stream of CUDA stays alive until the queue, its events, and everything that was loaded or allocated with it
-    ///   are dropped. A queue of OpenCL may be released earlier: it is reference-counted.
+    /// - The handles are valid, and belong to the library that [`Device::library`] names.
+    /// - A CUDA stream outlives the queue, its events, and everything that was loaded or allocated with it. An OpenCL
+    ///   queue may be released earlier, because it is reference-counted.
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
-        // SAFETY: the duties are the same.
+        // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };
         let failed = |failure| Error::driver(failure, "taking over a queue", device);
         raw.map(|raw| Self::of_raw(device, raw)).map_err(failed)
     }
 
-    /// Returns a buffer of `len` elements in memory that another library allocated. `owner` is dropped when the buffer
-    /// and every command that uses it have ended.
+    /// Wraps `len` elements of memory that another library allocated in a buffer. `owner` is dropped once the buffer is
+    /// dropped and every command that uses it has finished.
     ///
     /// # Errors
     ///
-    /// When the driver reports that the memory belongs to another context or has fewer bytes.
+    /// Fails if the driver reports that the memory belongs to another context or has fewer bytes.
     ///
     /// # Safety
     ///
-    /// - The memory is of the context of this queue. From the handle on, it has `len` elements of `T`.
+    /// - The memory belongs to the context of this queue, and contains `len` elements of `T` from the handle on.
     /// - It stays alive as long as `owner`.
-    /// - While the buffer exists, another library accesses the memory as Rust's borrows would let it. Commands of
-    ///   other queues are ordered by events.
+    /// - While the buffer exists, other libraries access the memory only as Rust's borrowing rules would allow. Events
+    ///   order the commands of other queues.
     pub unsafe fn buffer_from_native<T: Pod, O: Send + Sync + 'static>(
         &self,
         handle: MemoryHandle,
@@ -114,25 +116,25 @@ impl Queue {
         };
         let end = checked_size::<u8>(size.saturating_add(offset))?;
         let context = self.raw().context();
-        // SAFETY: the duties are the same.
+        // SAFETY: the caller upholds the same requirements.
         let memory = unsafe { context.adopt_memory(handle, end, Box::new(owner)) };
         let memory = memory.map_err(|failure| self.failed(failure, "taking over", size))?;
         Ok(Buffer::in_memory(Arc::new(memory), offset, len))
     }
 
-    /// Enqueues a barrier: later commands wait for `event`, which another library made, and for all earlier commands.
-    /// The returned event can be in the list of any command.
+    /// Enqueues a barrier: later commands wait for `event`, which another library created, and for all earlier
+    /// commands. Any command can wait for the returned event.
     ///
     /// # Errors
     ///
-    /// When the event comes from another kind of driver, or the driver refuses.
+    /// Fails if the event comes from another kind of driver, or the driver rejects the request.
     ///
     /// # Safety
     ///
-    /// The event is alive and of the context of this queue.
+    /// The event is valid and belongs to the context of this queue.
     pub unsafe fn barrier_after_native(&self, event: EventHandle) -> Result<Event> {
         const ACTION: &str = "waiting for an event of another library";
-        // SAFETY: the duties are the same.
+        // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { self.raw().barrier_after(event) };
         let raw = raw.map_err(|failure| Error::driver(failure, ACTION, self.device()))?;
         Ok(Event::of_action(self, ACTION, raw))
@@ -152,8 +154,8 @@ impl<T: Pod> DeviceSlice<T> {
 impl Kernel {
     /// Returns the driver's handles, which are valid as long as this kernel.
     ///
-    /// Where the driver has no functions for device globals, kernels take them as additional last arguments, which only
-    /// launches through this crate pass.
+    /// If the driver has no functions for device globals, kernels receive them as additional trailing arguments. Only
+    /// launches through this crate pass these.
     #[must_use]
     pub fn native(&self) -> KernelHandle {
         self.raw().native()
@@ -162,12 +164,12 @@ impl Kernel {
 
 /// Native handles.
 impl Event {
-    /// Returns an event of the driver that ends with this command or later, for a wait list of another library. `None`
-    /// if the command has ended.
+    /// Returns a driver event that completes with this command or later, for a wait list of another library. Returns
+    /// `None` if the command has finished.
     ///
     /// # Errors
     ///
-    /// When the driver refuses.
+    /// Fails if the driver rejects the request.
     pub fn native(&self) -> Result<Option<NativeEvent>> {
         let native = self.raw().native();
         native.map_err(|failure| self.failed(failure))

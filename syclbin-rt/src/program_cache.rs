@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Programs: each is built once for a device and values of constants, in a process and between processes.
+//! The program cache: each program is built once per device and set of constant values, within a process and across
+//! processes.
 //!
-//! The key of a program covers everything that determines its code: images, options, constants, device, driver,
-//! and the environment variables that drivers read. Modules with device globals share no program, because each
-//! module has its own variables.
+//! The key of a program covers everything that determines its code: images, options, constants, device, driver, and the
+//! environment variables that drivers read. Modules with device globals do not share programs, because each module has
+//! its own variables.
 
 #[cfg(test)]
 #[path = "program_cache_tests.rs"]
@@ -81,7 +82,7 @@ fn file_name(key: &Key) -> String {
 /// The origin of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It existed already: another module in this process has it, too.
+    /// It existed already, because another module in this process uses it.
     Process,
     /// An earlier process built it.
     Cache,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Devices, the libraries that offer them, which stay loaded until the process ends, and contexts: the objects of a device
-//! that work together.
+//! Devices, contexts and driver libraries. A library stays loaded until the process ends.
 
 use std::any::Any;
 use std::error::Error;
@@ -27,7 +26,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// When it does not load or is not an OpenCL library.
+    /// Fails if it does not load or is not an OpenCL library.
     pub(crate) fn opencl(name: &OsStr) -> Result<Self, LibraryError> {
         opencl::device::Library::load(name).map(Self::OpenCl)
     }
@@ -36,7 +35,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// When there is none, and when it is too old.
+    /// Fails if there is none, or if it is too old.
     pub(crate) fn cuda() -> Result<Self, LibraryError> {
         #[cfg(feature = "cuda")]
         return cuda::device::Library::load().map(Self::Cuda);
@@ -97,7 +96,8 @@ pub(crate) trait DriverDevice: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the queue is of another device. On CUDA, when its context is not the primary context of the device.
+    /// Fails if the queue belongs to another device. On CUDA, also fails if its context is not the primary context of
+    /// the device.
     ///
     /// # Safety
     ///
@@ -124,8 +124,8 @@ pub(crate) trait DriverContext: Any + Send + Sync {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Waits for everything that was put into any queue of this context before. Commands that other threads
-    /// enqueue meanwhile may or may not be waited for. A caller that needs more must stop those threads.
+    /// Waits for all commands enqueued earlier on any queue of this context. It may or may not wait for commands that
+    /// other threads enqueue meanwhile.
     fn finish_all(&self) -> Result<()>;
 
     /// Creates a queue with `options`, which the device supports.
@@ -135,7 +135,7 @@ pub(crate) trait DriverContext: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the memory is of another context or smaller than `size`, as far as the driver tells.
+    /// Fails if the driver reports that the memory belongs to another context or is smaller than `size`.
     ///
     /// # Safety
     ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Facts: a driver's answers about a device, read once and without effect on it. They include its aspects, which are its
-//! abilities in SYCL's names, and the ways to divide it.
+//! Facts: what a driver reports about a device, queried once and without side effects. They include its aspects, as
+//! SYCL names them, and the ways to divide it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,14 +19,14 @@ pub enum DeviceKind {
     Gpu,
     /// The host's processor.
     Cpu,
-    /// Another processor made for computing, such as an FPGA.
+    /// Another processor for computing, such as an FPGA.
     Accelerator,
-    /// Anything else; OpenCL's "custom" devices run only kernels of their own.
+    /// Anything else. OpenCL's "custom" devices run only built-in kernels.
     #[default]
     Other,
 }
 
-/// A driver's answers about a device, read once.
+/// What a driver reports about a device, queried once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) name: String,
@@ -36,17 +36,17 @@ pub(crate) struct Facts {
     pub(crate) driver_version: String,
     pub(crate) kind: DeviceKind,
     pub(crate) takes_spirv: bool,
-    /// The versions of SPIR-V that it takes, where the driver lists them.
+    /// The SPIR-V versions that it accepts, if the driver lists them.
     pub(crate) spirv_versions: Vec<Version>,
-    /// The code that a CUDA device takes; `None` for all other devices.
+    /// The code that a CUDA device accepts; `None` for all other devices.
     pub(crate) ptx: Option<PtxFacts>,
-    /// Whether it takes debug information in SPIR-V.
+    /// Whether it accepts debug information in SPIR-V.
     pub(crate) debug_info: bool,
-    /// Whether it links only modules of one version of SPIR-V.
+    /// Whether it only links modules of the same SPIR-V version.
     pub(crate) links_one_version: bool,
-    /// Whether the work-items of a work-group can compute something together, such as a sum.
+    /// Whether it supports work-group collective functions, such as a sum.
     pub(crate) work_group_functions: bool,
-    /// Whether kernels read wrong members from packed structs that are passed by value.
+    /// Whether kernels read wrong members of packed structs that are passed by value.
     pub(crate) misreads_packed: bool,
     /// Whether kernels lose the results of negations at barriers.
     pub(crate) loses_negations: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Facts {
     /// write variables.
     pub(crate) lifts_variables: bool,
     pub(crate) memory_bytes: u64,
-    /// The largest buffer without special requests.
+    /// The largest buffer that can be allocated without special options.
     pub(crate) max_buffer_bytes: u64,
     pub(crate) local_memory_bytes: u64,
     pub(crate) images: bool,
@@ -134,11 +134,11 @@ impl fmt::Display for DeviceKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Partition<'p> {
-    /// Parts of this many compute units each. Units that are left over are in no part.
+    /// Parts of this many compute units each. Remaining units are not used.
     Equally(u32),
     /// For each number, a part of this many compute units.
     Counts(&'p [u32]),
-    /// A single part of the compute units with these numbers, counted from 0
+    /// A single part that consists of the compute units with these numbers, counted from 0
     /// (`cl_intel_device_partition_by_names`).
     Units(&'p [u32]),
     /// Parts whose compute units share this resource.
@@ -159,11 +159,11 @@ pub enum Affinity {
     L2Cache,
     /// A cache of level 1.
     L1Cache,
-    /// The first of these, in this order, by which the device can be divided. For a GPU these are its tiles.
+    /// The first of the above by which the device can be divided. On a GPU, the parts are its tiles.
     Next,
 }
 
-/// A driver's answers about the ways to divide its device.
+/// What a driver reports about the ways to divide its device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Partitions {
     pub(crate) max_parts: u32,
@@ -192,7 +192,7 @@ impl Affinity {
     ];
 }
 
-/// A driver's answers about the abilities of its device.
+/// What a driver reports about the capabilities of its device.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(Default))]
 pub(crate) struct Abilities<'d> {

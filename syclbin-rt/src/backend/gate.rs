@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The gate that every driver call passes, and that closes when the process exits.
+//! The gate: every driver call passes it, and it closes when the process exits.
 //!
 //! Drivers destroy their global state inside `exit()`, while other threads still run. A call that runs then, or
 //! starts later, would use destroyed objects. So the tables of driver functions hold [`Gated`] functions, which
@@ -13,8 +13,8 @@
 //!
 //! A thread makes a [`CallGuard`] before it takes a lock that it holds during calls, so a closed gate leaves no lock taken.
 //!
-//! One gap remains. Drivers register destructors during the first compilation. A process can crash that exits at that
-//! moment from another thread than the main one, or whose main thread has never used the runtime.
+//! One gap remains. Drivers register destructors during the first compilation. A process can crash if it exits at that
+//! moment from a thread other than the main thread, or if its main thread has never used this crate.
 
 use std::cell::Cell;
 use std::ffi::c_void;

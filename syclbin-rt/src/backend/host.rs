@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Host memory that drivers use.
 //!
-//! A view shows device memory, which the device does not change while the view exists. A pending copy owns memory that a
-//! driver reads or writes later, and that is inaccessible until then.
+//! A view maps device memory, which the device does not change while the view exists. A pending copy owns memory that a
+//! driver reads or writes later, and that is inaccessible until the copy has finished.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::backend::{
     Unstarted, WaitList,
 };
 
-/// Elements on a device, mapped for the host to read. Made by [`Queue::map`](crate::Queue::map).
+/// Elements on a device, mapped for the host to read. Created by [`Queue::map`](crate::Queue::map).
 ///
 /// Dropping it ends the view.
 #[must_use = "dropping it gives the elements back"]
@@ -28,8 +28,7 @@ pub struct Mapped<'a, T> {
     slice: PhantomData<&'a DeviceSlice<T>>,
 }
 
-/// Elements on a device, mapped for the host to read and write. Made by
-/// [`Queue::map_mut`](crate::Queue::map_mut).
+/// Elements on a device, mapped for the host to read and write. Created by [`Queue::map_mut`](crate::Queue::map_mut).
 ///
 /// Dropping it ends the view and writes the host's changes back. [`MappedMut::unmap`] also reports whether the
 /// driver accepted them.
@@ -43,7 +42,7 @@ pub struct MappedMut<'a, T> {
 struct View {
     queue: Queue,
     memory: Arc<Memory>,
-    /// `None` where there are no elements, and after the memory was given back.
+    /// `None` if there are no elements, or after the memory was unmapped.
     host: Option<HostView>,
     /// The address on the host; dangling where there are no elements.
     elements: NonNull<c_void>,
@@ -113,7 +112,7 @@ impl View {
         Ok(view)
     }
 
-    /// Gives the memory back, once.
+    /// Unmaps the memory, once.
     fn end(&mut self) -> Result<()> {
         match self.host.take() {
             None | Some(HostView::Address(_)) => Ok(()),
@@ -128,13 +127,13 @@ impl View {
     }
 }
 
-/// Memory where the host can access it.
+/// Memory in a form that the host can access.
 enum HostView {
     /// The memory itself, which has an address on the host.
     Address(*mut c_void),
     /// A mapped buffer object.
     Mapped(*mut c_void),
-    /// A copy, where the driver cannot map memory.
+    /// A copy, if the driver cannot map memory.
     Copy(Vec<Block>),
 }
 

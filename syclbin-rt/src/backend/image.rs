@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images and samplers as drivers know them: sizes, formats, and what lies between and beyond pixels.
+//! Images and samplers as drivers define them: sizes, formats, filtering and addressing.
 
 /// The size and the format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +77,9 @@ pub enum Addressing {
     ClampToEdge,
     /// The color of the border (`clamp`).
     Clamp,
-    /// The image again (`repeat`); needs normalized coordinates.
+    /// The image, repeated (`repeat`); needs normalized coordinates.
     Repeat,
-    /// The image again, mirrored (`mirrored_repeat`); needs normalized coordinates.
+    /// The image, repeated and mirrored (`mirrored_repeat`); needs normalized coordinates.
     MirroredRepeat,
 }
 

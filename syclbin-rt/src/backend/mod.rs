@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The drivers a program can run on, with all unsafe code of this crate.
+//! The driver backends, which contain all unsafe code of this crate.
 //!
 //! Each concept (device, context, queue, memory, program, kernel, event) is a trait that `opencl` and `cuda` implement.
 //! The modules above use these traits and know neither handles nor error numbers. This module uses none of them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native handles: what the drivers call the objects of this crate.
+//! Native handles: the driver's handles of objects of this crate.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceHandle {
-    /// A `cl_device_id` of OpenCL.
+    /// An OpenCL `cl_device_id`.
     OpenCl(*mut c_void),
-    /// A `CUdevice` of CUDA.
+    /// A CUDA `CUdevice`.
     Cuda(i32),
 }
 
@@ -40,14 +40,14 @@ pub enum QueueHandle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryHandle {
-    /// A buffer object of OpenCL.
+    /// An OpenCL buffer object.
     OpenCl {
         /// The `cl_mem`.
         memory: *mut c_void,
-        /// The byte of the buffer object where the elements begin.
+        /// The byte offset of the elements in the buffer object.
         offset: usize,
     },
-    /// An address: unified shared memory of OpenCL, or a `CUdeviceptr` of CUDA.
+    /// An address: OpenCL unified shared memory, or a CUDA `CUdeviceptr`.
     Address(u64),
 }
 
@@ -75,16 +75,17 @@ pub enum KernelHandle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventHandle {
-    /// A `cl_event` of OpenCL.
+    /// An OpenCL `cl_event`.
     OpenCl(*mut c_void),
-    /// A `CUevent` of CUDA.
+    /// A CUDA `CUevent`.
     Cuda(*mut c_void),
 }
 
 /// What keeps foreign memory alive. It is dropped when no command uses the memory any more.
 pub(crate) type Owner = Box<dyn Any + Send + Sync>;
 
-/// An event of the driver at the end of a command. Returned by [`Event::native`](crate::Event::native).
+/// A driver event that completes when a command finishes, or later. Returned by
+/// [`Event::native`](crate::Event::native).
 pub struct NativeEvent {
     handle: EventHandle,
     _keeps: Arc<dyn Send + Sync>,

@@ -93,7 +93,8 @@ pub(crate) trait Copies {
     ///
     /// # Errors
     ///
-    /// When the driver refuses; [`pattern`](crate::backend::slice::pattern) determines which elements no driver takes.
+    /// Fails if the driver rejects the request; [`pattern`](crate::backend::slice::pattern) determines which elements
+    /// no driver takes.
     fn start_fill(&self, region: &Region, pattern: &[u8], after: &WaitList<'_>) -> Result<Event>;
 
     /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
@@ -138,7 +139,7 @@ pub(crate) trait Copies {
     ///
     /// # Errors
     ///
-    /// When [`Copies::has_peer`] is false, and when the driver refuses.
+    /// Fails if [`Copies::has_peer`] is false, or if the driver rejects the request.
     fn copy_to_peer(&self, _from: &Region, _other: &Queue, _to: &Region) -> Result<()> {
         Err(Failure::FOREIGN)
     }
@@ -177,8 +178,8 @@ pub(crate) trait Variables {
     fn variable_size(&self, program: &Program, name: &CStr) -> Result<usize>;
 }
 
-/// Options for a queue that [`Device::queue_with`](crate::Device::queue_with) makes. By default, the queue is
-/// in order and does not profile.
+/// Options for [`Device::queue_with`](crate::Device::queue_with). By default, the queue is in order and does not
+/// profile.
 ///
 /// ```no_run
 /// use syclbin_rt::{Device, QueueOptions};
@@ -193,7 +194,7 @@ pub struct QueueOptions {
     pub(crate) profiling: bool,
 }
 
-/// The kinds of queues that a device supports beside plain ones.
+/// The queue options that a device supports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueAbilities {
     pub(crate) out_of_order: bool,
@@ -208,11 +209,11 @@ impl QueueOptions {
 
     /// Lets launches and asynchronous copies run at the same time or in any order.
     ///
-    /// So each command names the events that it follows ([`Launch::after`](crate::Launch::after)), or
-    /// [`Queue::barrier`](crate::Queue::barrier) stands between the commands.
+    /// To order commands, pass events to [`Launch::after`](crate::Launch::after), or enqueue a
+    /// [`Queue::barrier`](crate::Queue::barrier) between them.
     ///
-    /// A command that waits for its own end, such as [`Queue::read`](crate::Queue::read), still follows all
-    /// commands that were enqueued before it.
+    /// A blocking command, such as [`Queue::read`](crate::Queue::read), still runs after all commands that were
+    /// enqueued earlier.
     ///
     /// A device may still run commands in order. Intel's CPU device (2026.2) does, because its driver loses
     /// commands when several threads use an out-of-order queue.
@@ -223,8 +224,8 @@ impl QueueOptions {
         }
     }
 
-    /// Records when commands were queued, started and ended, for [`Event::profile`](crate::Event::profile).
-    /// That may cost some time.
+    /// Records when commands were queued, started and ended, for [`Event::profile`](crate::Event::profile). This may
+    /// slow commands down.
     pub fn profiling(self) -> Self {
         Self {
             profiling: true,
@@ -286,7 +287,7 @@ pub(crate) trait Graph: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The duties of [`DriverKernelObject::enqueue`], each time the graph is enqueued.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply, each time the graph is enqueued.
     ///
     /// [`DriverKernelObject::enqueue`]: crate::backend::kernel::DriverKernelObject::enqueue
     unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &Grid) -> Result<()>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Places in memory of a device: slices, which only exist behind a reference, and pointers, which are values.
+//! Places in device memory: slices, which only exist behind a reference, and pointers, which are values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,14 +9,14 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::backend::Memory;
 
-/// Elements of `T` in memory of a device. A device slice relates to a [`Buffer`](crate::Buffer) as `[T]`
-/// relates to a `Vec<T>`.
+/// Elements of `T` in device memory. A device slice relates to a [`Buffer`](crate::Buffer) as `[T]` relates to a
+/// `Vec<T>`.
 ///
-/// Buffers and arrays dereference to it, so kernels and copies that take a slice also take `&buffer` and
-/// `&mut buffer`. [`DeviceSlice::slice`] and [`DeviceSlice::slice_mut`] return a part.
+/// Buffers and arrays dereference to it, so you can pass `&buffer` or `&mut buffer` to kernels and copies.
+/// [`DeviceSlice::slice`] and [`DeviceSlice::slice_mut`] return a part.
 ///
-/// It only exists behind references, so that two of them cannot be swapped: the right to write belongs to the
-/// memory that was borrowed for it.
+/// A device slice only exists behind a reference, so that two slices cannot be swapped: write access belongs to the
+/// memory that was borrowed.
 #[repr(transparent)]
 pub struct DeviceSlice<T> {
     element: PhantomData<fn() -> T>,
@@ -98,10 +98,10 @@ impl<T> DeviceSlice<T> {
     }
 }
 
-/// The address of a `T` on a device, as in a pointer inside a struct. It has 8 bytes, and zero is the null
-/// pointer.
+/// The address of a `T` on a device, for pointers inside structs. It has 8 bytes, and zero is the null pointer.
 ///
-/// Returned by [`DeviceArray::pointer`](crate::DeviceArray::pointer). It is a number and keeps nothing alive.
+/// Returned by [`DeviceArray::pointer`](crate::DeviceArray::pointer). It is only a number, and does not keep the memory
+/// alive.
 #[repr(transparent)]
 pub struct DevicePointer<T> {
     address: u64,
@@ -122,7 +122,7 @@ impl<T> DevicePointer<T> {
         Self { address, pointee }
     }
 
-    /// Returns the address that it points to.
+    /// Returns the address.
     #[must_use]
     pub const fn address(self) -> u64 {
         self.address
@@ -134,7 +134,7 @@ impl<T> DevicePointer<T> {
         DevicePointer::from_address(self.address)
     }
 
-    /// Returns the pointer to the element that is `count` elements further.
+    /// Returns a pointer that is `count` elements further.
     #[must_use]
     pub const fn wrapping_add(self, count: u64) -> Self {
         let bytes = count.wrapping_mul(size_of::<T>() as u64);

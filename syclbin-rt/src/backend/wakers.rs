@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that wake tasks.
 //!
-//! Waking runs code of an executor, which a driver's callback must not: the code may launch, wait for a queue, or
-//! block. So wakers come here. One thread wakes them, one after the other. A second one watches: while a waker
-//! blocks, another thread goes on with the others.
+//! Waking runs executor code, which may launch kernels, wait for a queue, or block. A driver callback must not do that,
+//! so wakers are sent to these threads. One thread calls them one after the other. A second thread watches: while a
+//! waker blocks, another thread continues with the rest.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The best device: a choice among devices, with its reason.
+//! The best device: chooses a device and explains the choice.
 //!
-//! Everything here is pure: devices come in as [`Facts`].
+//! All functions here are pure: [`Facts`] describe the devices.
 
 #[cfg(test)]
 #[path = "best_tests.rs"]
@@ -10,9 +10,10 @@ pub(crate) mod tests;
 use crate::backend::facts::{DeviceKind, Facts};
 use crate::load::coverage::Coverage;
 
-/// Chooses a device, as an index: among those that fit the file best, a GPU, else an accelerator, else a CPU.
+/// Returns the index of the best device. Among the devices that fit the file best, it prefers a GPU, then an
+/// accelerator, then a CPU.
 ///
-/// Devices that cannot run kernels of SYCLBIN files and those of other kinds are never chosen.
+/// Never chooses a device of another kind, or a device that cannot run kernels of SYCLBIN files.
 pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {
     let ranked = devices.iter().enumerate();
     let fitting = ranked.filter(|(_, (facts, fit))| is_ordinary(facts) && fit.rank() < 2);
@@ -20,7 +21,7 @@ pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {
     chosen.map(|(index, _)| index)
 }
 
-/// Explains why [`best`] chose number `chosen`.
+/// Explains why [`best`] chose device `chosen`.
 pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     let Some((chosen, _)) = devices.get(chosen) else {
         return String::new();
@@ -47,7 +48,7 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     reasons.join(", ")
 }
 
-/// Returns the devices that would come before number `chosen` if the file had all its code for them.
+/// Returns the devices that would be preferred to device `chosen` if the file had complete code for them.
 pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usize> {
     let order = |index: usize, facts: &Facts| (rank(facts), index);
     let Some((own, fit)) = devices.get(chosen) else {
@@ -64,11 +65,11 @@ pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usiz
     skipped.map(|(index, _)| index).collect()
 }
 
-/// Returns the first of the devices whose kind is preferred.
+/// Returns the first device of the preferred kind.
 pub(crate) fn first_of_best_rank<'a>(
     devices: impl Iterator<Item = (usize, &'a &'a Facts)>,
 ) -> Option<usize> {
-    // `min_by_key` returns the first of equals: the order of `Device::all()` decides last.
+    // `min_by_key` returns the first minimum, so the order of `Device::all()` breaks ties.
     devices
         .min_by_key(|(_, facts)| (!is_ordinary(facts), rank(facts)))
         .map(|(index, _)| index)
@@ -84,7 +85,7 @@ fn rank(facts: &Facts) -> usize {
     }
 }
 
-/// Returns whether the device runs kernels that were not made for it alone, unlike OpenCL's "custom" devices.
+/// Returns whether the device runs general kernels, unlike OpenCL's "custom" devices.
 fn is_ordinary(facts: &Facts) -> bool {
     facts.is_usable() && facts.kind != DeviceKind::Other
 }

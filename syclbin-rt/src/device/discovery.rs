@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Discovery: loads driver libraries, lists their devices, and chooses one.
 //!
-//! The installed CPU driver is only loaded when no device found so far is suitable.
+//! The installed CPU driver is loaded only if no other device is suitable.
 
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::load::coverage::Coverage;
 use crate::log;
 
-/// The devices found so far, and the result for each place.
+/// The devices found so far, and the search result for each place.
 pub(crate) struct Discovery {
     devices: Vec<Device>,
     tried: Vec<String>,
@@ -45,7 +45,7 @@ impl Discovery {
         Ok(self.devices)
     }
 
-    /// Chooses the best device that `file` has code for; without a file, the best of all.
+    /// Returns the best device that `file` has code for, or the best device overall without a file.
     pub(crate) fn best(mut self, file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
         let is_whole = |fits: &[(&Facts, Coverage)]| {
             let best = best::best(fits).and_then(|best| fits.get(best));
@@ -83,14 +83,14 @@ impl Discovery {
         })
     }
 
-    /// Returns how well each device fits the file. Without a file, they all fit.
+    /// Returns how well each device fits the file. Without a file, all devices fit.
     fn fits(&self, file: Option<&Syclbin<'_>>) -> Vec<(&'static Facts, Coverage)> {
         let fit = |facts| file.map_or(Coverage::Whole, |file| Coverage::of(file, facts));
         let facts = self.devices.iter().map(Device::facts);
         facts.map(|facts| (facts, fit(facts))).collect()
     }
 
-    /// Returns the error for a file that none of the devices runs.
+    /// Returns the error for a file that no device can run.
     fn unfit(&self, fits: &[(&Facts, Coverage)]) -> Error {
         let devices = self.devices.iter().zip(fits);
         let reasons = devices.map(|(device, (facts, fit))| match fit.reason() {
@@ -111,7 +111,7 @@ impl Discovery {
         )
     }
 
-    /// Returns the device that `selector`, written as `text`, asks for.
+    /// Returns the device that matches `selector`, written as `text`.
     pub(crate) fn select(mut self, text: &str, selector: &Selector) -> Result<Device> {
         let mut reason = None;
         for term in selector.terms() {
@@ -139,7 +139,7 @@ impl Discovery {
                 None => {}
             }
         }
-        // The error shows everything, whatever the terms asked for.
+        // The error lists all devices, whatever the terms requested.
         self.add_installed();
         if self.devices.is_empty() {
             return Err(self.no_device());
@@ -150,7 +150,7 @@ impl Discovery {
         Err(not_selected(text, &reason, available.collect()))
     }
 
-    /// Explains why nothing matches: where a term asks for a CUDA device, it includes the result for NVIDIA's
+    /// Explains why nothing matches. If a term requests a CUDA device, this includes the search result for NVIDIA's
     /// driver.
     fn unmatched(&self, selector: &Selector) -> String {
         let asked = selector.terms().iter().any(Term::is_cuda);
@@ -184,7 +184,7 @@ impl Discovery {
             Ok(devices) => {
                 let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
                 let described: Vec<String> = devices.iter().map(Device::described).collect();
-                // Two libraries may lead to one driver, but two equal devices of one library are two devices.
+                // Two libraries may load the same driver, but equal devices of the same library are distinct.
                 let known = self.devices.len();
                 for device in devices {
                     let same = |other: &Device| {
@@ -217,7 +217,7 @@ impl Discovery {
     }
 }
 
-/// Returns the error of a selector that matches none of the `available` devices.
+/// Returns the error for a selector that does not match any of the `available` devices.
 pub(crate) fn not_selected(selector: &str, reason: &str, available: Vec<String>) -> Error {
     let message = format_args!(
         "device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}; there is"

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Division: splits a device into parts, each of which is a device with some of its compute units.
+//! Division: splits a device into parts, each of which is a device with a subset of the compute units.
 
 use crate::backend::facts::{Affinity, Facts, Partition};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 
 impl Device {
-    /// Divides the device, for programs that leave some of it to others, or that give each part its own work.
+    /// Divides the device into parts, to leave some compute units to other programs or to run separate work on each
+    /// part.
     ///
-    /// A part is a device: it has queues, and modules are loaded for it. A buffer of the whole device cannot be
-    /// used on a part. Code that a driver compiled and cached for the whole device is also used for a part.
+    /// A part is a device with its own queues and modules. A buffer of the whole device cannot be used on a part. Code
+    /// that was compiled and cached for the whole device is reused for its parts.
     ///
-    /// The same partition gives the same parts each time. Like all devices, parts live as long as the process.
+    /// The same partition always returns the same parts. Like all devices, parts live as long as the process.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, Partition};
@@ -25,8 +26,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When the device cannot be divided like this: it has too few compute units, or its driver does not
-    /// support it.
+    /// Fails if the device cannot be divided like this: it has too few compute units, or its driver does not support
+    /// it.
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
         let checked = match self.depth() {
             ..DEEPEST => check(how, self.facts()),
@@ -43,7 +44,7 @@ impl Device {
         Error::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// Returns how many times the device was divided.
+    /// Returns how deeply the device is divided.
     fn depth(&self) -> usize {
         std::iter::successors(self.parent(), Self::parent).count()
     }
@@ -55,8 +56,8 @@ impl Device {
         Some(Self::new(part.parent))
     }
 
-    /// Returns part `number` of the parts that selectors count. The device is divided by [`Affinity::Next`]
-    /// where it supports that, else into parts with as few compute units each as the driver allows.
+    /// Returns part `number`, as selectors count parts. The device is divided by [`Affinity::Next`] if it supports
+    /// that, else into the smallest parts that the driver allows.
     pub(crate) fn numbered_part(&self, number: usize) -> Result<Self> {
         let facts = self.facts();
         let how = if can(facts, Affinity::Next) {
@@ -89,7 +90,7 @@ fn can(facts: &Facts, by: Affinity) -> bool {
 ///
 /// # Errors
 ///
-/// When it cannot.
+/// Fails if it cannot.
 fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
     let has = &facts.partitions;
     let no_units = || "a part has to have compute units".to_owned();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The places where driver libraries are searched, and the result for each place.
+//! The places that are searched for driver libraries, and the result for each place.
 //!
-//! The libraries of the system come first: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH`
-//! names, then the platform's OpenCL loader. The CPU driver that `cargo syclbin toolchain install` puts into a
-//! home directory comes after them. It is loaded only on request, because it is large.
+//! The libraries of the system come first: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH` names, then
+//! the platform's OpenCL loader. The CPU driver that `cargo syclbin toolchain install` installs comes last. It is
+//! loaded only on request, because it is large.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,13 +14,13 @@ use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
 use crate::backend::Library;
 
-/// Paths of OpenCL libraries, separated by `;`: the variable that users of `cl3` know.
+/// Paths of OpenCL libraries, separated by `;`. `cl3` uses the same variable.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 
 /// The name of NVIDIA's driver in messages.
 pub(crate) const CUDA: &str = "NVIDIA's driver";
 
-/// The name in messages for the place of the CPU driver where none is installed.
+/// The name of the CPU driver's place in messages, if the driver is not installed.
 pub(crate) const INSTALLED: &str = "the installed cpu-device component";
 
 /// The names of the platform's OpenCL loader.
@@ -33,8 +33,8 @@ const LOADERS: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 
 /// The home directory that this crate was built with.
 ///
-/// A program built against a home of its user's choice finds its driver again without that variable, as a
-/// program finds its libraries by a RUNPATH.
+/// A program that was built with a custom home finds its driver without setting that variable again, as a program finds
+/// its libraries by a RUNPATH.
 const BUILT_WITH: Option<&str> = option_env!("SYCLBIN_HOME");
 
 /// The result of looking for a library at one place.
@@ -55,8 +55,8 @@ impl LibraryLookup {
     }
 }
 
-/// Returns the libraries of the system. NVIDIA's driver comes first, because NVIDIA's OpenCL takes no SPIR-V
-/// and so cannot serve these GPUs.
+/// Returns the libraries of the system. NVIDIA's driver comes first, because NVIDIA's OpenCL does not accept SPIR-V and
+/// so cannot run kernels on these GPUs.
 pub(crate) fn system() -> Vec<LibraryLookup> {
     let mut lookups: Vec<LibraryLookup> = Vec::new();
     if cfg!(feature = "cuda") {
@@ -80,7 +80,7 @@ pub(crate) fn system() -> Vec<LibraryLookup> {
         let found = lookup.library.is_ok();
         lookups.push(lookup);
         if found {
-            // The other names are links to the same loader.
+            // The other names link to the same loader.
             break;
         }
     }
@@ -125,8 +125,8 @@ fn found_path() -> Result<PathBuf, String> {
         ));
     };
     let entry = device.entry();
-    // No variable named this directory in this run, and a compiled-in path may belong to another user by now:
-    // code from it must be as trustworthy as the program.
+    // No variable named this directory in this run, and a compiled-in path may belong to another user by now. Code from
+    // it must be as trustworthy as the program.
     let up_to_home = entry
         .ancestors()
         .take_while(|path| path.starts_with(built_with));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Devices: finding and choosing a device never starts work on it.
+//! Devices: finding or choosing a device never starts work on it.
 
 pub(crate) mod best;
 pub(crate) mod discovery;
@@ -19,7 +19,7 @@ use crate::device::discovery::Discovery;
 use crate::device::selector::Selector;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The environment variable that [`Device::best`] obeys.
+/// The environment variable that overrides [`Device::best`].
 const VARIABLE: &str = "SYCLBIN_DEVICE";
 
 /// A device that a driver of this machine offers.
@@ -44,14 +44,14 @@ impl DeviceChoice {
         &self.device
     }
 
-    /// Returns the request for this device, or the devices that would have come before it.
+    /// Returns the request that selected this device, or the devices that would have been preferred to it.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Returns the devices that would have been preferred if the file had code for them, each with the reason.
-    /// Empty where `SYCLBIN_DEVICE` selects the device.
+    /// Returns the devices that would have been preferred if the file had code for them, each with the reason. Empty if
+    /// `SYCLBIN_DEVICE` selected the device.
     pub fn skipped(&self) -> impl Iterator<Item = &str> {
         self.skipped.iter().map(String::as_str)
     }
@@ -62,7 +62,7 @@ impl Device {
         Self(device)
     }
 
-    /// Returns every device of every driver, those of the system first.
+    /// Returns every device of every driver, starting with the system's drivers.
     ///
     /// It looks for drivers in this order:
     ///
@@ -75,24 +75,24 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When no device is found; the error lists every place that was tried.
+    /// Fails if no device is found; the error lists every place that was searched.
     pub fn all() -> Result<Vec<Self>> {
         Discovery::of_system().all()
     }
 
-    /// Returns the device to use in a program that has no SYCLBIN file at hand.
+    /// Returns the best device, regardless of any SYCLBIN file.
     ///
-    /// This is the device that `SYCLBIN_DEVICE` selects if it is set (see [`Device::select`]). Otherwise it is
-    /// the first GPU, accelerator or CPU, in this order, that takes SPIR-V or PTX.
+    /// This is the device that `SYCLBIN_DEVICE` selects if it is set (see [`Device::select`]). Otherwise it is the
+    /// first GPU, else accelerator, else CPU, that accepts SPIR-V or PTX.
     ///
-    /// This function does not know which of these devices a file has code for. A program with kernels uses
-    /// [`Device::best_for`], or `kernels::Module::best_device()` of generated code.
+    /// This function does not know which devices a file has code for. To run kernels, prefer [`Device::best_for`], or
+    /// `kernels::Module::best_device()` in generated code.
     ///
-    /// It loads the installed CPU driver only when the system has no such device.
+    /// It loads the installed CPU driver only if the system has no such device.
     ///
     /// # Errors
     ///
-    /// When no such device is found; the error lists every place that was tried and every device that was
+    /// Fails if no such device is found; the error lists every place that was searched and every device that was
     /// skipped.
     pub fn best() -> Result<Self> {
         match Self::selected()? {
@@ -106,11 +106,11 @@ impl Device {
     /// `file` is the bytes of the file, or `kernels::Module::FILE` of generated code. The generated
     /// `kernels::Module::best_device()` does the same.
     ///
-    /// For instance, where the file has only SPIR-V, a GPU that takes PTX is skipped and the CPU is chosen. A
-    /// device that has code for all modules of the file comes before a device that has code for some of them.
-    /// With the feature `log`, each better device that is skipped is a warning.
+    /// For instance, if the file contains only SPIR-V, a GPU that accepts only PTX is skipped and the CPU is chosen. A
+    /// device that can run all modules of the file is preferred to a device that can run only some of them. With the
+    /// feature `log`, each better device that is skipped is logged as a warning.
     ///
-    /// If `SYCLBIN_DEVICE` is set, it selects the device, whatever code the file has.
+    /// If `SYCLBIN_DEVICE` is set, it selects the device, regardless of the code in the file.
     ///
     /// ```no_run
     /// let file = std::fs::read("saxpy.syclbin").expect("the file");
@@ -120,8 +120,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When `file` is not a SYCLBIN file; when no device runs anything in it, with the reason for each device;
-    /// and when `SYCLBIN_DEVICE` selects nothing.
+    /// Fails if `file` is not a SYCLBIN file, or if `SYCLBIN_DEVICE` matches no device. If no device can run anything
+    /// in the file, the error lists the reason for each device.
     pub fn best_for(file: impl AsRef<[u8]>) -> Result<Self> {
         Ok(Self::choose_for(file)?.device)
     }
@@ -153,29 +153,28 @@ impl Device {
         }
     }
 
-    /// Returns the device that `selector` names. The environment variable `SYCLBIN_DEVICE` has the same
-    /// grammar.
+    /// Returns the device that matches `selector`. The environment variable `SYCLBIN_DEVICE` uses the same grammar.
     ///
     /// | selector | device |
     /// |---|---|
-    /// | `gpu`, `cpu`, `accelerator` | the first device of this kind that takes SPIR-V or is a CUDA device |
-    /// | `2` | number 2 of [`Device::all`], counted from 0 |
-    /// | `gpu:1` | number 1 among the GPUs |
-    /// | `arc`, `gpu:arc` | a device (a GPU) with this text in its name, vendor or platform, in either case |
+    /// | `gpu`, `cpu`, `accelerator` | the first device of this kind that accepts SPIR-V or is a CUDA device |
+    /// | `2` | device 2 in [`Device::all`], counted from 0 |
+    /// | `gpu:1` | GPU 1, counted from 0 |
+    /// | `arc`, `gpu:arc` | a device (a GPU) whose name, vendor or platform contains this text, ignoring case |
     /// | `opencl:gpu`, `cuda:gpu:0`, `*:gpu` | the same among the devices of one backend; `opencl`, `cuda` or `*` alone selects any of them |
-    /// | `0.1`, `opencl:cpu:0.1` | part 1 of that device, counted from 0: by [`Affinity::Next`](crate::Affinity) where the device has it, else a compute unit each |
+    /// | `0.1`, `opencl:cpu:0.1` | part 1 of that device, counted from 0: divided by [`Affinity::Next`](crate::Affinity) if the device supports it, else into single compute units |
     /// | `nvidia,gpu,cpu` | the first of these alternatives that matches a device |
     ///
     /// # Errors
     ///
-    /// When the selector does not follow this grammar, when nothing matches, and when the matching device
-    /// cannot run kernels of SYCLBIN files. The last two errors list the devices there are.
+    /// Fails if the selector does not follow this grammar, if nothing matches, or if the matching device cannot run
+    /// kernels of SYCLBIN files. The last two errors list the available devices.
     pub fn select(selector: &str) -> Result<Self> {
         let parsed = Selector::parse(selector).map_err(|error| invalid(selector, &error))?;
         Discovery::of_system().select(selector, &parsed)
     }
 
-    /// Returns the name that the driver gives to the device. A part has the name of the whole device.
+    /// Returns the device name that the driver reports. A part of a device has the name of the whole device.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.facts().name
@@ -187,20 +186,19 @@ impl Device {
         &self.facts().vendor
     }
 
-    /// Returns the name of the device's platform: the name that an OpenCL driver reports, or `NVIDIA CUDA`.
+    /// Returns the name of the device's platform, as an OpenCL driver reports it, or `NVIDIA CUDA`.
     #[must_use]
     pub fn platform(&self) -> &str {
         &self.facts().platform
     }
 
-    /// Returns the version of OpenCL or CUDA that the driver implements, such as `OpenCL 3.0 (Build 0)` or
-    /// `CUDA 12.4`.
+    /// Returns the OpenCL or CUDA version that the driver implements, such as `OpenCL 3.0 (Build 0)` or `CUDA 12.4`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.facts().version
     }
 
-    /// Returns the version of the device's driver.
+    /// Returns the driver version.
     #[must_use]
     pub fn driver_version(&self) -> &str {
         &self.facts().driver_version
@@ -212,37 +210,36 @@ impl Device {
         self.facts().kind
     }
 
-    /// Returns the library that offers the device: a path, or the name of the system's OpenCL loader.
+    /// Returns the driver library that provides the device: a path, or the name of the system's OpenCL loader.
     #[must_use]
     pub fn library(&self) -> &str {
         self.0.library()
     }
 
-    /// Returns whether the device takes SPIR-V, and so can run the kernels of this crate.
+    /// Returns whether the device accepts SPIR-V, and so can run the SPIR-V kernels of SYCLBIN files.
     ///
-    /// That needs OpenCL 2.1. For older devices with the extension `cl_khr_il_program` this is `false`: they
-    /// have a separate entry point, which this version does not call.
+    /// This requires OpenCL 2.1. Older devices with the extension `cl_khr_il_program` return `false`: they use a
+    /// separate entry point, which this version does not call.
     #[must_use]
     pub fn takes_spirv(&self) -> bool {
         self.facts().takes_spirv
     }
 
-    /// Returns whether the device is a CUDA GPU, which runs the PTX and the native NVIDIA code of SYCLBIN
-    /// files.
+    /// Returns whether the device is a CUDA GPU, which runs PTX and native NVIDIA code from SYCLBIN files.
     ///
-    /// `Build::targets(["spir64", "nvptx64-nvidia-cuda"])` of `syclbin-build` puts such code beside SPIR-V.
+    /// `Build::targets(["spir64", "nvptx64-nvidia-cuda"])` of `syclbin-build` adds such code alongside SPIR-V.
     #[must_use]
     pub fn takes_ptx(&self) -> bool {
         self.facts().ptx.is_some()
     }
 
-    /// Returns the size of the device's memory in bytes. A CPU reports the host's memory.
+    /// Returns the size of the device memory in bytes. A CPU reports the host's memory.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.facts().memory_bytes
     }
 
-    /// Returns the size in bytes of the memory that the work-items of a work-group can share.
+    /// Returns the size of work-group memory in bytes.
     #[must_use]
     pub fn local_memory_bytes(&self) -> u64 {
         self.facts().local_memory_bytes
@@ -260,12 +257,12 @@ impl Device {
         self.facts().max_work_group_size
     }
 
-    /// Returns the aspects of the device, in SYCL's names. Aspects that no OpenCL driver reports are left out.
+    /// Returns the aspects of the device, as SYCL names them. Aspects that OpenCL drivers cannot report are omitted.
     pub fn aspects(&self) -> impl Iterator<Item = Aspect> {
         self.facts().aspects.iter().copied()
     }
 
-    /// Returns whether the device has `aspect`. `false` may also mean that its driver does not report it.
+    /// Returns whether the device has `aspect`. Also returns `false` if the driver cannot report it.
     ///
     /// ```no_run
     /// use syclbin_rt::{Aspect, Device};
@@ -284,20 +281,20 @@ impl Device {
         self.facts().has(name)
     }
 
-    /// Returns the architecture that native code for the device targets, such as an Intel GPU or `x86_64`.
-    /// `None` where the driver does not report it.
+    /// Returns the target architecture of native code for the device, such as an Intel GPU or `x86_64`. Returns `None`
+    /// if the driver does not report it.
     #[must_use]
     pub fn architecture(&self) -> Option<Architecture> {
         self.facts().architecture
     }
 
-    /// Returns the sizes that sub-groups can have, in work-items; empty where the driver chooses the size itself.
+    /// Returns the supported sub-group sizes, in work-items; empty if only the driver can choose the size.
     #[must_use]
     pub fn sub_group_sizes(&self) -> &[usize] {
         &self.facts().sub_group_sizes
     }
 
-    /// Returns the largest number of work-items of a work-group in each dimension, x first.
+    /// Returns the largest number of work-items in each dimension of a work-group, x first.
     #[must_use]
     pub fn max_work_item_sizes(&self) -> [usize; 3] {
         self.facts().max_work_item_sizes
@@ -312,7 +309,7 @@ impl Device {
         }
     }
 
-    /// Returns whether the device runs kernels of SYCLBIN files.
+    /// Returns whether the device can run kernels of SYCLBIN files.
     pub(crate) fn is_usable(&self) -> bool {
         self.facts().is_usable()
     }
@@ -326,7 +323,7 @@ impl Device {
     }
 }
 
-/// Returns the error of a selector that does not follow the grammar.
+/// Returns the error for a selector that does not follow the grammar.
 fn invalid(selector: &str, reason: &impl fmt::Display) -> Error {
     let message =
         format_args!("device selector {selector:?} ({VARIABLE} or Device::select): {reason}");
@@ -352,7 +349,7 @@ impl fmt::Display for Device {
         let facts = self.facts();
         if let Some(part) = self.driver_device().part() {
             write!(f, "part {} of {} of ", part.index, part.of)?;
-            // A part of a part names every device above it.
+            // A part of a part is displayed with every device above it.
             return Self::new(part.parent).fmt(f);
         }
         write!(

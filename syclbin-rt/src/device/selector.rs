@@ -14,7 +14,7 @@
 //! So `opencl:gpu`, `cuda:gpu:0` and `*:gpu` mean the same as in SYCL. After a backend and `*`, an index counts
 //! the devices of that backend.
 //!
-//! Letters match in either case. Everything here is pure: devices come in as [`Facts`].
+//! Matching ignores case. All functions here are pure: [`Facts`] describe the devices.
 
 #[cfg(test)]
 #[path = "selector_tests.rs"]
@@ -23,7 +23,7 @@ mod tests;
 use crate::backend::facts::{DeviceKind, Facts};
 use crate::device::best::first_of_best_rank;
 
-/// A parsed selector: never empty.
+/// A parsed selector, which is never empty.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Selector(Vec<Term>);
 
@@ -33,7 +33,7 @@ pub(crate) struct Term {
     backend: Option<&'static str>,
     kind: Option<DeviceKind>,
     pick: Pick,
-    /// The number of the part, where the term asks for a part of the device.
+    /// The number of the part, if the term selects a part of the device.
     part: Option<usize>,
 }
 
@@ -43,14 +43,14 @@ enum Pick {
     Any,
     /// The device at this index.
     Index(usize),
-    /// The best device with this text, in lower case, in its name, vendor or platform.
+    /// The best device whose name, vendor or platform contains this lowercase text.
     Text(String),
 }
 
 /// The backends.
 const BACKENDS: [&str; 2] = ["opencl", "cuda"];
 
-/// The backend names that SYCL has beside those.
+/// Backend names of SYCL that this crate does not support.
 const OTHER_BACKENDS: [&str; 3] = ["level_zero", "hip", "native_cpu"];
 
 impl Selector {
@@ -58,7 +58,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// When a term does not follow the grammar.
+    /// Fails if a term does not follow the grammar.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         text.split(',')
             .map(Term::parse)
@@ -119,7 +119,7 @@ impl Term {
                     .to_owned(),
             );
         }
-        // A name may contain such numbers, but a number alone is not a name.
+        // A name may contain digits, but a number alone is not a name.
         let numbers: Option<Vec<usize>> = pick.split('.').map(|part| part.parse().ok()).collect();
         let (pick, part) = match numbers.as_deref() {
             Some([index]) => (Pick::Index(*index), None),
@@ -140,17 +140,17 @@ impl Term {
         })
     }
 
-    /// Returns the number of the part, where the term asks for a part of the device.
+    /// Returns the number of the part, if the term selects a part of the device.
     pub(crate) fn part(&self) -> Option<usize> {
         self.part
     }
 
-    /// Returns whether the term asks for a CUDA device.
+    /// Returns whether the term requests a CUDA device.
     pub(crate) fn is_cuda(&self) -> bool {
         self.backend == Some("cuda")
     }
 
-    /// Returns whether a CPU device can match. The installed CPU driver is not loaded for other terms.
+    /// Returns whether a CPU device can match. Otherwise the installed CPU driver is not loaded.
     pub(crate) fn may_be_cpu(&self) -> bool {
         self.kind.is_none_or(|kind| kind == DeviceKind::Cpu)
             && self.backend.is_none_or(|backend| backend == "opencl")
@@ -158,8 +158,8 @@ impl Term {
 
     /// Returns the device that the term selects, as an index into `devices`.
     ///
-    /// An index selects that device, even if it cannot run kernels. Otherwise the best match that runs kernels
-    /// is chosen. If no match does, the first match is chosen, for the error to name.
+    /// An index selects that device, even if it cannot run kernels. Otherwise the best match that runs kernels is
+    /// chosen. If no match runs kernels, the first match is chosen, so that the error can name it.
     pub(crate) fn choose(&self, devices: &[&Facts]) -> Option<usize> {
         let mut matches = devices
             .iter()

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accessors: the elements of a buffer that a kernel reaches, and their description for the device.
+//! Accessors: which elements of a buffer a kernel can access, and how the device receives that range.
 
 use std::fmt;
 
 use crate::backend::range::Extent;
 
-/// The layout of a buffer's elements for an `accessor`, and the part of them that it reaches. Sizes are in
+/// The range of an `accessor`: the layout of the buffer's elements, and the part that the kernel accesses. Sizes are in
 /// SYCL's order: dimension 0 varies slowest.
 ///
-/// A number or an array of numbers converts into an accessor range of all elements.
+/// A number or an array of numbers converts into a range that covers all elements.
 ///
 /// ```
 /// use syclbin_rt::AccessorRange;
@@ -19,8 +19,8 @@ use crate::backend::range::Extent;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessorRange {
-    /// The values for the device: range of access, range of the memory, offset. Each has 8 bytes a dimension,
-    /// dimension 0 first. Every argument contains them, so they are small.
+    /// The values for the device: access range, memory range, offset. Each has 8 bytes per dimension, dimension 0
+    /// first. Every argument contains them, so they are small.
     ids: [[u64; 3]; AccessorRange::IDS],
     /// The number of dimensions of each of them.
     dimensions: [u8; AccessorRange::IDS],
@@ -40,8 +40,8 @@ impl AccessorRange {
         }
     }
 
-    /// Restricts access to `range` elements from `offset` on, like a ranged accessor of C++. The device gets
-    /// these values, but only the kernel can stay inside them.
+    /// Restricts access to `range` elements from `offset` on, like a ranged accessor in C++. The device receives these
+    /// values, but does not enforce them: the kernel must stay inside the range.
     #[must_use]
     pub fn part(self, offset: impl Into<Extent>, range: impl Into<Extent>) -> Self {
         let [_, memory, _] = self.ids;
@@ -54,11 +54,11 @@ impl AccessorRange {
         }
     }
 
-    /// Checks that the elements are in a buffer of `elements`.
+    /// Checks that the range fits into a buffer of `elements` elements.
     ///
     /// # Errors
     ///
-    /// Returns which size is exceeded.
+    /// Returns a description of the size that is exceeded.
     pub(crate) fn check(&self, elements: usize) -> Result<(), String> {
         let [access, memory, offset] = [0, 1, 2].map(|id| self.id(id));
         let items = memory.iter().fold(1u64, |n, size| n.saturating_mul(*size));
@@ -91,14 +91,14 @@ impl AccessorRange {
         })
     }
 
-    /// Returns how many elements of a dimension are accessed, 0 beyond the last.
+    /// Returns how many elements are accessed in a dimension; 0 beyond the last dimension.
     pub(crate) fn size(&self, dimension: usize) -> i128 {
         self.id(0)
             .get(dimension)
             .map_or(0, |size| i128::from(*size))
     }
 
-    /// Returns value `id` of the values for the device; empty beyond the last.
+    /// Returns device value `id`; empty beyond the last value.
     fn id(&self, id: usize) -> &[u64] {
         let dimensions = self.dimensions.get(id).copied().unwrap_or(0);
         let id = self.ids.get(id).map_or(&[][..], |id| id);
@@ -124,7 +124,7 @@ impl<E: Into<Extent>> From<E> for AccessorRange {
     }
 }
 
-/// Sizes in SYCL's order, 0 beyond the dimensions, and how many dimensions there are.
+/// Sizes in SYCL's order, padded with 0, and the number of dimensions.
 fn words(extent: Extent) -> ([u64; 3], u8) {
     let mut words = [0; 3];
     let mut dimensions = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arguments: the value of a kernel's parameter, which may be several arguments of the device.
+//! Arguments: values for the parameters of a kernel. An argument can expand to several device arguments.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -38,13 +38,13 @@ const INLINE: usize = 64;
 const WORD: usize = 8;
 
 enum Value<'a> {
-    /// The first `size` bytes, as below. Nearly all values are that small, and then nothing more of the
-    /// argument is written or read.
+    /// The first `size` bytes, as below. Nearly all values are this small, so no other bytes of the argument are
+    /// written or read.
     Word {
         bytes: [u8; WORD],
         size: usize,
     },
-    /// The first `size` bytes, in the memory order of the host, which OpenCL devices share.
+    /// The first `size` bytes, in the host's byte order, which OpenCL devices share.
     Inline {
         bytes: [u8; INLINE],
         size: usize,
@@ -76,10 +76,10 @@ enum Value<'a> {
     Null,
 }
 
-/// A number that a kernel takes by value.
+/// A number that is passed to a kernel by value.
 ///
-/// Implemented for the integers of 8 to 64 bits, `f32` and `f64`. Other types that a kernel takes
-/// by value, such as `half::f16`, go through [`Arg::value`].
+/// Implemented for integers of 8 to 64 bits, `f32` and `f64`. To pass other types by value, such as `half::f16`, use
+/// [`Arg::value`].
 pub trait Scalar: Pod + sealed::Sealed {}
 
 mod sealed {
@@ -98,23 +98,23 @@ macro_rules! scalars {
 scalars! { i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 }
 
 impl<'a> Arg<'a> {
-    /// Creates a number, passed by value. Its type must be the parameter's type: `1u32` does not match `float`.
+    /// Passes a number by value. Its type must match the parameter's type: `1u32` does not match `float`.
     #[must_use]
     pub fn scalar<T: Scalar>(value: T) -> Self {
         Self::value(value)
     }
 
-    /// Creates a `bool`, which kernels take as one byte, 0 or 1.
+    /// Passes a `bool`, as one byte that is 0 or 1.
     #[must_use]
     pub fn bool(value: bool) -> Self {
         Self::value(value)
     }
 
-    /// Passes any value without padding, such as `half::f16` or `half::bf16`. A `#[repr(C)]` struct must have
-    /// the layout of the C++ struct. An array replaces a `sycl::vec`; a vector of 3 elements has the size of 4.
+    /// Passes any value without padding, such as `half::f16` or `half::bf16`. A `#[repr(C)]` struct must have the
+    /// layout of the C++ struct. Use an array for a `sycl::vec`; a vector of 3 elements is as large as one of 4.
     ///
-    /// The argument itself holds up to 64 bytes. A larger value moves to the heap; [`Arg::value_ref`] avoids
-    /// that.
+    /// A value of up to 64 bytes is stored inside the argument. A larger value moves to the heap; [`Arg::value_ref`]
+    /// avoids that.
     #[must_use]
     pub fn value<T: NoUninit>(value: T) -> Self {
         let value = bytemuck::bytes_of(&value);
@@ -134,7 +134,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Passes a value as [`Arg::value`] does, without moving it: the value stays in place until the launch.
+    /// Passes a value by reference, without moving it. Otherwise it works like [`Arg::value`].
     #[must_use]
     pub fn value_ref<T: NoUninit>(value: &'a T) -> Self {
         Self(Value::Borrowed(bytemuck::bytes_of(value)))
@@ -161,8 +161,8 @@ impl<'a> Arg<'a> {
         Self(Value::Pointer(pointer.address()))
     }
 
-    /// Passes a null pointer, to a kernel that checks for it. [`Arg::read_or_null`] and [`Arg::write_or_null`] pass
-    /// one for `None`.
+    /// Passes a null pointer, for a kernel that checks for null. [`Arg::read_or_null`] and [`Arg::write_or_null`] pass
+    /// null for `None`.
     #[must_use]
     pub fn null() -> Self {
         Self(Value::Pointer(0))
@@ -180,10 +180,10 @@ impl<'a> Arg<'a> {
         slice.map_or_else(Self::null, Self::write)
     }
 
-    /// Creates an `accessor` of elements that the kernel only reads. `T` is the accessor's element, and `range`
-    /// gives the layout of the elements in one to three dimensions.
+    /// Passes an `accessor` to elements that the kernel only reads. `T` is the accessor's element type, and `range` is
+    /// the layout of the elements in one to three dimensions.
     ///
-    /// The device takes it as four arguments, which count as a single argument here.
+    /// The device receives four arguments, which count as a single argument here.
     #[must_use]
     pub fn read_accessor<T: Pod>(
         slice: &'a DeviceSlice<T>,
@@ -196,7 +196,7 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// Creates an `accessor` of elements that the kernel writes, as [`Arg::read_accessor`] does.
+    /// Passes an `accessor` to elements that the kernel writes, as [`Arg::read_accessor`] does.
     #[must_use]
     pub fn write_accessor<T: Pod>(
         slice: &'a mut DeviceSlice<T>,
@@ -209,17 +209,17 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// Requests `bytes` of memory for each work-group: a `work_group_memory` or a `dynamic_work_group_memory`.
-    /// If the C++ type fixes the size, `bytes` is that size.
+    /// Allocates `bytes` of memory for each work-group: a `work_group_memory` or a `dynamic_work_group_memory`. If the
+    /// C++ type fixes the size, `bytes` must equal it.
     ///
-    /// A kernel that uses work-group scratch memory takes such an argument after its parameters.
+    /// For a kernel that uses work-group scratch memory, pass this argument after the others.
     #[must_use]
     pub fn local(bytes: usize) -> Self {
         Self(Value::Local(bytes))
     }
 
-    /// Creates a `local_accessor` with elements of `T` over `range`: memory for each work-group in one to three
-    /// dimensions. The device takes it as four arguments.
+    /// Allocates a `local_accessor` with elements of `T` over `range`: memory for each work-group in one to three
+    /// dimensions. The device receives four arguments.
     ///
     /// ```
     /// use syclbin_rt::Arg;
@@ -235,8 +235,8 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// Passes an image that the kernel only reads, for an `accessor` with `sycl::target::image`. The kernel's
-    /// pixels must have the components of the format: [`Format::Element`].
+    /// Passes an image that the kernel only reads, for an `accessor` with `sycl::target::image`. The component type of
+    /// the kernel's pixels must match the format: [`Format::Element`].
     #[must_use]
     pub fn read_image<const D: usize, F: Format>(image: &'a Image<D, F>) -> Self {
         let (image, written) = (image.raw(), false);
@@ -256,14 +256,14 @@ impl<'a> Arg<'a> {
         Self(Value::Sampler(sampler))
     }
 
-    /// Creates the argument for a `kernel_handler`, through which C++ reads specialization constants. It is a null
-    /// pointer where the constants are part of the program, else a pointer to their values.
+    /// Passes a `kernel_handler`, through which C++ reads specialization constants. The device receives a pointer to
+    /// their values, or null if the values are compiled into the program.
     #[must_use]
     pub fn kernel_handler() -> Self {
         Self(Value::Null)
     }
 
-    /// Returns the number of device arguments, including those that the compiler removed.
+    /// Returns the number of device arguments, including removed arguments.
     #[inline]
     pub(crate) fn lowered(&self) -> usize {
         match self.0 {
@@ -272,13 +272,13 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns number `part` of those arguments.
+    /// Returns device argument `part`.
     pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
         if let Some(bytes) = self.value_bytes() {
             return Argument::Bytes(bytes);
         }
         match &self.0 {
-            // The order of the lowering: the pointer, then the three sizes.
+            // The compiler lowers an accessor to a pointer, followed by the three sizes.
             Value::Accessor {
                 region,
                 written,
@@ -303,9 +303,9 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the only device argument, if this is a small value or a slice. Nearly all arguments are, so a
-    /// launch has a separate path for them. It takes two branches, which processors predict better than the
-    /// jump of a `match`, and nothing goes through memory.
+    /// Returns the only device argument, if this is a small value or a slice. Launches have a separate path for these
+    /// arguments, because nearly all are of this kind. It uses two branches, which processors predict better than the
+    /// jump of a `match`, and does not go through memory.
     #[inline(always)]
     pub(crate) fn plain(&self) -> Option<Argument<'_>> {
         if let Value::Word { bytes, size } = &self.0 {
@@ -356,13 +356,13 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// Returns the same for the whole memory that the argument is a part of, up to the alignment of all memory.
+    /// Returns the same for the whole allocation that contains the argument, up to the minimum alignment of all memory.
     pub(crate) fn whole_alignment(&self) -> Option<u64> {
         let memory = &self.memory()?.memory;
         Some(memory.alignment(0).min(memory.least_alignment()))
     }
 
-    /// Returns whether it is a null pointer.
+    /// Returns whether the argument is a null pointer.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.0, Value::Pointer(0))
     }
@@ -413,8 +413,8 @@ impl std::fmt::Debug for Arg<'_> {
     }
 }
 
-/// Memory for elements of `T` that the work-items of a work-group share. Its size is given at launch. It
-/// becomes an [`Arg`](crate::Arg) with `into`.
+/// Work-group memory for elements of `T`. Its size is set at launch. Use `into` to convert it to an
+/// [`Arg`](crate::Arg).
 ///
 /// ```
 /// use syclbin_rt::{Arg, LocalMemory};
@@ -426,12 +426,12 @@ impl std::fmt::Debug for Arg<'_> {
 #[derive(Debug)]
 pub struct LocalMemory<T> {
     count: usize,
-    /// It gives the layout of `T`, and holds no `T`.
+    /// Describes the layout of `T` without owning a `T`.
     element: PhantomData<fn() -> T>,
 }
 
 impl<T> LocalMemory<T> {
-    /// Creates memory for `count` elements.
+    /// Describes memory for `count` elements.
     #[must_use]
     pub const fn of(count: usize) -> Self {
         Self {
@@ -446,14 +446,14 @@ impl<T> LocalMemory<T> {
         self.count
     }
 
-    /// Returns the size in bytes. If the size overflows, this is `usize::MAX`, which no device has.
+    /// Returns the size in bytes. Returns `usize::MAX` on overflow, which exceeds the memory of any device.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.count.saturating_mul(size_of::<T>())
     }
 }
 
-// Derived implementations would require the same of `T`.
+// Derived implementations would add bounds on `T`.
 impl<T> Clone for LocalMemory<T> {
     fn clone(&self) -> Self {
         *self

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contracts: a launch that keeps its contract is safe, and checking that does not allocate.
+//! Contracts: a launch that satisfies its contract is safe. Checking a contract does not allocate.
 //!
-//! Generated code uses this module. It is not meant for hand-written code.
+//! This module is for generated code only.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,16 +16,16 @@ use crate::launch::number::Fault;
 pub use crate::launch::number::{Integer, Number};
 use crate::launch::range::AnyRange;
 
-/// A contract's view of a launch: its arguments, read back, and its range.
+/// A contract's view of a launch: the values of its arguments, and its range.
 #[derive(Debug)]
 pub struct LaunchView<'g> {
     args: &'g [Arg<'g>],
     range: Extent,
-    /// What was wrong since the last condition.
+    /// The fault since the last condition, if any.
     fault: Cell<Option<Fault>>,
 }
 
-/// A condition of a contract that does not hold.
+/// A violated condition of a contract.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Broken {
     argument: Option<usize>,
@@ -40,7 +40,7 @@ pub struct Memory<'g> {
     element_bytes: usize,
 }
 
-/// The memory of an accessor, whose elements have sizes in dimensions.
+/// The memory of an accessor, with its size in each dimension.
 #[derive(Clone, Copy, Debug)]
 pub struct Accessor<'g>(Memory<'g>);
 
@@ -60,7 +60,7 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Returns the memory of argument `index`, which has elements of this size.
+    /// Returns the memory of argument `index`, with elements of this size.
     #[must_use]
     pub fn memory(&'g self, index: usize, element_bytes: usize) -> Memory<'g> {
         Memory {
@@ -88,7 +88,7 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Returns the same of an integer that may be signed or unsigned, which it must not matter for.
+    /// Returns an integer of unknown signedness. It is a fault if the sign would matter.
     #[must_use]
     pub fn unsure<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
         let number = self.number::<T>(index, offset);
@@ -98,7 +98,7 @@ impl<'g> LaunchView<'g> {
         number
     }
 
-    /// Returns the value at byte `offset` of the value of argument `index`: no integer.
+    /// Returns the value at byte `offset` of the value of argument `index`. Not for integers.
     #[must_use]
     pub fn value<T: Pod>(&self, index: usize, offset: usize) -> T {
         self.read(index, offset).unwrap_or_else(|| {
@@ -123,13 +123,13 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Returns whether a condition holds with this value: not if a number in it overflowed.
+    /// Returns whether a condition with this value holds. It does not hold if there was a fault, such as an overflow.
     #[must_use]
     pub fn holds(&self, condition: bool) -> bool {
         condition && self.fault.get().is_none()
     }
 
-    /// Creates the report of a condition that does not hold.
+    /// Creates the report of a violated condition.
     #[cold]
     #[must_use]
     pub fn broken(
@@ -155,11 +155,11 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Checks that the memory of argument `index` is aligned to `bytes`, or as the device aligns all memory.
+    /// Checks that the memory of argument `index` is aligned to `bytes`, or to the device's alignment of all memory.
     ///
     /// # Errors
     ///
-    /// When it is not, as far as is known.
+    /// Fails if it is not known to be aligned.
     pub fn aligned(&self, index: usize, bytes: Option<u64>) -> Result<(), Broken> {
         let arg = self.args.get(index);
         let Some(known) = arg.and_then(Arg::alignment) else {
@@ -194,10 +194,10 @@ impl Broken {
     }
 }
 
-/// Reports an argument whose memory is aligned to `known` bytes only.
+/// Reports an argument whose memory is only aligned to `known` bytes.
 #[cold]
 fn unaligned(index: usize, required: u64, known: u64) -> Broken {
-    // All drivers align memory to more than that, so this is a part that begins in between.
+    // All drivers align memory more strictly, so this is a part that starts in between.
     let remedy = if known < 64 {
         "pass memory from its beginning, or a part that begins at a multiple of that; if the kernel is right with less, \
          say so in its contract by `x.align() >= N`"
@@ -213,28 +213,27 @@ fn unaligned(index: usize, required: u64, known: u64) -> Broken {
 
 impl<'g> Memory<'g> {
     /// Returns how many elements the kernel can reach: in a buffer, in the range of an accessor, or in work-group
-    /// memory. A null pointer has none.
+    /// memory. For a null pointer, this is 0.
     #[must_use]
     pub fn len(self) -> Number<'g> {
         let arg = self.view.args.get(self.index);
         self.length(arg.map_or(0, |arg| arg.elements(self.element_bytes)))
     }
 
-    /// Returns the largest known power of two that divides the address. Where there are no elements, it is a very
-    /// large number.
+    /// Returns the largest known power of two that divides the address. Without elements, this is a very large number.
     #[must_use]
     pub fn align(self) -> Number<'g> {
         let arg = self.view.args.get(self.index);
         self.length(arg.and_then(Arg::alignment).map_or(0, i128::from))
     }
 
-    /// Returns whether it is a null pointer.
+    /// Returns whether the pointer is null.
     #[must_use]
     pub fn is_none(self) -> bool {
         self.view.args.get(self.index).is_some_and(Arg::is_null)
     }
 
-    /// Returns whether it is not a null pointer.
+    /// Returns whether the pointer is not null.
     #[must_use]
     pub fn is_some(self) -> bool {
         !self.is_none()
@@ -283,7 +282,7 @@ impl<'g> LaunchRange<'g> {
 impl<'g, I: Integer> Index<I> for LaunchRange<'g> {
     type Output = Number<'g>;
 
-    /// Returns the size of a dimension, 1 beyond the last.
+    /// Returns the size of a dimension; 1 beyond the last dimension.
     fn index(&self, dimension: I) -> &Number<'g> {
         let dimension = usize::try_from(dimension.parts().0);
         let dimension = dimension.unwrap_or(usize::MAX).min(self.sizes.len() - 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Invocations: a kernel with any number of arguments, on its way from a launch to the driver.
+//! Invocations: pass a kernel with any number of arguments from a launch to the driver.
 //!
-//! The types of launches contain the number of arguments. All launches use the functions here, so that these
-//! functions are compiled once in this crate, and not in each program for each number.
+//! Launch types are generic over the number of arguments; an invocation is not. So its functions are compiled once, in
+//! this crate, instead of in each program for each number of arguments.
 
 use std::fmt;
 
@@ -30,8 +30,7 @@ pub(crate) struct Invocation<'l> {
     pub(crate) after: &'l [&'l Event],
 }
 
-/// The conditions on arguments and range beyond the standard checks. They are checked last, after all other
-/// checks.
+/// The conditions on arguments and range beyond the standard checks. They are checked last.
 pub(crate) type Contract = fn(&LaunchView<'_>) -> Result<(), Broken>;
 
 impl<'l> Invocation<'l> {
@@ -39,7 +38,7 @@ impl<'l> Invocation<'l> {
     ///
     /// # Safety
     ///
-    /// The duties of [`Launch::launch`](crate::Launch::launch), where `contract` holds.
+    /// The requirements of [`Launch::launch`](crate::Launch::launch) apply, where `contract` holds.
     pub(crate) unsafe fn launch(
         &self,
         range: &AnyRange,
@@ -54,7 +53,7 @@ impl<'l> Invocation<'l> {
             list = kernel.queue().wait_list(self.after, Some(kernel.name()))?;
             &list
         };
-        // SAFETY: the list has only events of the context; the rest is what the caller vouches for.
+        // SAFETY: the list contains only events of the context; the caller guarantees the rest.
         let launched = unsafe {
             kernel
                 .raw()
@@ -91,8 +90,8 @@ impl<'l> Invocation<'l> {
         }
     }
 
-    /// Returns whether the code contains the types of all arguments, so that the checks suffice for a driver.
-    /// Otherwise a driver could take the bytes of a number for a handle.
+    /// Returns whether the code contains the types of all arguments, so that the checks are complete. Otherwise a
+    /// driver could interpret the bytes of a number as a handle.
     pub(crate) fn types_are_known(&self) -> bool {
         (0..self.passed().len()).all(|position| {
             let takes = self.kernel.parameter(position);
@@ -100,7 +99,7 @@ impl<'l> Invocation<'l> {
         })
     }
 
-    /// Creates the error of a driver that refuses the value at `position`.
+    /// Creates the error for a value at `position` that the driver rejects.
     pub(crate) fn refused(&self, position: usize, failure: Failure) -> Error {
         let passed = self.passed();
         let index = passed.get(position).map_or(position, |(index, _)| *index);
@@ -113,8 +112,8 @@ impl<'l> Invocation<'l> {
         Error::driver(failure, action, self.kernel.queue().device())
     }
 
-    /// Returns the values for the device, in its order, each with the index of its argument. The compiler removes
-    /// parts of arguments as well as whole arguments.
+    /// Returns the device arguments in order, each with the index of its argument. The compiler can remove parts of
+    /// arguments as well as whole arguments.
     pub(crate) fn passed(&self) -> Vec<(usize, Argument<'l>)> {
         let mut passed = Vec::new();
         let mut number = 0;
@@ -130,7 +129,7 @@ impl<'l> Invocation<'l> {
         passed
     }
 
-    /// Returns device argument `part` of `arg`, which the kernel takes at `position`.
+    /// Returns device argument `part` of `arg`, for the kernel's parameter at `position`.
     fn raw(&self, arg: &'l Arg<'l>, part: usize, position: usize) -> Argument<'l> {
         match (arg.raw(part), self.kernel.checked().constants.as_ref()) {
             (Argument::Null, Some(constants)) => {
@@ -140,7 +139,7 @@ impl<'l> Invocation<'l> {
         }
     }
 
-    /// Returns the address of specialization constants, if the kernel takes it after the arguments of the launch.
+    /// Returns the address of specialization constants, if the kernel expects it after the arguments of the launch.
     fn hidden(&self) -> Option<Argument<'l>> {
         let kernel = self.kernel;
         let constants = kernel
@@ -168,7 +167,7 @@ impl Values for Invocation<'_> {
             // This does not use `passed`, which has to track the part of an argument.
             if let Some(value) = arg.plain() {
                 if !self.kernel.is_eliminated(number) {
-                    // SAFETY: the duties are the same.
+                    // SAFETY: the caller upholds the same requirements.
                     let set = unsafe { object.set(position, value) };
                     set.map_err(|failure| (position, failure))?;
                     position += 1;
@@ -178,7 +177,7 @@ impl Values for Invocation<'_> {
             }
             for part in 0..arg.lowered() {
                 if !self.kernel.is_eliminated(number) {
-                    // SAFETY: the duties are the same.
+                    // SAFETY: the caller upholds the same requirements.
                     let set = unsafe { object.set_any(position, self.raw(arg, part, position)) };
                     set.map_err(|failure| (position, failure))?;
                     position += 1;
@@ -189,7 +188,7 @@ impl Values for Invocation<'_> {
         if self.kernel.checked().constants.is_some()
             && let Some(value) = self.hidden()
         {
-            // SAFETY: the duties are the same.
+            // SAFETY: the caller upholds the same requirements.
             let set = unsafe { object.set_any(position, value) };
             set.map_err(|failure| (position, failure))?;
         }
@@ -204,8 +203,8 @@ pub(crate) fn check(call: &Invocation<'_>) -> Result<(), String> {
     match check_each(call) {
         Ok(passed) if passed == takes => Ok(()),
         Ok(passed) if passed + usize::from(call.hidden().is_some()) == takes => Ok(()),
-        // If the number of arguments is wrong, an argument seems wrong only because another argument belongs
-        // there. The number may include specialization constants, which are no argument of the launch.
+        // Report a wrong number of arguments first, because the arguments are then out of place. The number may include
+        // specialization constants, which are not an argument of the launch.
         checked if call.passed().len() == takes => checked.map(drop),
         _ => Err(wrong_count(call)),
     }
@@ -221,8 +220,8 @@ struct Seen {
     local: u64,
 }
 
-/// Checks the kinds, sizes and devices of the arguments, and returns the number of arguments that the device
-/// gets. The mask of removed arguments may be longer than the list; only the arguments in the list count.
+/// Checks the kinds, sizes and devices of the arguments, and returns the number of device arguments. The mask of
+/// removed arguments may be longer than the list; only arguments in the list count.
 #[inline]
 fn check_each(call: &Invocation<'_>) -> Result<usize, String> {
     let mut seen = Seen {
@@ -316,7 +315,7 @@ fn check_value(
     ))
 }
 
-/// Checks that a part of a buffer begins where the device allows.
+/// Checks that the start of a part of a buffer is aligned as the device requires.
 fn check_part(call: &Invocation<'_>, index: usize, region: &Region<[()]>) -> Result<(), String> {
     // A part without elements is not used.
     if region.bytes() == 0 {
@@ -383,7 +382,7 @@ fn wrong_count(call: &Invocation<'_>) -> String {
     format!("it takes {takes} arguments, {given} were given{names}{note}")
 }
 
-/// Names an argument, as far as its name is known.
+/// Formats an argument with its name, if known.
 pub(crate) fn argument(names: &[&str], index: usize) -> String {
     match names.get(index) {
         Some(name) => format!("argument {index} ({name})"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels: functions of a loaded module, and the driver's answers about them.
+//! Kernels: functions of a loaded module, and what the driver reports about them.
 
 use std::ffi::CString;
 use std::fmt;
@@ -44,8 +44,8 @@ struct Inner {
     asserting: Option<Arc<Asserting>>,
 }
 
-/// The data that each launch reads. It is contiguous because the driver evicts much of the processor's cache
-/// between two launches.
+/// The data that each launch reads. It is contiguous, because the driver evicts much of the processor's cache between
+/// launches.
 pub(crate) struct Checked {
     /// The allowed kinds of each device argument, as far as the code contains them, without the removed arguments.
     pub(crate) kinds: Vec<Kinds>,
@@ -55,31 +55,31 @@ pub(crate) struct Checked {
     pub(crate) arguments: usize,
     /// The argument for its `kernel_handler`, where the code reads specialization constants from memory.
     pub(crate) constants: Option<ConstantsBuffer>,
-    /// The work-group memory that the kernel uses beside its arguments, in bytes.
+    /// The work-group memory that the kernel uses besides its arguments, in bytes.
     pub(crate) local_memory: u64,
     /// The driver's queue of `queue`.
     pub(crate) raw_queue: backend::Queue,
     pub(crate) limits: Limits,
 }
 
-/// A kernel, as the file describes it.
+/// The file's description of a kernel.
 #[derive(Clone, Default)]
 pub(crate) struct Symbol {
     pub(crate) name: String,
     /// `true` for each argument that the compiler removed.
     pub(crate) eliminated: Vec<bool>,
-    /// The types of the parameters, without the removed parameters; empty where the code does not contain them.
+    /// The types of the parameters, without the removed parameters; empty if the code does not contain them.
     pub(crate) parameters: Vec<Takes>,
     /// Whether the last argument is scratch memory that is not a parameter of the code, as in PTX.
     pub(crate) scratch: bool,
     /// Whether the last argument is scratch memory, which may be a parameter of the code.
     pub(crate) last_is_local: bool,
-    /// The positions of its parameters, where the code contains them.
+    /// The positions of its parameters, if the code contains them.
     pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
-    /// The size of the work-item ids that the code counts with.
+    /// The size of work-item ids in the code.
     pub(crate) id_range: Option<IdRange>,
-    /// Why it does not run, although the driver builds it.
+    /// Why it cannot run, although the driver builds it.
     pub(crate) unfit: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl Kernel {
                 vec![reason.clone()],
             ));
         }
-        // A name with a NUL inside cannot be a symbol of a program.
+        // A name that contains a NUL cannot be a symbol.
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
         let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
@@ -123,7 +123,7 @@ impl Kernel {
         };
         raw.restrict(limits.max_items, limits.max_declared);
         let required_local = limits.required.map(|required| {
-            // The driver fills up to three dimensions; the file knows how many there were.
+            // The driver pads to three dimensions; the file records the actual number.
             let dimensions = match (sizes.dimensions, sizes.required) {
                 (Some(dimensions), _) => dimensions.get(),
                 (None, Some(_)) => required.len(),
@@ -155,7 +155,7 @@ impl Kernel {
         })))
     }
 
-    /// Returns a launch of the kernel with `args`, for kernels whose names are known only at run time.
+    /// Creates a launch of the kernel with `args`, for kernels whose names are known only at run time.
     ///
     /// ```no_run
     /// use syclbin_rt::{Arg, Device, Module};
@@ -187,16 +187,16 @@ impl Kernel {
         &self.0.queue
     }
 
-    /// Returns the only work-group size that the kernel was compiled for, in SYCL's order. In C++ it is
-    /// `work_group_size<2, 4, 8>` or `reqd_work_group_size(2, 4, 8)`.
+    /// Returns the required work-group size, in SYCL's order. C++ sets it with `work_group_size<2, 4, 8>` or
+    /// `reqd_work_group_size(2, 4, 8)`.
     ///
-    /// A launch without a size uses it, and a launch with another size is refused.
+    /// A launch without a work-group size uses it, and a launch with another size fails.
     #[must_use]
     pub fn required_local_size(&self) -> Option<&[usize]> {
         self.0.required_local.as_deref()
     }
 
-    /// Asks the driver about the compiled kernel: its registers, memory and sub-groups.
+    /// Queries the driver for the registers, memory and sub-groups of the compiled kernel.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -212,7 +212,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// When the driver does not answer a query that every driver must answer.
+    /// Fails if the driver does not answer a query that every driver must answer.
     pub fn attributes(&self) -> Result<KernelAttributes> {
         let info = self.raw().attributes().map_err(|failure| {
             let action = format!("asking about kernel {}", self.name());
@@ -249,7 +249,7 @@ impl Kernel {
         !symbol.name.contains(KERNEL_PREFIX) && !symbol.last_is_local
     }
 
-    /// Returns the kernel as its events see it.
+    /// Returns the data of the kernel that its events need.
     #[inline]
     pub(crate) fn command(&self) -> Arc<dyn Command> {
         Arc::clone(&self.0) as Arc<dyn Command>
@@ -266,7 +266,7 @@ impl Kernel {
         self.0.symbol.parameters.get(position).copied()
     }
 
-    /// Returns whether both are the same kernel of the same module.
+    /// Returns whether both handles refer to the same kernel of the same module.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -301,7 +301,7 @@ fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> 
     })
 }
 
-/// Returns the error of a file without the kernel `name`.
+/// Returns the error for a file that does not contain the kernel `name`.
 pub(crate) fn no_kernel(
     name: &str,
     available: impl IntoIterator<Item = impl fmt::Display>,
@@ -313,20 +313,20 @@ pub(crate) fn no_kernel(
     Error::new(ErrorKind::NotFound, message)
 }
 
-/// Returns the error of a kernel that does not run on `device`.
+/// Returns the error for a kernel that cannot run on `device`.
 pub(crate) fn unavailable(kernel: &str, device: &Device, reasons: Vec<String>) -> Error {
     let message = format_args!("kernel {kernel} does not run on {device}");
     Error::listing(ErrorKind::Unavailable, message, reasons)
 }
 
-/// Returns the largest number of work-items that code can count. DPC++ lets code assume that every id and size,
-/// and their total over all dimensions, is at most that number (`-fsycl-id-queries-range`).
+/// Returns the largest number of work-items that code can count. DPC++ lets code assume that no id, size or total
+/// number of work-items exceeds it (`-fsycl-id-queries-range`).
 pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
     const INT: usize = i32::MAX as usize;
     match ids {
         Some(IdRange::Size) => usize::MAX,
         Some(IdRange::UnsignedInt) => u32::MAX as usize,
-        // Compilers leave `Int` out. For values of later compilers, this is the safe reading.
+        // Compilers omit `Int`. For unknown values of later compilers, this is the safe choice.
         None | Some(IdRange::Int | IdRange::Other(_)) => INT,
     }
 }
@@ -341,7 +341,7 @@ impl fmt::Debug for Kernel {
 #[derive(Clone)]
 pub(crate) struct ConstantsBuffer {
     address: [u8; 8],
-    /// Keeps the values.
+    /// Owns the values.
     _memory: Arc<Memory>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Launches: every mistake visible on the host becomes an error before the driver sees the kernel.
+//! Launches: every mistake that the host can detect is an error before the driver receives the kernel.
 #![allow(
     unsafe_code,
     reason = "what a kernel does is beyond every check; the duty is the caller's, or the author's of a contract"
@@ -31,21 +31,21 @@ use crate::queue::event::Event;
 
 /// A kernel and its arguments, to be launched over a range.
 ///
-/// Generated functions return it, and [`Kernel::launch`] for kernels whose names are known only at run time.
+/// Returned by generated functions, and by [`Kernel::launch`] for kernels whose names are known only at run time.
 ///
-/// `R` is the type of its range:
+/// `R` is the type of the range:
 ///
 /// | kernel | range |
 /// |---|---|
-/// | of `D` dimensions | [`NdRange<D>`](crate::NdRange), from a number (`D` is 1) or `[usize; D]` |
-/// | of `D` dimensions, compiled for one work-group size | [`Range<D>`](crate::Range), from the same |
+/// | `D` dimensions | [`NdRange<D>`](crate::NdRange), from a number (if `D` is 1) or `[usize; D]` |
+/// | `D` dimensions, with a required work-group size | [`Range<D>`](crate::Range), from the same types |
 /// | `single_task` | `()` |
-/// | of unknown dimensions | [`AnyRange`], from any of these |
+/// | unknown dimensions | [`AnyRange`], from any of these |
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a, const N: usize, R = AnyRange> {
     kernel: Result<&'a Kernel>,
-    /// For messages; empty if they are not known.
+    /// For messages; empty if unknown.
     names: &'static [&'static str],
     args: [Arg<'a>; N],
     after: &'a [&'a Event],
@@ -53,8 +53,8 @@ pub struct Launch<'a, const N: usize, R = AnyRange> {
 }
 
 impl<'a, const N: usize> Launch<'a, N> {
-    /// Creates a launch of `kernel` with `args`. Messages use the `names` of the arguments. For generated code, where a
-    /// kernel that does not fit the device only fails when it is launched.
+    /// Creates a launch of `kernel` with `args`. Messages use the `names` of the arguments. For generated code, in
+    /// which a kernel that does not fit the device fails only when it is launched.
     #[doc(hidden)]
     pub fn new(
         kernel: &'a Result<Kernel>,
@@ -78,7 +78,7 @@ impl<'a, const N: usize> Launch<'a, N> {
         }
     }
 
-    /// Returns the same launch, restricted to ranges of type `R`.
+    /// Restricts the launch to ranges of type `R`.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Event, Range, Kernel, Result};
@@ -100,8 +100,8 @@ impl<'a, const N: usize> Launch<'a, N> {
 }
 
 impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
-    /// Delays the launch until all of `events` have finished. Their commands may be in any queue of the device.
-    /// The list replaces an earlier one.
+    /// Delays the launch until all of `events` have finished. Their commands may be in any queue of the device. A later
+    /// call replaces the list.
     ///
     /// If one of their commands fails, the kernel does not run. The kernel's own event should report this, but
     /// not all drivers do so. On Intel's CPU device (2026.2) only a future, `event.await`, reports it, and only
@@ -122,42 +122,42 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
         }
     }
 
-    /// Enqueues the kernel in the queue of its module, and returns without waiting for it.
+    /// Enqueues the kernel on its module's queue, and returns without waiting for it.
     ///
-    /// A queue holds about 1,024 commands, so a thread that launches faster than the device computes sometimes
-    /// waits.
+    /// A queue holds about 1,024 commands, so the call blocks if the host enqueues much faster than the device
+    /// computes.
     ///
-    /// The kernel starts after every command that was put into that queue before, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). It also starts after the events that
-    /// [`Launch::after`] names. With at most eight events, the path to the driver does not allocate.
+    /// The kernel starts after all commands enqueued earlier on that queue, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). It also starts after the events that [`Launch::after`] names.
+    /// With at most eight events, the path to the driver does not allocate memory.
     ///
     /// # Errors
     ///
-    /// When the kernel does not fit the device, and when the driver refuses. Also when the number of arguments,
-    /// the device of a buffer or an event, or the range is invalid.
+    /// Fails if the kernel does not fit the device, or if the driver rejects the request. Also fails if the number of
+    /// arguments, the device of a buffer or an event, or the range is invalid.
     ///
     /// # Safety
     ///
-    /// Rust cannot check the kernel's code. The caller guarantees that
+    /// Rust cannot check the kernel's code. The caller must guarantee that
     ///
-    /// - each argument has the type of the kernel's parameter ([`Arg`] has a table of them), with
-    ///   elements and structs laid out like those the kernel sees;
-    /// - pointers are aligned as their types in C++. A part of an array may begin at any byte, and a buffer
-    ///   of a type with `alignas` has the alignment that its driver gives to all memory;
-    /// - pointers, also those inside values, buffers and device globals, are of memory on this device that
-    ///   lives until the kernel has finished. A [`DeviceArray`](crate::DeviceArray) guarantees this on every
-    ///   queue of its device;
-    /// - a range of [`AnyRange`] has the dimensions of the kernel;
-    /// - work-group memory and accessors reach as far as the kernel does;
-    /// - the kernel stays inside the buffers, with these arguments, over this range;
+    /// - each argument matches the type of the kernel's parameter (see the table of [`Arg`]), including the layout of
+    ///   elements and structs;
+    /// - pointers are aligned as their C++ types require. A part of an array may start at any byte, and a buffer of a
+    ///   type with `alignas` has only the driver's default alignment;
+    /// - pointers, including those inside values, buffers and device globals, point to memory on this device that lives
+    ///   until the kernel has finished. A [`DeviceArray`](crate::DeviceArray) guarantees this on every queue of its
+    ///   device;
+    /// - an [`AnyRange`] has as many dimensions as the kernel;
+    /// - work-group memory and accessors are large enough for the kernel;
+    /// - with these arguments and this range, the kernel stays inside the buffers;
     /// - images have a format with the components that the kernel reads or writes, and a kernel without a sampler
     ///   that clamps or repeats stays inside the images;
     /// - buffers passed with [`Arg::read`] are only read;
     /// - the work-items do not race with each other;
-    /// - while the kernel runs, nothing on another queue uses a buffer that this kernel writes, nor writes one
-    ///   that it reads. This also holds for commands on this queue if it is out of order.
+    /// - while the kernel runs, no command on another queue uses a buffer that this kernel writes, or writes a buffer
+    ///   that it reads. On an out-of-order queue, this includes commands on the same queue.
     pub unsafe fn launch(self, range: impl Into<R>) -> Result<Event> {
-        // SAFETY: the duties are the same.
+        // SAFETY: the caller upholds the same requirements.
         unsafe { self.call()?.launch(&range.into().into(), None) }
     }
 
@@ -165,12 +165,12 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     ///
     /// # Errors
     ///
-    /// When the kernel does not fit the device.
+    /// Fails if the kernel does not fit the device.
     pub fn kernel(&self) -> Result<&'a Kernel> {
         self.kernel.clone()
     }
 
-    /// Asks the driver about the compiled kernel, as [`Kernel::attributes`] does. The arguments do not matter.
+    /// Queries the driver for the compiled kernel, as [`Kernel::attributes`] does. Ignores the arguments.
     ///
     /// # Errors
     ///
@@ -179,11 +179,11 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
         self.kernel()?.attributes()
     }
 
-    /// Creates the invocation, which has the same type for every number of arguments.
+    /// Creates the invocation, whose type does not depend on the number of arguments.
     ///
     /// # Errors
     ///
-    /// When the kernel is missing.
+    /// Fails if the kernel is missing.
     pub(crate) fn call(&self) -> Result<Invocation<'_>> {
         Ok(Invocation {
             kernel: self.kernel()?,
@@ -194,51 +194,49 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     }
 }
 
-/// A launch of a kernel with a contract. If the contract does not hold, the launch is an error and does not
-/// reach the driver.
+/// A launch of a kernel with a contract. If the contract does not hold, the launch fails without calling the driver.
 ///
-/// Generated stubs return it for a kernel with a contract in [`include_syclbin!`](crate::include_syclbin).
-/// Launching is then a safe function, so others than its caller meet all duties of [`Launch::launch`]:
+/// Returned by generated stubs for kernels with a contract in [`include_syclbin!`](crate::include_syclbin). Launching
+/// is a safe function, so its caller need not guarantee anything. The requirements of [`Launch::launch`] are met as
+/// follows:
 ///
-/// | duty | met by |
+/// | requirement | met by |
 /// |---|---|
-/// | the arguments have the types of the parameters | the stub, whose types are those of the file; number, kinds and sizes are checked at launch |
+/// | the arguments have the types of the parameters | the stub, whose types come from the file; number, kinds and sizes are checked at launch |
 /// | buffers are on this device and live until the kernel has finished | checked at launch; the driver keeps them |
-/// | the range has the dimensions of the kernel | its type |
-/// | no argument that is written is passed a second time | the borrow checker: the stub takes `&mut` |
-/// | addresses are aligned as the types in C++ | the contract has conditions where a part may not be: `alignas` and `void *` |
-/// | accessors end inside their buffers, and there is as much work-group memory as is asked for | checked at launch |
-/// | range and work-groups are ones that the kernel was compiled for, and no id is larger than it counts | checked at launch |
-/// | launches that use the same buffer do not race | an in-order queue; for several queues or an out-of-order queue, the author |
-/// | the kernel stays inside buffers and work-group memory | the contract, and its author |
-/// | all other duties | the author of the contract |
+/// | the range has as many dimensions as the kernel | its type |
+/// | an argument that is written is not passed twice | the borrow checker: the stub takes `&mut` |
+/// | addresses are aligned as the C++ types require | conditions of the contract where a part might not be: `alignas` and `void *` |
+/// | accessors end inside their buffers, and there is enough work-group memory | checked at launch |
+/// | the kernel was compiled for the range and the work-group size, and can count all ids | checked at launch |
+/// | launches that use the same buffer do not race | an in-order queue; for several queues or an out-of-order queue, the author of the contract |
+/// | the kernel stays inside buffers and work-group memory | the contract and its author |
+/// | all other requirements | the author of the contract |
 ///
 /// # What the author of a contract guarantees
 ///
-/// By writing `unsafe extern "SYCL"`, the author guarantees that every launch which the contract allows is defined
-/// behaviour of C++ and SYCL. The kernel stays inside its memory and never divides by zero. All work-items of a
-/// group get to a barrier, or none of them does. Callers choose the rest, possibly the worst values, so the
-/// guarantee covers
+/// By writing `unsafe extern "SYCL"`, the author guarantees that every launch that the contract allows has defined
+/// behaviour in C++ and SYCL. The kernel stays inside its memory and never divides by zero. Either all work-items of a
+/// group reach a barrier, or none does. Callers choose everything else, so the guarantee must cover
 ///
-/// - every value of an argument that the contract does not bound;
-/// - whatever the buffers and device globals hold, also if another launch or another work-item writes
-///   them while the kernel runs. A race may leave any numbers in a buffer, but not lead out of it. A
-///   kernel reads an index from a buffer once, and then checks what it has read;
+/// - every argument value that the contract allows;
+/// - any content of buffers and device globals, even if another launch or work-item writes them while the kernel runs.
+///   A race may leave any numbers in a buffer, but must not cause accesses outside it. So a kernel that reads an index
+///   from a buffer must read it once, and then check the value;
 /// - every value of a specialization constant;
-/// - every definition of the functions that the kernel imports, since callers choose the files that
-///   are linked to it;
-/// - every range of as many dimensions as the kernel has. Where the file does not record that number, the
-///   contract states it;
-/// - every size of work-groups that the kernel and the device allow, also those the driver chooses. A contract
-///   sees none of these sizes. So a kernel whose work-group memory depends on the size must fix it in C++
+/// - every definition of imported functions, since callers choose the linked files;
+/// - every range with the kernel's number of dimensions. If the file does not record that number, the contract states
+///   it;
+/// - every work-group size that the kernel and the device allow, including sizes that the driver chooses. A contract
+///   cannot check these sizes. So a kernel whose use of work-group memory depends on the size must fix it in C++
 ///   (`work_group_size`).
 ///
-/// Some kernels have no sufficient contract:
+/// No contract can make these kernels safe:
 ///
 /// - kernels that follow a pointer from a value, a buffer or a device global, since a
-///   [`DevicePointer`](crate::DevicePointer) is any number;
-/// - kernels that read a `bool` from a buffer or a device global. Rust has a byte there that may be neither 0
-///   nor 1 (a `bool` in a value is checked);
+///   [`DevicePointer`](crate::DevicePointer) can hold any number;
+/// - kernels that read a `bool` from a buffer or a device global. In Rust, the byte there may be neither 0 nor 1 (a
+///   `bool` in a value is checked);
 /// - kernels that write through a pointer to `const`.
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
@@ -248,11 +246,11 @@ pub struct SafeLaunch<'a, const N: usize, R = AnyRange> {
 }
 
 impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
-    /// Creates a launch that is safe wherever `contract` holds. For generated code only.
+    /// Creates a launch that is safe whenever `contract` holds. For generated code only.
     ///
     /// # Safety
     ///
-    /// Whenever `contract` is `Ok`, the duties of [`Launch::launch`] are met.
+    /// Whenever `contract` returns `Ok`, the requirements of [`Launch::launch`] are met.
     #[doc(hidden)]
     pub unsafe fn new(
         launch: Launch<'a, N, R>,
@@ -269,15 +267,14 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
         }
     }
 
-    /// Enqueues the kernel in the queue of its module if the contract holds, and returns without waiting for
-    /// it. It works as [`Launch::launch`] does, but is safe.
+    /// Enqueues the kernel on its module's queue if the contract holds, and returns without waiting for it. It works
+    /// like [`Launch::launch`], but is safe.
     ///
     /// # Errors
     ///
-    /// When the contract does not hold; and as for
-    /// [`Launch::launch`].
+    /// Fails if the contract does not hold. Also fails for the same reasons as [`Launch::launch`].
     pub fn launch(self, range: impl Into<R>) -> Result<Event> {
-        // SAFETY: `new` was told that the duties are met where the contract holds.
+        // SAFETY: the caller of `new` guarantees that the requirements are met whenever the contract holds.
         unsafe {
             let call = self.launch.call()?;
             call.launch(&range.into().into(), Some(self.contract))
@@ -293,7 +290,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
         self.launch.kernel()
     }
 
-    /// Asks the driver about the compiled kernel, as [`Launch::attributes`] does.
+    /// Queries the driver for the compiled kernel, as [`Launch::attributes`] does.
     ///
     /// # Errors
     ///

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Numbers of contracts: integers of 128 bits. No condition holds that overflowed, or that compared a length
-//! with a negative number.
+//! Numbers in contracts: 128-bit integers. A condition never holds if it overflowed, or compared a length with a
+//! negative number.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
-/// What was wrong in the condition that is checked.
+/// The fault in the current condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Overflow,
-    /// Kernels convert such a number to `size_t`, and then it is a very large one.
+    /// A negative number, which kernels convert to a very large `size_t`.
     NegativeLength,
-    /// The file does not say whether it is a very large number.
+    /// An integer whose signedness the file does not record, and whose sign would matter.
     UnknownSign,
 }
 
-/// A number of a launch: an argument, a length, or a size of the range.
+/// A number in a contract: an argument, a length, or a size of the range.
 #[derive(Clone, Copy, Debug)]
 pub struct Number<'g> {
     value: i128,
-    /// Whether a length is part of it.
+    /// Whether it was computed from a length.
     length: bool,
     fault: &'g Cell<Option<Fault>>,
 }
@@ -35,14 +35,14 @@ impl<'g> Number<'g> {
         }
     }
 
-    /// Returns the smaller of both.
+    /// Returns the smaller number.
     #[must_use]
     pub fn min(self, other: impl Integer) -> Self {
         let (value, length) = other.parts();
         self.with(Some(self.value.min(value)), length)
     }
 
-    /// Returns the larger of both.
+    /// Returns the larger number.
     #[must_use]
     pub fn max(self, other: impl Integer) -> Self {
         let (value, length) = other.parts();
@@ -66,7 +66,7 @@ impl<'g> Number<'g> {
         self.div_ceil(other) * other
     }
 
-    /// Returns a result of arithmetic with this number, `None` after an overflow.
+    /// Wraps the result of arithmetic with this number; `None` is an overflow.
     fn with(self, value: Option<i128>, length: bool) -> Self {
         if value.is_none() {
             self.fault.set(Some(Fault::Overflow));
@@ -87,9 +87,9 @@ impl<'g> Number<'g> {
     }
 }
 
-/// An integer of Rust, or a [`Number`].
+/// A Rust integer, or a [`Number`].
 pub trait Integer: Copy {
-    /// Returns the value, and whether a length is part of it.
+    /// Returns the value, and whether it was computed from a length.
     #[doc(hidden)]
     fn parts(self) -> (i128, bool);
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kinds of arguments: the kinds that a parameter takes, determined once for a kernel and not at each launch.
+//! Parameter kinds: the kinds of arguments that a parameter accepts, determined once per kernel rather than at each
+//! launch.
 
 use crate::backend::kernel::Argument;
 use crate::load::code::Takes;
 
-/// The kinds of arguments that a parameter takes.
+/// The kinds of arguments that a parameter accepts.
 #[derive(Clone, Copy)]
 pub(crate) struct Kinds {
     /// A bit for each kind.
     bits: u8,
-    /// The size of a value in bytes; 0 where the code does not contain it. Of an image, the dimensions, and
-    /// [`WRITTEN`] if the kernel writes it.
+    /// The size of a value in bytes; 0 if the code does not contain it. For an image, its dimensions, plus [`WRITTEN`]
+    /// if the kernel writes it.
     bytes: u32,
 }
 
@@ -29,7 +30,7 @@ const WRITTEN: u32 = 8;
 const NULL_BYTES: usize = 8;
 
 impl Kinds {
-    /// Returns the kinds that a parameter takes.
+    /// Returns the kinds that a parameter accepts.
     pub(crate) fn of(takes: Takes) -> Self {
         // Free functions take a handler as a struct; lambdas and functors take the pointer in it.
         let (bits, bytes) = match takes {
@@ -49,9 +50,9 @@ impl Kinds {
         Self { bits, bytes }
     }
 
-    /// Returns whether the kind of `value` is among them, and a value has the right size. The check is needed
-    /// because a driver reads the bytes of a number as a handle where it expects a handle. PoCL (6.0) also takes
-    /// values of any size, and reads what the parameter needs.
+    /// Returns whether the parameter accepts the kind and size of `value`. Without this check, a driver could interpret
+    /// the bytes of a number as a handle. PoCL (6.0) also accepts values of any size, and reads as many bytes as the
+    /// parameter needs.
     #[inline]
     pub(crate) fn take(self, value: Argument<'_>) -> bool {
         let fits = |size| self.bytes == 0 || size == self.bytes as usize;
@@ -60,7 +61,7 @@ impl Kinds {
             Argument::Null => return fits(NULL_BYTES) && self.bits & NULL != 0,
             Argument::Memory(..) => MEMORY,
             Argument::Local(_) => LOCAL,
-            // A kernel that only reads also takes an image that it may write.
+            // A kernel that only reads also accepts a writable image.
             Argument::Image(given, written) => {
                 let dimensions = given.shape().dimensions;
                 let fits = |written| self.bytes == image(dimensions, written);
@@ -77,7 +78,7 @@ fn image(dimensions: u8, written: bool) -> u32 {
     u32::from(dimensions) + if written { WRITTEN } else { 0 }
 }
 
-/// Describes the problem of `value` where the kernel takes `takes`.
+/// Describes why `value` does not match `takes`.
 #[cold]
 pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
     let sizes = match (value, takes) {

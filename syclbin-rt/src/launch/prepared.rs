@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Prepared launches: checked once, launched often, and updated only where they change.
+//! Prepared launches: checked once and launched repeatedly. A change updates only the arguments that differ.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,12 +15,12 @@ use crate::launch::range::AnyRange;
 use crate::launch::{Launch, SafeLaunch};
 use crate::queue::event::Event;
 
-/// A kernel whose arguments and range are checked and set, to be launched repeatedly. Made by
+/// A kernel with arguments and range that were checked in advance, to be launched repeatedly. Created by
 /// [`Launch::prepare`].
 ///
-/// A prepared launch keeps the memory of its arguments alive, so buffers may be dropped. Other launches and
-/// copies may use the buffers. The kernel sees their content at the time it runs. Two prepared launches that
-/// swap their buffers make the steps of a simulation:
+/// A prepared launch keeps the memory of its arguments alive, so buffers may be dropped. Other launches and copies may
+/// also use the buffers; the kernel sees their content at the time it runs. For instance, a simulation can alternate
+/// between two prepared launches with swapped buffers:
 ///
 /// ```no_run
 /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
@@ -43,23 +43,24 @@ use crate::queue::event::Event;
 /// # }
 /// ```
 ///
-/// Threads may launch a prepared launch at the same time. They do not wait, unless about 1,024 commands are in
-/// the queue.
+/// Several threads may use a prepared launch at the same time. They do not wait for each other, unless about 1,024
+/// commands are in the queue.
 #[must_use = "nothing runs before `launch`"]
 pub struct Prepared<R = AnyRange> {
     fixed: BoundKernel,
     range: PhantomData<fn(R)>,
 }
 
-/// A prepared launch with a contract, which held when the launch was prepared. Made by [`SafeLaunch::prepare`].
+/// A prepared launch with a contract, which was checked when the launch was prepared. Created by
+/// [`SafeLaunch::prepare`].
 #[must_use = "nothing runs before `launch`"]
 pub struct SafePrepared<R = AnyRange> {
     prepared: Prepared<R>,
 }
 
 impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
-    /// Checks the launch over `range` and sets all arguments, to launch it often. These checks are not
-    /// repeated: a [`Prepared::launch`] costs one call of the driver.
+    /// Checks the launch over `range` and sets all arguments, to launch it repeatedly. Later launches do not repeat the
+    /// checks: [`Prepared::launch`] costs one driver call.
     ///
     /// # Errors
     ///
@@ -67,9 +68,9 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// - The launch has events to wait for ([`Launch::after`]). Pass events to each launch instead
     ///   ([`Prepared::launch_after`]).
-    /// - The file does not contain the types of all parameters, as a file with only native code does not. No
-    ///   caller guarantees them before [`Prepared::launch`]. [`Launch::record`] and [`SafeLaunch::prepare`]
-    ///   take such kernels.
+    /// - The file does not contain the types of all parameters, as is the case for a file with only native code. This
+    ///   function is safe, so its caller does not guarantee them. [`Launch::record`] and [`SafeLaunch::prepare`] accept
+    ///   such kernels.
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R>> {
         let call = self.call()?;
         check_types(&call)?;
@@ -78,8 +79,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 }
 
 impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
-    /// Prepares the launch as [`Launch::prepare`] does, if the contract holds. It then holds for every launch,
-    /// because a contract depends only on the arguments and the range, which stay.
+    /// Prepares the launch as [`Launch::prepare`] does, if the contract holds. It then holds for every launch, because
+    /// a contract depends only on the arguments and the range, which do not change.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
 
 /// Arguments are set here and launched by `unsafe` functions later, so setting them must be sound by itself.
 fn check_types(call: &Invocation<'_>) -> Result<()> {
-    // A wrong number of arguments has its own error.
+    // A wrong number of arguments is reported separately.
     let checked = check(call).and_then(|()| {
         if call.types_are_known() {
             Ok(())
@@ -116,18 +117,17 @@ impl<R: Into<AnyRange>> Prepared<R> {
         })
     }
 
-    /// Enqueues the kernel in the queue of its module, and returns without waiting for it, as
-    /// [`Launch::launch`] does.
+    /// Enqueues the kernel on its module's queue, and returns without waiting for it, as [`Launch::launch`] does.
     ///
     /// # Errors
     ///
-    /// When the driver refuses, and when it refused an argument of the last [change](Prepared::change).
+    /// Fails if the driver rejects the request, or if it rejected an argument of the last [change](Prepared::change).
     ///
     /// # Safety
     ///
-    /// The duties of [`Launch::launch`].
+    /// The requirements of [`Launch::launch`] apply.
     pub unsafe fn launch(&self) -> Result<Event> {
-        // SAFETY: the duties are the same.
+        // SAFETY: the caller upholds the same requirements.
         unsafe { self.launch_after(&[]) }
     }
 
@@ -136,11 +136,11 @@ impl<R: Into<AnyRange>> Prepared<R> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Prepared::launch`], and when an event belongs to another device.
+    /// Fails for the same reasons as [`Prepared::launch`], or if an event belongs to another device.
     ///
     /// # Safety
     ///
-    /// The duties of [`Launch::launch`].
+    /// The requirements of [`Launch::launch`] apply.
     pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         let BoundKernel {
             kernel,
@@ -157,20 +157,20 @@ impl<R: Into<AnyRange>> Prepared<R> {
             list = queue.wait_list(events, None)?;
             &list
         };
-        // SAFETY: the events are of this context, and the arguments
-        // are set, checked and kept; the rest is what the caller vouches for.
+        // SAFETY: the events are of this context, and the arguments are set, checked and kept alive; the caller
+        // guarantees the rest.
         let launched = unsafe { object.enqueue(raw_queue, grid, after) };
         let event = launched.map_err(|failure| {
             let action = format!("launching kernel {}", kernel.name());
             Error::driver(failure, action, queue.device())
         })?;
-        // As for other launches, a failed flush is not a failure of the launch.
+        // As with other launches, a failed flush is not a failure of the launch.
         let _ = raw_queue.flush();
         Ok(Event::of_kernel(kernel.command(), event))
     }
 
-    /// Changes this to `launch` over `range`: the same kernel with other arguments. All checks are repeated,
-    /// and only the arguments that differ are set.
+    /// Replaces the arguments and the range with those of `launch`, which must launch the same kernel. Repeats all
+    /// checks, but sets only the arguments that differ.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
@@ -190,9 +190,9 @@ impl<R: Into<AnyRange>> Prepared<R> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Launch::prepare`], and when `launch` is a launch of another kernel. The
-    /// prepared launch is then unchanged, unless the driver refused an argument. In that case it must be changed
-    /// again before it can be launched.
+    /// Fails for the same reasons as [`Launch::prepare`], or if `launch` launches another kernel. The prepared launch
+    /// is then unchanged, unless the driver rejected an argument. In that case, it must be changed again before it can
+    /// be launched.
     pub fn change<const N: usize>(
         &mut self,
         launch: Launch<'_, N, R>,
@@ -206,8 +206,7 @@ impl<R: Into<AnyRange>> Prepared<R> {
 }
 
 impl<R: Into<AnyRange>> SafePrepared<R> {
-    /// Enqueues the kernel in the queue of its module, and returns without waiting for it, as
-    /// [`SafeLaunch::launch`] does.
+    /// Enqueues the kernel on its module's queue, and returns without waiting for it, as [`SafeLaunch::launch`] does.
     ///
     /// # Errors
     ///
@@ -223,11 +222,11 @@ impl<R: Into<AnyRange>> SafePrepared<R> {
     ///
     /// Fails for the same reasons as [`Prepared::launch_after`].
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
-        // SAFETY: the contract held of the arguments and the range, which are the same since.
+        // SAFETY: the contract held for the arguments and the range, which have not changed since.
         unsafe { self.prepared.launch_after(events) }
     }
 
-    /// Changes this to `launch` over `range`, if its contract holds, as [`Prepared::change`] does.
+    /// Replaces the arguments and the range as [`Prepared::change`] does, if the contract of `launch` holds.
     ///
     /// # Errors
     ///
@@ -257,11 +256,11 @@ impl<R> fmt::Debug for SafePrepared<R> {
     }
 }
 
-/// A separate kernel object whose arguments are set, with everything that it keeps alive.
+/// A separate kernel object with its arguments, and everything that it keeps alive.
 pub(crate) struct BoundKernel {
     pub(crate) kernel: Kernel,
     pub(crate) object: KernelObject,
-    /// The value of each argument, in the order of the device.
+    /// The value of each device argument, in order.
     values: Vec<Kept>,
     pub(crate) grid: Grid,
     /// Whether all arguments are set.
@@ -270,7 +269,7 @@ pub(crate) struct BoundKernel {
 
 /// The stored value of an argument.
 enum Kept {
-    /// No value yet, or a value that the driver refused.
+    /// No value yet, or a value that the driver rejected.
     Unset,
     Bytes(Vec<u8>),
     Memory {
@@ -287,7 +286,7 @@ enum Kept {
 }
 
 impl BoundKernel {
-    /// Binds `call` over `range`, if it is right and `contract` holds.
+    /// Binds `call` over `range`, if it is valid and `contract` holds.
     pub(crate) fn new(
         call: &Invocation<'_>,
         range: &AnyRange,
@@ -309,8 +308,8 @@ impl BoundKernel {
         Ok(fixed)
     }
 
-    /// Changes to `call` over `range`, if that is right and of the same kernel, and `contract` holds. Only the
-    /// arguments that differ are set.
+    /// Changes to `call` over `range`, if it is valid, launches the same kernel, and `contract` holds. Sets only the
+    /// arguments that differ.
     ///
     /// # Errors
     ///
@@ -348,10 +347,10 @@ impl BoundKernel {
             if kept.is(value) {
                 continue;
             }
-            // The old value is released only when the driver has the new value.
+            // Release the old value only once the driver has the new value.
             let old = std::mem::replace(kept, Kept::Unset);
-            // SAFETY: `checked` has seen that the kernel takes such an argument, as far as its code
-            // tells; of the rest only unsafe functions and contracts get here.
+            // SAFETY: `checked` has verified the kind of the argument, as far as the kernel's code contains the types.
+            // Otherwise the caller of an unsafe function or a contract guarantees it.
             let set = unsafe { object.set(position, value) };
             set.map_err(|failure| call.refused(position, failure))?;
             *kept = Kept::new(value);
@@ -363,7 +362,7 @@ impl BoundKernel {
 
     /// # Errors
     ///
-    /// When an argument is not set, because the driver refused it.
+    /// Fails if an argument is not set, because the driver refused it.
     pub(crate) fn check_complete(&self) -> Result<()> {
         if self.complete {
             return Ok(());

@@ -18,7 +18,7 @@ use crate::backend::range::{Extent, Grid};
 /// assert_eq!((line.local_size(), grouped.local_size()), (None, Some([4, 32])));
 /// ```
 ///
-/// The work-group has the dimensions of the range, and the range those of the kernel:
+/// The work-group must have as many dimensions as the range, and the range as many as the kernel:
 ///
 /// ```compile_fail,E0277
 /// let grouped = syclbin_rt::NdRange::new([480, 640]).local(32);
@@ -30,9 +30,8 @@ use crate::backend::range::{Extent, Grid};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdRange<const D: usize>(AnyRange);
 
-/// A range of any number of dimensions, for kernels whose dimensions are not known. A number, an array of
-/// numbers, a [`Range`] and an [`NdRange`] convert into it. So does `()`, for a kernel without a range
-/// (`single_task`).
+/// A range with any number of dimensions, for kernels whose dimensions are unknown. A number, an array of numbers, a
+/// [`Range`] and an [`NdRange`] convert into it. So does `()`, for a kernel without a range (`single_task`).
 ///
 /// ```
 /// use syclbin_rt::{AnyRange, NdRange};
@@ -48,8 +47,8 @@ pub struct AnyRange {
 
 /// Sizes in `D` dimensions, one to three: the number of work-items of a launch, or of a work-group.
 ///
-/// A number or an array of numbers converts into it, in SYCL's order. A kernel that was compiled for one
-/// work-group size takes such a range, and no work-group size:
+/// A number or an array of numbers converts into it, in SYCL's order. A kernel with a required work-group size is
+/// launched over such a range, without a work-group size:
 ///
 /// ```
 /// use syclbin_rt::{NdRange, Range};
@@ -77,8 +76,8 @@ pub struct Range<const D: usize> {
 }
 
 impl<const D: usize> NdRange<D> {
-    /// Creates a range of `global` work-items. The kernel determines the work-group size if it was compiled for
-    /// one size; otherwise the driver chooses it.
+    /// Creates a range of `global` work-items. The work-group size is the one that the kernel requires, if any;
+    /// otherwise the driver chooses it.
     #[must_use]
     pub fn new(global: impl Into<Range<D>>) -> Self {
         Self(AnyRange::new(global.into().sizes))
@@ -90,11 +89,10 @@ impl<const D: usize> NdRange<D> {
         Self(self.0.local(local.into().sizes))
     }
 
-    /// Makes global ids begin at `offset` instead of 0. For 8 work-items from 100 on, the kernel gets the ids
-    /// 100 to 107.
+    /// Makes global ids start at `offset` instead of 0. For instance, 8 work-items with offset 100 have the ids 100 to
+    /// 107.
     ///
-    /// A launch that is safe because of a contract does not accept an offset, because contracts assume ids that
-    /// begin at 0.
+    /// A launch with a contract rejects an offset, because contracts assume that ids start at 0.
     ///
     /// ```
     /// use syclbin_rt::NdRange;
@@ -116,7 +114,7 @@ impl<const D: usize> NdRange<D> {
         self.0.global.sizes()
     }
 
-    /// Returns the size of a work-group, if it is set.
+    /// Returns the work-group size, if it is set.
     #[must_use]
     pub fn local_size(self) -> Option<[usize; D]> {
         Some(self.0.local?.sizes())
@@ -209,7 +207,7 @@ impl<E: Into<Extent>> From<E> for AnyRange {
     }
 }
 
-/// One work-item, as of `single_task` in C++.
+/// One work-item, like `single_task` in C++.
 impl From<()> for AnyRange {
     fn from((): ()) -> Self {
         Self::from(1)

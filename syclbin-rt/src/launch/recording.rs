@@ -20,9 +20,9 @@ use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::Class;
 
-/// Collects launches and copies for a [`Recording`]. Made by [`Queue::record`].
+/// Collects launches and copies for a [`Recording`]. Created by [`Queue::record`].
 ///
-/// Recording a command does not run it. The recorder keeps the memory of its commands alive, so buffers may be
+/// Recording a command does not run it. The recorder keeps the memory that its commands use alive, so buffers may be
 /// dropped.
 #[must_use = "nothing runs before the recording is replayed"]
 pub struct Recorder {
@@ -31,7 +31,7 @@ pub struct Recorder {
 }
 
 impl Queue {
-    /// Starts to record launches and copies for this queue.
+    /// Starts a recording of launches and copies for this queue.
     pub fn record(&self) -> Recorder {
         Recorder {
             queue: self.clone(),
@@ -45,11 +45,11 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Launch::prepare`], and when the recorder is for a queue other than the kernel's.
+    /// Fails for the same reasons as [`Launch::prepare`], or if the recorder is for a queue other than the kernel's.
     ///
     /// # Safety
     ///
-    /// The duties of [`Launch::launch`], each time that the recording is replayed.
+    /// The requirements of [`Launch::launch`] apply to each replay of the recording.
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         recorder.add(&self.call()?, &range.into().into(), None)
     }
@@ -89,8 +89,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// When the lengths differ, and when one of the slices is on another device. Also when one slice is of a
-    /// [`Buffer`](crate::Buffer) and the other of an array, because such a copy takes two commands.
+    /// Fails if the lengths differ, or if one of the slices is on another device. Also fails if one slice belongs to a
+    /// [`Buffer`](crate::Buffer) and the other to an array, because such a copy needs two commands.
     pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
         self.queue.same_device(from)?;
         self.queue.same_device(to)?;
@@ -101,7 +101,7 @@ impl Recorder {
                 "a copy between a buffer and an array with an address",
             ));
         }
-        // A driver refuses to copy nothing.
+        // Drivers reject empty copies.
         if from.bytes() > 0 {
             self.steps.push(Step::Copy {
                 from: from.part(0, from.len),
@@ -119,8 +119,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// When the slice is on another device, and for elements that devices cannot fill memory with: elements
-    /// whose size is over 128 bytes or not a power of two.
+    /// Fails if the slice is on another device, or if the size of an element exceeds 128 bytes or is not a power of
+    /// two. Devices cannot fill memory with such elements.
     pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
         self.queue.same_device(slice)?;
         let region = slice.region();
@@ -144,7 +144,7 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// When the driver refuses.
+    /// Fails if the driver rejects the request.
     pub fn finish(self) -> Result<Recording> {
         let Self { queue, steps } = self;
         let graph = graph(&queue, &steps).map_err(|failure| {
@@ -159,7 +159,7 @@ impl Recorder {
     }
 }
 
-/// Returns the error of an action that takes more than one command.
+/// Returns the error for an action that needs more than one command.
 fn unrecordable(what: &str) -> Error {
     let message = format_args!(
         "{what} takes more than one command and cannot be recorded; put it into the queue between two recordings"
@@ -203,7 +203,7 @@ impl fmt::Debug for Recorder {
 /// The action of a replay, for messages.
 const REPLAY: &str = "replaying a recording";
 
-/// Launches and copies, checked once, that run one after the other in each replay.
+/// A sequence of launches and copies that was checked once and can be replayed repeatedly.
 ///
 /// ```no_run
 /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Queue, Result};
@@ -231,11 +231,11 @@ const REPLAY: &str = "replaying a recording";
 /// enqueue the commands one after the other.
 #[must_use = "nothing runs before `replay`"]
 pub struct Recording {
-    // Dropped first: it waits until nothing runs that uses the steps.
+    // Dropped first: this waits until no replay uses the steps.
     graph: Option<Box<dyn Graph>>,
     steps: Vec<Step>,
     queue: Queue,
-    /// Locked while the steps are enqueued, so that the steps of two replays do not mix.
+    /// Locked while the steps are enqueued, so that the steps of two replays do not interleave.
     replaying: Mutex<()>,
 }
 
@@ -257,17 +257,17 @@ enum Step {
 impl Recording {
     /// Enqueues all commands, and returns without waiting for them.
     ///
-    /// The replay starts after every command that was put into the queue before, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). In either case its commands run one after the other,
-    /// and the commands of two replays do not mix. Commands that another thread enqueues at the same time may
-    /// run in between.
+    /// The replay starts after all commands enqueued earlier on the queue, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). In either case, its commands run one after the other, and the
+    /// commands of two replays do not interleave. Commands that another thread enqueues at the same time may run in
+    /// between.
     ///
     /// Unless a replay is [one call](Recording::is_one_call), the event and its profile belong to the last
     /// command.
     ///
     /// # Errors
     ///
-    /// When the driver refuses. If a replay is not one call, some of its commands may still run.
+    /// Fails if the driver rejects the request. If a replay is not one call, some of its commands may still run.
     pub fn replay(&self) -> Result<Event> {
         self.replay_after(&[])
     }
@@ -276,18 +276,18 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Recording::replay`], and when an event belongs to another device.
+    /// Fails for the same reasons as [`Recording::replay`], or if an event belongs to another device.
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
         let _guard = CallGuard::new();
-        // Drivers mix commands that threads enqueue at once, also the commands of a graph.
+        // Drivers interleave commands that threads enqueue concurrently, including the commands of a graph.
         let _alone = self
             .replaying
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let replayed = match &self.graph {
-            // SAFETY: the recording has ended; its memory and kernels are kept here, and those who
-            // recorded them vouch for what they do.
+            // SAFETY: the recording has ended and keeps its memory and kernels alive. The code that recorded the
+            // kernels guarantees that they are sound.
             Some(graph) => unsafe { graph.enqueue(&after) },
             None => self.one_by_one(&after),
         };
@@ -322,7 +322,7 @@ impl Recording {
             raw.in_order()?;
         }
         let last = self.start(last, after)?;
-        // As for a launch, a failed flush is not a failure of the replay, which is enqueued.
+        // As with a launch, a failed flush is not a failure of the replay, which is enqueued.
         let _ = raw.flush_after(self.steps.len());
         Ok(last)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Samplers: each belongs to a device with image support, and kernels on other devices refuse it.
+//! Samplers: each belongs to a device with image support, and kernels on other devices reject it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::error::{Error, Result};
 use crate::memory::image::NEEDS_IMAGES;
 use crate::queue::Queue;
 
-/// A `sampler` of SYCL 1.2.1, for devices that have images.
+/// A SYCL 1.2.1 `sampler`, for devices that support images.
 pub struct Sampler {
     raw: Arc<backend::Sampler>,
 }
 
 impl Sampler {
-    /// Creates a sampler for kernels on `queue`. With `normalized`, coordinates go from 0 to 1; otherwise they
-    /// count pixels.
+    /// Creates a sampler for kernels on `queue`. With `normalized`, coordinates range from 0 to 1; otherwise they count
+    /// pixels.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support images; and when
-    /// the driver refuses. It refuses modes that need normalized coordinates if coordinates are not normalized.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support images. Also
+    /// fails if the driver rejects the request, for instance because an addressing mode needs normalized coordinates.
     pub fn new(
         queue: &Queue,
         addressing: Addressing,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The work-group of a launch: its size, the checks of that size and the range, and a suggestion.
+//! Work-groups of a launch: checks their size and the range, and suggests a size.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::launch::{Launch, SafeLaunch};
 pub(crate) struct Limits {
     /// The largest number of work-items of a range that the code can count.
     pub(crate) max_range: usize,
-    /// The number of dimensions that the kernel was compiled for, where the file contains it.
+    /// The number of dimensions that the kernel was compiled for, if the file records it.
     pub(crate) dimensions: Option<usize>,
     /// The only size the kernel was compiled for.
     pub(crate) required: Option<[usize; 3]>,
@@ -28,13 +28,13 @@ pub(crate) struct Limits {
     pub(crate) max_sizes: [usize; 3],
 }
 
-/// Returns the work-group size to launch with, in as many dimensions as the range has. This is the given size,
-/// else the size the kernel was compiled for. Otherwise it is `None`, and the driver chooses a size.
+/// Returns the work-group size for a launch, with as many dimensions as the range. This is the given size, else the
+/// size that the kernel requires. If there is neither, returns `None`, and the driver chooses a size.
 ///
 /// # Errors
 ///
-/// When the range is empty or exceeds the kernel's limit, or the size does not match the range, the kernel or
-/// the device.
+/// Fails if the range is empty or exceeds the kernel's limit, or the size does not match the range, the kernel or the
+/// device.
 #[inline]
 pub(crate) fn choose(
     range: &AnyRange,
@@ -54,7 +54,7 @@ pub(crate) fn choose(
     if let Some(offset) = range.offset_extent() {
         reach = global.checked_reach(offset);
     }
-    // Larger ids are undefined behaviour: the compiler was told that there are none.
+    // Larger ids are undefined behaviour, because the compiler assumes that there are none.
     if reach.is_none_or(|items| items > limits.max_range) {
         let remedy = if limits.max_range == usize::MAX {
             ""
@@ -149,15 +149,13 @@ fn attributes(required: Extent) -> String {
 }
 
 impl Kernel {
-    /// Returns a good work-group size for `range`. This is the size that `range` has or the kernel was compiled
-    /// for.
+    /// Suggests a work-group size for `range`. If `range` sets a size or the kernel requires one, this is that size.
     ///
-    /// Otherwise it is the largest size that divides the range, is within the limits and leaves no compute unit
-    /// without a work-group. If the driver prefers a multiple of some number, the size is such a multiple where
-    /// one exists.
+    /// Otherwise it is the largest size that divides the range, is within the limits, and gives every compute unit a
+    /// work-group. If the driver prefers multiples of some number, the size is such a multiple if possible.
     ///
-    /// This function does not ask the driver, because drivers need the arguments first.
-    /// [`Launch::suggested_local_size`] does.
+    /// This function does not query the driver, because drivers need the arguments. [`Launch::suggested_local_size`]
+    /// does.
     ///
     /// ```no_run
     /// # fn sizes(kernel: &syclbin_rt::Kernel) -> syclbin_rt::Result<()> {
@@ -172,12 +170,12 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// When a launch would refuse the range, and when the driver refuses.
+    /// Fails if a launch would reject the range, or if the driver rejects the request.
     pub fn suggested_local_size<const D: usize>(
         &self,
         range: impl Into<NdRange<D>>,
     ) -> Result<[usize; D]> {
-        // Without arguments, a driver would see those of the last launch, whose buffers may be gone.
+        // Without arguments, a driver would use those of the last launch, whose buffers may have been freed.
         suggested(self, range, None::<std::iter::Empty<_>>)
     }
 }
@@ -186,8 +184,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// Returns the work-group size that the driver suggests for this kernel with these arguments
     /// (`cl_khr_suggested_local_work_size`).
     ///
-    /// If the driver has no suggestion, or the file does not contain the types of all arguments, this returns
-    /// the size of [`Kernel::suggested_local_size`].
+    /// If the driver has no suggestion, or the file does not contain the types of all arguments, returns the same as
+    /// [`Kernel::suggested_local_size`].
     ///
     /// # Errors
     ///
@@ -203,14 +201,14 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
         let kernel = call.kernel;
         check(&call).map_err(|problem| Error::launch(kernel.name(), problem))?;
         let values = || call.passed().into_iter().map(|(_, value)| value);
-        // No caller guarantees the types of arguments here.
+        // This function is safe, so its caller does not guarantee the argument types.
         let known = call.types_are_known();
         suggested(kernel, range, known.then(values))
     }
 }
 
 impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
-    /// Returns the size of [`Launch::suggested_local_size`]. The contract is not checked.
+    /// Returns the same as [`Launch::suggested_local_size`]. Does not check the contract.
     ///
     /// # Errors
     ///
@@ -226,7 +224,7 @@ impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     }
 }
 
-/// Asks the driver if there are values for the arguments; otherwise it calculates the size.
+/// Queries the driver if there are values for the arguments; otherwise calculates the size.
 fn suggested<'a, const D: usize>(
     kernel: &Kernel,
     range: impl Into<NdRange<D>>,
@@ -262,7 +260,7 @@ fn suggested_extent<'a>(
     };
     if let Some(sizes) = told {
         let local = Extent::from_driver(sizes, global.dimensions());
-        // A size that no launch would take is not a suggestion.
+        // Ignore a suggestion that a launch would reject.
         let range = AnyRange::new(global).local(local);
         if choose(&range, limits, queue.device()).is_ok() {
             return Ok(local);
@@ -284,7 +282,7 @@ fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) ->
         let most = left
             .min(limits.max_sizes[dimension])
             .min(declared[dimension]);
-        // Neighbours in x run side by side.
+        // Neighbouring work-items in x run side by side.
         let multiple = if dimension == 0 { multiple } else { 1 };
         sizes[dimension] = divisor(*global, most, multiple)
             .or_else(|| divisor(*global, most, 1))
@@ -294,7 +292,7 @@ fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) ->
     Extent::from_driver(sizes, global.dimensions())
 }
 
-/// Returns the largest divisor of `of` that is `most` at most and a multiple of `multiple`.
+/// Returns the largest divisor of `of` that is at most `most` and a multiple of `multiple`.
 fn divisor(of: usize, most: usize, multiple: usize) -> Option<usize> {
     let highest = most.min(of) / multiple;
     let mut sizes = (1..=highest).rev().map(|factor| factor * multiple);

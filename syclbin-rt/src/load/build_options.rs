@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Build options: the requests of a module's properties to the driver's compiler.
+//! Build options: turns a module's properties into options for the driver's compiler.
 
 use syclbin::metadata::MiscProperties;
 
@@ -9,8 +9,8 @@ use crate::backend::facts::Facts;
 impl BuildOptions {
     /// Returns the options for code with these properties.
     ///
-    /// The options for register allocation and for explicit SIMD (a separate compiler) are only for Intel's
-    /// GPUs. No other device takes them: the CPU device fails a build because of them.
+    /// The options for register allocation and for explicit SIMD (a separate compiler) are only for Intel's GPUs. Other
+    /// devices do not accept them: a build for the CPU device fails.
     pub(crate) fn of(misc: &MiscProperties, facts: &Facts) -> Self {
         let mut compile = Vec::new();
         let mut link = Vec::new();
@@ -31,7 +31,8 @@ impl BuildOptions {
                 _ => {}
             }
             compile.extend(&link);
-            // Without it, code for some of these GPUs reaches 4 GB of a buffer, and reads wrong values behind.
+            // Without it, code for some of these GPUs can address only 4 GB of a buffer, and reads wrong values beyond
+            // that.
             if facts.max_buffer_bytes < facts.memory_bytes {
                 compile.push("-cl-intel-greater-than-4GB-buffer-required");
             }

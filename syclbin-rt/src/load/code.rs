@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Code: whether a device takes the SPIR-V or PTX of an image, and the symbols and parameters in it.
+//! Code: determines whether a device accepts the SPIR-V or PTX of an image, and reads its symbols and parameters.
 //!
-//! All decisions here use only the file and the driver's answers about the device. No driver sees an image
-//! before it has passed, because some drivers end the process on code that they do not accept.
+//! All decisions use only the file and the device's facts. An image must pass these checks before it reaches a driver,
+//! because some drivers crash the process on code that they do not support.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

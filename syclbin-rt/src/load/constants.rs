@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Specialization constants: values that are chosen after compilation and before the build. In native code, they are
-//! compiled in, or its kernels read them from memory.
+//! Specialization constants: values that are set after compilation and before the build. Native code either has them
+//! compiled in or reads them from memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::load::native;
 ///
 /// # Errors
 ///
-/// When no module has such a constant, and when a module has it in another size.
+/// Fails if no module has such a constant, or if a module has it in another size.
 pub(crate) fn check_given<'m>(
     values: &[(String, Vec<u8>)],
     modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files: the file that is loaded and the files that it is linked with, after their property sets have been read.
+//! Files: the loaded file and the files that it is linked with, with parsed property sets.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linking: finds the images that together define all symbols that an image uses.
 //!
-//! Symbols are searched in the file of the image that imports them, then in all other files. An image that is
-//! found may import in turn, also from the file where the search began. A function that is `inline` in C++ may
-//! be in several images.
+//! A symbol is searched in the file of the importing image first, then in all other files. An image that is found may
+//! itself import symbols, even from the first file. A function that is `inline` in C++ may be in several images.
 //!
-//! Only the code counts, SPIR-V or PTX: the property sets of a file contain what its compiler meant to offer,
-//! but the code contains what is there. Everything is resolved before a driver sees any of it, because some
-//! drivers end the process on an unresolved import.
+//! Only the SPIR-V or PTX code counts: property sets record what the compiler meant to export, but the code contains
+//! the actual definitions. All imports are resolved before the code reaches a driver, because some drivers crash the
+//! process on an unresolved import.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Loading: what a file holds, and what of it a device takes. No driver sees anything here.
+//! Loading: reads a file and determines which of its images a device accepts, without calling a driver.
 
 pub(crate) mod build_options;
 pub(crate) mod code;

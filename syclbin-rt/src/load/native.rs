@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Native images: the checks that select images for a device without its driver.
 //!
-//! A driver refuses code of another driver, and some end the process over damaged code. So the container of the
-//! code is checked first: the target and architecture in the file, and whether it is a whole ELF file of the
-//! right machine.
+//! Drivers reject code from another driver, and some crash the process on damaged code. So the container is checked
+//! first: the target and architecture in the file, and whether it is a complete ELF file for the right machine.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requirements: whether a device has the features that the property sets of a module require.
 //!
-//! All decisions here use only the file and the driver's answers about the device.
+//! All decisions use only the file and the device's facts.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Copies between devices: through memory of the host, in chunks, so that both devices work at the same time.
+//! Copies between devices: data goes through host memory in chunks, so that both devices work at the same time.
 
 use bytemuck::Pod;
 
@@ -11,21 +11,21 @@ use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::{self, Class};
 
-/// The size of a chunk in bytes. Larger chunks leave more of the second device's work to the end.
+/// The size of a chunk in bytes. Larger chunks overlap less: the second device starts later.
 const CHUNK: usize = 4 << 20;
 
 /// Copies between devices.
 impl Queue {
-    /// Copies `from`, which is on the device of this queue, to `to`, which is on the device of `other`. Returns when
-    /// the elements have arrived.
+    /// Copies `from`, on the device of this queue, to `to`, on the device of `other`. Returns when the elements have
+    /// arrived.
     ///
-    /// The copy starts after every command that was put into either queue before. The devices may have different
-    /// drivers. The elements go through the host in chunks: while one chunk is written, the next one is read. Two
-    /// cases are faster:
+    /// The copy starts after all commands enqueued earlier on either queue. The devices may use different drivers. By
+    /// default, the elements go through the host in chunks: while one chunk is written, the next one is read. Two cases
+    /// are faster:
     ///
     /// - Two queues of one device: this is [`Queue::copy`].
-    /// - Two NVIDIA GPUs, and memory of the devices: the driver copies. Where the hardware allows it, the first copy
-    ///   enables peer access, and the elements do not pass through the host.
+    /// - Device memory on two NVIDIA GPUs: the driver copies. If the hardware supports peer access, the first copy
+    ///   enables it, and the elements bypass the host.
     ///
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
@@ -43,8 +43,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when a slice is not on the device of its queue, and when a driver refuses. Some
-    /// elements may have been copied then.
+    /// Fails if the lengths differ, if a slice is not on the device of its queue, or if a driver rejects the request.
+    /// Some elements may already have been copied.
     pub fn copy_to<T: Pod>(
         &self,
         from: &DeviceSlice<T>,
@@ -68,13 +68,13 @@ impl Queue {
             return copied.map_err(|failure| self.failed(failure, "copying", size));
         }
         let before = self.barrier(&[])?;
-        // Elements without a size make one chunk, as there is nothing to copy.
+        // Zero-sized elements form a single chunk, because there is nothing to copy.
         let step = CHUNK
             .checked_div(size_of::<T>())
             .unwrap_or(usize::MAX)
             .max(1);
         let mut writes = Writes::new(other, ready);
-        // The next chunk that is on its way to the host, and where it belongs.
+        // The chunk that is being read, and its position.
         let mut read: Option<(usize, Transfer<T>)> = None;
         for first in (0..from.len()).step_by(step) {
             let end = from.len().min(first.saturating_add(step));
@@ -92,7 +92,7 @@ impl Queue {
     }
 }
 
-/// The chunks on their way to the second device.
+/// The chunks that are being written to the second device.
 struct Writes<'q, T: Pod> {
     queue: &'q Queue,
     /// The event that the chunks wait for.
@@ -107,7 +107,7 @@ impl<'q, T: Pod> Writes<'q, T> {
         Self { queue, ready, last }
     }
 
-    /// Returns memory of the host for `len` elements: the memory of the last chunk, when it has arrived.
+    /// Returns host memory for `len` elements. Reuses the memory of the last chunk, once it has been written.
     fn memory(&mut self, len: usize) -> Result<Vec<T>> {
         match self.last.take() {
             Some(last) => {

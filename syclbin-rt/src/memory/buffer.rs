@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Buffers and arrays: typed memory on a device.
+//! Buffers and arrays: typed device memory.
 //!
-//! Arrays have an address, for pointers inside structs and for data that host and device share. An array waits for the
-//! queues of its device before it is freed. Drivers keep a buffer alive as long as a command uses it, but not memory
-//! that a kernel reaches through a pointer in a variable or a struct. Where the driver cannot wait, the memory is
-//! not freed.
+//! Arrays have an address, for pointers inside structs and for data that host and device share. Drivers keep a buffer
+//! alive while a command uses it, but not memory that a kernel reaches through a pointer in a variable or a struct. So
+//! an array waits for the queues of its device before it is freed. If the driver cannot wait, the memory is leaked.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -21,11 +20,11 @@ use crate::error::{Error, Result};
 use crate::memory::copy::checked_size;
 use crate::queue::Queue;
 
-/// `len` elements of `T` on a device. Made by [`Queue::upload`](crate::Queue::upload) or
+/// `len` elements of `T` on a device. Created by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
 ///
-/// A buffer is used as the [`DeviceSlice`] of all its elements. It may be dropped while kernels that use it
-/// still run: the driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
+/// A buffer dereferences to the [`DeviceSlice`] of all its elements. You can drop it while kernels still use it: the
+/// driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
     region: OwnedRegion,
     element: PhantomData<T>,
@@ -36,7 +35,7 @@ impl<T: Pod> Buffer<T> {
         Self::in_memory(memory, 0, len)
     }
 
-    /// Creates a buffer of `len` elements from byte `offset` of the memory on.
+    /// Creates a buffer of `len` elements, which start at byte `offset` of the memory.
     pub(crate) fn in_memory(memory: Arc<Memory>, offset: usize, len: usize) -> Self {
         Self {
             region: OwnedRegion::new(memory, offset, len, size_of::<T>()),
@@ -55,19 +54,19 @@ macro_rules! arrays {
             }
 
             impl<T: Pod> $name<T> {
-                /// Creates `len` elements whose bytes are all zero, for the device of `queue`. 0 is allowed.
+                /// Creates an array of `len` zeroed elements on the device of `queue`. `len` may be 0.
                 ///
                 /// # Errors
                 ///
-                /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such
-                /// memory; and when it does not have enough of it.
+                /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support
+                /// such memory. Also fails if the device does not have enough memory.
                 pub fn zeroed(queue: &Queue, len: usize) -> Result<Self> {
                     let region = region::<T>(queue, UsmKind::$reach, $plural, $needs, len)?;
                     let element = PhantomData;
                     Ok(Self { region, element })
                 }
 
-                /// Creates an array with the elements of `data`. An empty slice is allowed.
+                /// Creates an array that holds a copy of `data`, which may be empty.
                 ///
                 /// # Errors
                 ///
@@ -90,13 +89,13 @@ macro_rules! arrays {
 }
 
 arrays! {
-    /// Elements of `T` in device memory with a known address, unlike the memory of a [`Buffer`](crate::Buffer).
-    /// So a kernel can find them through a pointer in a struct argument.
+    /// Elements of `T` in device memory with a fixed address, unlike the memory of a [`Buffer`](crate::Buffer). Use it
+    /// for data that a kernel reaches through a pointer inside a struct.
     ///
-    /// An array needs unified shared memory (`malloc_device` of SYCL), which not every device has.
+    /// An array requires unified shared memory (SYCL's `malloc_device`), which not every device supports.
     ///
-    /// An array is used as the [`DeviceSlice`] of all its elements. Dropping it waits until every queue of the
-    /// device is empty, because its memory is freed at once.
+    /// An array dereferences to the [`DeviceSlice`] of all its elements. Dropping it waits until every queue of the
+    /// device is empty, because its memory is freed immediately.
     ///
     /// ```no_run
     /// use syclbin_rt::{Arg, Device, DeviceArray, DevicePointer};
@@ -123,16 +122,16 @@ arrays! {
     /// ```
     DeviceArray, Device, "device arrays", "unified shared memory of the device (usm_device_allocations)";
 
-    /// Elements of `T` in host memory that a device uses in place (`malloc_host` of SYCL). Otherwise it is like
+    /// Elements of `T` in host memory that the device accesses directly (SYCL's `malloc_host`). Otherwise it works like
     /// [`DeviceArray`].
     ///
-    /// It suits data that a kernel touches once: nothing is copied, and each access may cross the bus.
+    /// Use it for data that a kernel accesses once: nothing is copied, but each access may cross the bus.
     ///
     /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
     HostArray, Host, "host arrays", "unified shared memory of the host (usm_host_allocations)";
 
-    /// Elements of `T` in memory that moves between host and device to the place of use (`malloc_shared` of
-    /// SYCL). Otherwise it is like [`DeviceArray`].
+    /// Elements of `T` in memory that migrates between host and device on access (SYCL's `malloc_shared`). Otherwise it
+    /// works like [`DeviceArray`].
     ///
     /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
     ///
@@ -191,8 +190,8 @@ fn region<T: Pod>(
         return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;
-    // Drivers align to what numbers and vectors need. A stricter type gets so much more that its place is
-    // inside.
+    // Drivers align memory for numbers and vectors. For a stricter type, the allocation is larger, so that an aligned
+    // start fits inside.
     let align = align_of::<T>();
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);
@@ -201,7 +200,7 @@ fn region<T: Pod>(
         let action = format!("making one of the {what}, of {size} bytes");
         Error::driver(failure, action, device)
     })?;
-    // What is left of the last multiple is less than the alignment, which fits.
+    // Padding to the next multiple takes less than the alignment, so it fits.
     let address = memory.address().unwrap_or_default();
     let offset = match more {
         0 => 0,

@@ -12,7 +12,7 @@ use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::{self, Class};
 
-/// A queue whose next command starts only when some events have finished. Returned by [`Queue::after`].
+/// A queue whose next copy or fill waits for some events. Returned by [`Queue::after`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing is put into the queue yet"]
 pub struct After<'a> {
@@ -22,11 +22,11 @@ pub struct After<'a> {
 
 /// Memory and copies.
 impl Queue {
-    /// Creates a buffer that holds `data`. An empty slice is allowed.
+    /// Creates a buffer that holds a copy of `data`, which may be empty.
     ///
     /// # Errors
     ///
-    /// When the device does not have enough memory.
+    /// Fails if the device does not have enough memory.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
         let _span = trace::span(Class::Memory, "uploading", size_of_val(data));
         let memory = self.raw().upload(bytemuck::cast_slice(data));
@@ -35,11 +35,11 @@ impl Queue {
         Ok(Buffer::new(memory, data.len()))
     }
 
-    /// Creates a buffer of `len` elements whose bytes are all zero. 0 is allowed.
+    /// Creates a buffer of `len` zeroed elements. `len` may be 0.
     ///
     /// # Errors
     ///
-    /// When the device does not have enough memory.
+    /// Fails if the device does not have enough memory.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let size = checked_size::<T>(len)?;
         let _span = trace::span(Class::Memory, "zeroing", size);
@@ -48,12 +48,12 @@ impl Queue {
         Ok(Buffer::new(memory, len))
     }
 
-    /// Returns the content of `slice`, after every command that was put into this queue before.
+    /// Returns the elements of `slice`, after all commands enqueued earlier on this queue.
     ///
     /// # Errors
     ///
-    /// When the slice is on another device, and when the driver reports that an earlier kernel failed.
-    /// [`ErrorKind::Assert`] when an assert in an earlier kernel has failed.
+    /// Fails if the slice is on another device, or if the driver reports that an earlier kernel failed. Returns
+    /// [`ErrorKind::Assert`] if an assert in an earlier kernel has failed.
     pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
         self.same_device(slice)?;
         let mut data = host_memory(slice.len())?;
@@ -61,12 +61,12 @@ impl Queue {
         Ok(data)
     }
 
-    /// Copies `slice` to `data`, after every command that was put into this queue before.
+    /// Copies `slice` to `data`, after all commands enqueued earlier on this queue.
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when the slice is on another device, and when the driver reports that an
-    /// earlier kernel failed. [`ErrorKind::Assert`] when an assert in an earlier kernel has failed.
+    /// Fails if the lengths differ, if the slice is on another device, or if the driver reports that an earlier kernel
+    /// failed. Returns [`ErrorKind::Assert`] if an assert in an earlier kernel has failed.
     pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
         let region = slice.region();
@@ -78,12 +78,12 @@ impl Queue {
         self.check_asserts()
     }
 
-    /// Copies `data` to `slice`, after every command that was put into this queue before.
+    /// Copies `data` to `slice`, after all commands enqueued earlier on this queue.
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when the slice is on another device, and when the driver reports that an
-    /// earlier kernel failed.
+    /// Fails if the lengths differ, if the slice is on another device, or if the driver reports that an earlier kernel
+    /// failed.
     pub fn write<T: Pod>(&self, slice: &mut DeviceSlice<T>, data: &[T]) -> Result<()> {
         self.can_copy(slice, data.len())?;
         let region = slice.region();
@@ -93,11 +93,11 @@ impl Queue {
         written.map_err(|failure| self.failed(failure, "writing", bytes.len()))
     }
 
-    /// Starts to copy `from` to `to`, and returns without waiting for the copy.
+    /// Enqueues a copy of `from` to `to`, and returns without waiting for it.
     ///
-    /// The copy starts after every command that was put into this queue before, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). A copy between a [`Buffer`] and an array with an
-    /// address, such as a [`SharedArray`](crate::SharedArray), goes through the host. That is slow and waits.
+    /// The copy starts after all commands enqueued earlier on this queue, unless the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). A copy between a [`Buffer`] and an array with an address,
+    /// such as a [`SharedArray`](crate::SharedArray), goes through the host, which is slow and blocks.
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
     /// let queue = syclbin_rt::Device::best()?.queue()?;
@@ -111,25 +111,25 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the lengths differ, when one of the slices is on another device, and when the driver refuses.
+    /// Fails if the lengths differ, if one of the slices is on another device, or if the driver rejects the request.
     pub fn copy<T: Pod>(&self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
         self.after(&[]).copy(from, to)
     }
 
-    /// Starts to set all elements of `slice` to `value`, and returns without waiting for it.
+    /// Enqueues a fill that sets all elements of `slice` to `value`, and returns without waiting for it.
     ///
-    /// The fill starts when [`Queue::copy`] would. The host writes an element whose size is over 128 bytes or
-    /// not a power of two, which is slower and waits.
+    /// The fill is ordered like [`Queue::copy`]. If the size of an element exceeds 128 bytes or is not a power of two,
+    /// the host writes the elements, which is slower and blocks.
     ///
     /// # Errors
     ///
-    /// When the slice is on another device, and when the driver refuses.
+    /// Fails if the slice is on another device, or if the driver rejects the request.
     pub fn fill<T: Pod>(&self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
         self.after(&[]).fill(slice, value)
     }
 
-    /// Returns this queue for a copy that starts only when `events` have finished.
-    /// [`Launch::after`](crate::Launch::after) does the same for kernels.
+    /// Returns this queue for a copy or fill that waits for `events`. [`Launch::after`](crate::Launch::after) does the
+    /// same for kernels.
     pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
         After {
             queue: self,
@@ -137,7 +137,7 @@ impl Queue {
         }
     }
 
-    /// Checks that all of `slice` can be copied from or to `len` elements.
+    /// Checks that all of `slice` can be copied to or from `len` elements.
     pub(crate) fn can_copy<T: Pod>(&self, slice: &DeviceSlice<T>, len: usize) -> Result<()> {
         self.same_device(slice)?;
         same_length(slice.len(), len)
@@ -159,11 +159,11 @@ impl Queue {
 }
 
 impl After<'_> {
-    /// Starts a copy as [`Queue::copy`] does, after the events.
+    /// Enqueues a copy as [`Queue::copy`] does, which waits for the events.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::copy`], and when an event belongs to another device.
+    /// Fails for the same reasons as [`Queue::copy`], or if an event belongs to another device.
     pub fn copy<T: Pod>(self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
         let queue = self.queue;
         queue.same_device(from)?;
@@ -184,11 +184,11 @@ impl After<'_> {
         self.started("copying a buffer", "copying", size, copied)
     }
 
-    /// Starts a fill as [`Queue::fill`] does, after the events.
+    /// Enqueues a fill as [`Queue::fill`] does, which waits for the events.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::fill`], and when an event belongs to another device.
+    /// Fails for the same reasons as [`Queue::fill`], or if an event belongs to another device.
     pub fn fill<T: Pod>(self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
         let queue = self.queue;
         queue.same_device(slice)?;
@@ -215,7 +215,7 @@ impl After<'_> {
         self.queue.wait_list(self.events, None)
     }
 
-    /// Writes the `size` bytes that `make` puts into host memory, when all earlier commands have finished.
+    /// Writes the `size` bytes that `make` produces in host memory, after all earlier commands have finished.
     fn through_host(
         &self,
         after: &WaitList<'_>,
@@ -245,8 +245,8 @@ impl After<'_> {
 
 /// Allocates `len` elements on the host.
 pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
-    // Unlike `vec!`, this makes no element on the stack and no elements without a size. It does not end the
-    // process when memory runs out.
+    // Unlike `vec!`, this neither puts an element on the stack nor visits zero-sized elements. It does not abort the
+    // process if memory runs out.
     let data = bytemuck::allocation::try_zeroed_vec(len);
     data.map_err(|()| {
         let bytes = len.saturating_mul(size_of::<T>());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Maps device memory into host memory, for as long as a view borrows it.
 //!
-//! Taking a view waits until every queue of the device is empty. It is an error while a prepared launch or a recording
-//! holds the memory, because that can be launched again at any time.
+//! Mapping waits until every queue of the device is empty. It fails while a prepared launch or a recording holds the
+//! memory, because that can be launched again at any time.
 
 use bytemuck::Pod;
 
@@ -20,7 +20,7 @@ impl<T: Pod> MappedMut<'_, T> {
     ///
     /// # Errors
     ///
-    /// When the driver refuses; the host's changes are lost then.
+    /// Fails if the driver rejects the request; the host's changes are then lost.
     pub fn unmap(self) -> Result<()> {
         self.end().map_err(|(queue, failure)| {
             let device = Device::new(queue.context().device());
@@ -31,8 +31,7 @@ impl<T: Pod> MappedMut<'_, T> {
 
 /// Host views.
 impl Queue {
-    /// Maps `slice` into host memory for reading, in place where that is possible. Otherwise the driver makes a
-    /// copy.
+    /// Maps `slice` into host memory for reading, in place if possible. Otherwise the driver makes a copy.
     ///
     /// This waits until *every* queue of the device is empty, because nothing may change the target of a
     /// `&[T]`. While the view exists, kernels that read the slice can be launched.
@@ -48,22 +47,22 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the slice is on another device, or belongs to a [`DeviceArray`](crate::DeviceArray), which has to
-    /// be downloaded. When a prepared launch or a recording writes that memory ([`ErrorKind::MemoryInUse`]). And when
-    /// the driver refuses, or reports that a kernel failed.
+    /// Fails if the slice is on another device, or belongs to a [`DeviceArray`](crate::DeviceArray), which can only be
+    /// downloaded. Returns [`ErrorKind::MemoryInUse`] if a prepared launch or a recording writes that memory. Also
+    /// fails if the driver rejects the request or reports that a kernel failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
         Mapped::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))
     }
 
-    /// Maps `slice` into host memory for reading and writing, as [`Queue::map`] does. The host's changes are on
-    /// the device when the view has been dropped.
+    /// Maps `slice` into host memory for reading and writing, as [`Queue::map`] does. Dropping the view writes the
+    /// host's changes to the device.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::map`]; a prepared launch or a recording also prevents the view if it
-    /// only reads the memory.
+    /// Fails for the same reasons as [`Queue::map`]. Also fails if a prepared launch or a recording only reads the
+    /// memory.
     pub fn map_mut<'a, T: Pod>(&self, slice: &'a mut DeviceSlice<T>) -> Result<MappedMut<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());

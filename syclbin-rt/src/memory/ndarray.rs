@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arrays of the crate `ndarray`: views of any layout are uploaded, and buffers are downloaded in a shape.
+//! Support for the crate `ndarray`: uploads views of any layout, and downloads buffers into arrays.
 
 use ::ndarray::{Array, ArrayRef, Dimension, ShapeBuilder, ShapeError};
 use bytemuck::Pod;
@@ -12,9 +12,9 @@ use crate::queue::Queue;
 
 /// Arrays of the crate `ndarray` (feature `ndarray`).
 impl Queue {
-    /// Creates a buffer with the elements of an array or a view, row by row (the order of C).
+    /// Creates a buffer with the elements of an array or a view, in row-major (C) order.
     ///
-    /// A view with another layout, such as a transposed one, is copied on the host first.
+    /// A view with another layout, such as a transposed view, is first copied on the host.
     ///
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
@@ -29,12 +29,12 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::upload`], and [`ErrorKind::OutOfMemory`] when the host has no memory
-    /// for the copy.
+    /// Fails for the same reasons as [`Queue::upload`]. Returns [`ErrorKind::OutOfMemory`] if the host does not have
+    /// enough memory for the copy.
     pub fn upload_array<T: Pod, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Buffer<T>> {
         match array.as_slice() {
             Some(elements) => self.upload(elements),
-            // Elements without a size are not visited: a view may have any number of them.
+            // Zero-sized elements are not visited, because a view may have any number of them.
             None if size_of::<T>() == 0 => self.zeroed(array.len()),
             None => {
                 let mut elements = host_memory(array.len())?;
@@ -46,13 +46,13 @@ impl Queue {
         }
     }
 
-    /// Returns the elements of `slice` as an array of `shape`, whose elements are in the order of C. `shape.f()`
-    /// reads them in the order of Fortran.
+    /// Returns the elements of `slice` as an array of `shape`, in row-major (C) order. Pass `shape.f()` for
+    /// column-major (Fortran) order.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when `shape` has another number of elements; and for the same reasons as
-    /// [`Queue::download`].
+    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and `slice` differ in their number of elements. Also fails for
+    /// the same reasons as [`Queue::download`].
     pub fn download_array<T: Pod, S: ShapeBuilder>(
         &self,
         slice: &DeviceSlice<T>,

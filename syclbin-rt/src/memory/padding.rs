@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Padding: unused bytes of a struct, as a field.
+//! Padding: explicit fields for the unused bytes of a struct.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,8 +8,8 @@ use bytemuck::{Pod, Zeroable};
 
 /// `N` bytes between or after the fields of a `#[repr(C)]` struct, where C++ leaves a gap.
 ///
-/// As a field they let the struct be [`Pod`]. Kernels may write anything there, so the content does not count:
-/// all paddings are equal.
+/// With these fields, the struct can implement [`Pod`]. Kernels may write anything there, so the content is ignored:
+/// all paddings compare equal.
 ///
 /// ```
 /// use syclbin_rt::Padding;

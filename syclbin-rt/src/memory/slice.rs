@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parts of memory on a device, as values.
+//! Parts of device memory, as values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,8 +11,7 @@ use crate::backend::slice::{DeviceSlice, OwnedRegion};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A readable part of memory on a device, like `&data[2..8]` of a slice on the host. Made by
-/// [`DeviceSlice::slice`].
+/// A readable part of device memory, like `&data[2..8]` on the host. Created by [`DeviceSlice::slice`].
 ///
 /// ```no_run
 /// # fn main() -> syclbin_rt::Result<()> {
@@ -28,8 +27,8 @@ pub struct SliceRef<'a, T> {
     whole: PhantomData<&'a DeviceSlice<T>>,
 }
 
-/// A writable part of memory on a device, like `&mut data[2..8]` of a slice on the host. Made by
-/// [`DeviceSlice::slice_mut`] and [`DeviceSlice::split_at_mut`].
+/// A writable part of device memory, like `&mut data[2..8]` on the host. Created by [`DeviceSlice::slice_mut`] and
+/// [`DeviceSlice::split_at_mut`].
 pub struct SliceMut<'a, T> {
     region: OwnedRegion,
     whole: PhantomData<&'a mut DeviceSlice<T>>,
@@ -56,13 +55,13 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Returns the elements of `range`.
     ///
-    /// Copies take any part. A kernel takes a part of a [`Buffer`](crate::Buffer) only if it begins where the
-    /// device allows, usually at a multiple of 128 bytes. Otherwise the launch fails. A part of an array,
-    /// such as a [`DeviceArray`](crate::DeviceArray), may begin anywhere.
+    /// Copies accept any part. Kernels accept a part of a [`Buffer`](crate::Buffer) only if its start is aligned as the
+    /// device requires, usually to 128 bytes. Otherwise the launch fails. A part of an array, such as a
+    /// [`DeviceArray`](crate::DeviceArray), may start anywhere.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when `range` does not lie inside the slice.
+    /// Returns [`ErrorKind::InvalidArgument`] if `range` does not lie inside the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<SliceRef<'_, T>> {
         let (first, len) = self.checked(&range)?;
         Ok(SliceRef {
@@ -84,14 +83,14 @@ impl<T: Pod> DeviceSlice<T> {
         })
     }
 
-    /// Returns the first `mid` elements, and the others.
+    /// Splits the slice into the first `mid` elements and the rest.
     ///
-    /// A host view ([`Queue::map`](crate::Queue::map)) of one part blocks launches that use either part,
-    /// because it counts for all of the memory.
+    /// A host view ([`Queue::map`](crate::Queue::map)) of one part blocks launches that use either part, because views
+    /// are counted for the whole allocation.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when the slice has fewer than `mid` elements.
+    /// Returns [`ErrorKind::InvalidArgument`] if the slice has fewer than `mid` elements.
     pub fn split_at_mut(&mut self, mid: usize) -> Result<(SliceMut<'_, T>, SliceMut<'_, T>)> {
         self.checked(&(..mid))?;
         let part = |first, len| SliceMut {

@@ -21,12 +21,12 @@ use crate::trace::{self, Class};
 const READING: &str = "reading a buffer";
 const WRITING: &str = "writing a buffer";
 
-/// A copy between a buffer and elements of the host. Made by [`Queue::download_later`], [`Queue::read_later`]
-/// or [`Queue::write_later`].
+/// A copy between a buffer and host memory that does not block the caller. Created by [`Queue::download_later`],
+/// [`Queue::read_later`] or [`Queue::write_later`].
 ///
-/// A transfer owns the elements until the copy has ended. Then [`Transfer::wait`] or `.await` returns them.
-/// Dropping a transfer waits for the copy. If a transfer is forgotten ([`std::mem::forget`]), its memory is
-/// never freed.
+/// A transfer owns the host's elements until the copy has finished. Then [`Transfer::wait`] or `.await` returns them.
+/// Dropping a transfer waits for the copy. If a transfer is forgotten ([`std::mem::forget`]), its memory is never
+/// freed.
 ///
 /// ```no_run
 /// # fn main() -> syclbin_rt::Result<()> {
@@ -58,7 +58,7 @@ impl<T: Pod> Transfer<T> {
         Ok(Self { lent, event })
     }
 
-    /// Returns the event of the copy, for commands that wait for it.
+    /// Returns the event of the copy, so that other commands can wait for it.
     #[must_use]
     pub fn event(&self) -> &Event {
         &self.event
@@ -73,12 +73,12 @@ impl<T: Pod> Transfer<T> {
         self.event.is_complete()
     }
 
-    /// Waits until the copy has finished, and returns the elements. After a read these are the elements of the
-    /// buffer; after a write, the elements that were written.
+    /// Waits until the copy has finished, and returns the elements: those that were read from the buffer, or those that
+    /// were written to it.
     ///
     /// # Errors
     ///
-    /// When the copy failed, or a command that it waited for. The elements are then lost.
+    /// Fails if the copy, or a command that it waited for, failed. The elements are then lost.
     pub fn wait(self) -> Result<Vec<T>> {
         let _span = trace::span(Class::Wait, "waiting for a transfer", 0);
         let data = self.lent.wait();
@@ -86,31 +86,30 @@ impl<T: Pod> Transfer<T> {
     }
 }
 
-/// Transfers, which do not block the caller.
+/// Asynchronous transfers, which do not block the caller.
 impl Queue {
-    /// Starts to copy `slice` to the host, and returns without waiting for the copy. The copy starts when
-    /// [`Queue::copy`] would.
+    /// Enqueues a copy of `slice` to the host, and returns without waiting for it. The copy is ordered like
+    /// [`Queue::copy`].
     ///
     /// # Errors
     ///
-    /// When the slice is on another device, or the driver refuses.
+    /// Fails if the slice is on another device, or the driver rejects the request.
     pub fn download_later<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.after(&[]).download_later(slice)
     }
 
-    /// Starts to copy `slice` into existing elements, such as those of an earlier transfer, as
-    /// [`Queue::download_later`] does.
+    /// Enqueues a copy of `slice` as [`Queue::download_later`] does, but into an existing `Vec`, such as the result of
+    /// an earlier transfer.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::download_later`], and when the lengths differ. The elements are then
-    /// lost.
+    /// Fails for the same reasons as [`Queue::download_later`], or if the lengths differ. The elements are then lost.
     pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         self.after(&[]).read_later(slice, data)
     }
 
-    /// Starts to copy `data` to `slice`, and returns without waiting for the copy. The copy starts when
-    /// [`Queue::copy`] would.
+    /// Enqueues a copy of `data` to `slice`, and returns without waiting for it. The copy is ordered like
+    /// [`Queue::copy`].
     ///
     /// # Errors
     ///
@@ -125,21 +124,21 @@ impl Queue {
 }
 
 impl After<'_> {
-    /// Starts a copy as [`Queue::download_later`] does, after the events.
+    /// Enqueues a copy as [`Queue::download_later`] does, which waits for the events.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::download_later`], and when an event belongs to another device.
+    /// Fails for the same reasons as [`Queue::download_later`], or if an event belongs to another device.
     pub fn download_later<T: Pod>(self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.queue.same_device(slice)?;
         self.read_later(slice, host_memory(slice.len())?)
     }
 
-    /// Starts a copy as [`Queue::read_later`] does, after the events.
+    /// Enqueues a copy as [`Queue::read_later`] does, which waits for the events.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::read_later`], and when an event belongs to another device.
+    /// Fails for the same reasons as [`Queue::read_later`], or if an event belongs to another device.
     pub fn read_later<T: Pod>(self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         let queue = self.queue;
         queue.can_copy(slice, data.len())?;
@@ -150,11 +149,11 @@ impl After<'_> {
         Transfer::new(queue, READING, size, lent)
     }
 
-    /// Starts a copy as [`Queue::write_later`] does, after the events.
+    /// Enqueues a copy as [`Queue::write_later`] does, which waits for the events.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::write_later`], and when an event belongs to another device.
+    /// Fails for the same reasons as [`Queue::write_later`], or if an event belongs to another device.
     pub fn write_later<T: Pod>(
         self,
         slice: &mut DeviceSlice<T>,
@@ -176,31 +175,31 @@ impl<T: Pod> fmt::Debug for Transfer<T> {
     }
 }
 
-/// The end of a copy, made by `.await` or [`IntoFuture::into_future`] of a [`Transfer`]. Like a transfer, it
-/// waits if it is dropped before the copy has ended.
+/// A future that completes when a copy finishes. Created by `.await` or [`IntoFuture::into_future`] of a [`Transfer`].
+/// Like a transfer, it waits if it is dropped before the copy has finished.
 #[must_use = "dropping it waits for the copy; `.await` it instead"]
 pub struct TransferFuture<T: Pod> {
-    /// `None` when the transfer has been given back.
+    /// `None` once the elements have been returned.
     transfer: Option<Transfer<T>>,
     end: Option<Completion>,
 }
 
-// The elements lie elsewhere, and nothing in here is pinned.
+// The elements are on the heap, and no field is pinned.
 impl<T: Pod> Unpin for TransferFuture<T> {}
 
 impl<T: Pod> Future for TransferFuture<T> {
-    /// Returns the elements, or an error as [`Transfer::wait`] does.
+    /// Returns the elements. Fails for the same reasons as [`Transfer::wait`].
     type Output = Result<Vec<T>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // If it is polled once too often, which no executor does, it never ends.
+        // Polling again after completion, which no executor does, never completes.
         let Some(transfer) = &this.transfer else {
             return Poll::Pending;
         };
         let ended = transfer.event().poll(&mut this.end, context.waker());
         match (ended, this.transfer.take()) {
-            // The copy has ended, so neither of these blocks. Some drivers report a failure only here.
+            // The copy has finished, so neither call blocks. Some drivers report a failure only here.
             (Poll::Ready(Err(error)), Some(transfer)) => {
                 drop(transfer);
                 Poll::Ready(Err(error))

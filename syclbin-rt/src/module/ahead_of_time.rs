@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ahead-of-time compilation: SPIR-V is compiled to native code for a device before a program runs.
 //!
-//! Only `syclbin-clang` uses this module, which builds with it for `-fsycl-targets=spir64_x86_64`.
+//! Only `syclbin-clang` uses this module, to build for `-fsycl-targets=spir64_x86_64`.
 
 use syclbin::{Image, IrType};
 
@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::load::code;
 use crate::module::unloadable;
 
-/// Returns the CPU device that makes and takes native images of the target `spir64_x86_64`. It is Intel's,
-/// because the target means the format of Intel's driver.
+/// Returns the CPU device that produces and runs native images for the target `spir64_x86_64`. It is Intel's, because
+/// this target implies the format of Intel's driver.
 ///
 /// # Errors
 ///
-/// When no such device is found; the error lists the devices there are.
+/// Fails if no such device is found; the error lists the available devices.
 pub fn native_cpu() -> Result<Device> {
     let devices = Device::all()?;
     let mut found = devices.iter().filter(|device| {
@@ -45,13 +45,13 @@ pub fn native_cpu() -> Result<Device> {
 ///
 /// # Errors
 ///
-/// When `spirv` is not SPIR-V or has unresolved imports, and when the driver does not build it, with its log.
+/// Fails if `spirv` is not SPIR-V or has unresolved imports, or if the driver cannot build it. The latter error
+/// contains the driver's build log.
 ///
 /// # Safety
 ///
-/// The duties of [`Module::load`](crate::Module::load): the module is compiler output. Some drivers end the process on
-/// other modules, or worse. A caller that does not know the module's origin should call this in a separate
-/// process.
+/// The requirements of [`Module::load`](crate::Module::load) apply: the module is compiler output. Other modules may
+/// crash some drivers, or worse. If the origin of the module is unknown, call this in a separate process.
 pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     let refused = |reason: String| unloadable(device, vec![reason]);
     let image = Image::ir(IrType::SpirV, "", spirv);

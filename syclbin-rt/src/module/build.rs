@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Building: the driver gets the images of a module that its device takes, until it has built one of them.
+//! Building: passes the images of a module that the device accepts to the driver, until one of them builds.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,9 +58,9 @@ pub(crate) struct Build {
 pub(crate) enum Verdict {
     /// The driver has built it; the text says from what.
     Chosen(String),
-    /// The driver gets it when one of its kernels is first used.
+    /// It is passed to the driver when one of its kernels is first used.
     Fits,
-    /// It does not run, for this reason.
+    /// It cannot run, for this reason.
     Skipped(String),
 }
 
@@ -79,13 +79,13 @@ pub(crate) struct BuiltProgram {
     pub(crate) constants: Option<ConstantsBuffer>,
 }
 
-/// The code of a program's images, in the form that the driver takes.
+/// The code of a program's images, in the form that the driver accepts.
 #[derive(Default)]
 struct Codes<'l> {
     codes: Vec<Cow<'l, [u8]>>,
     /// The hidden arguments of its kernels.
     hidden: Option<Layout>,
-    /// The device globals that are not in it, because its only kernel does not reach them.
+    /// The device globals that it does not contain, because its only kernel does not reach them.
     unreached: BTreeSet<String>,
     unfit: BTreeMap<String, String>,
 }
@@ -115,7 +115,7 @@ impl Builder {
         self.files.loaded().get(module)?.as_ref().ok()
     }
 
-    /// Builds the first image of a part that the driver takes.
+    /// Builds the first image of a part that the driver accepts.
     pub(crate) fn build(&self, module: usize, part: &Part) -> Build {
         let mut build = Build::default();
         for index in self.candidates(module, part) {
@@ -159,7 +159,7 @@ impl Builder {
         }
     }
 
-    /// Returns the verdict on each image of a part, as far as it is known without the driver.
+    /// Returns the verdict on each image of a part, as far as it can be determined without the driver.
     pub(crate) fn preview(&self, module: usize, part: &Part) -> BTreeMap<usize, Verdict> {
         let candidates = self.candidates(module, part).into_iter();
         let mut first = None;
@@ -177,8 +177,8 @@ impl Builder {
         verdicts.collect()
     }
 
-    /// Returns whether the driver can build each kernel of a module alone: it shares no memory of the program with
-    /// others, and no debugger needs the rest. Each program has its own record of failed asserts.
+    /// Returns whether the driver can build each kernel of a module separately. This requires that kernels share no
+    /// program memory, and that no debugger needs the other code. Each program has its own record of failed asserts.
     pub(crate) fn divides(&self, module: usize) -> bool {
         let Some(unit) = self.unit(module) else {
             return false;
@@ -198,7 +198,7 @@ impl Builder {
             && candidates.find_map(is_alone) == Some(true)
     }
 
-    /// Returns whether a program of a module may have a device global.
+    /// Returns whether a program of a module may contain a device global.
     pub(crate) fn may_have(&self, module: usize, is_global: &impl Fn(&Unit<'_>) -> bool) -> bool {
         let parts = [Part::Native, Part::Code];
         let mut candidates = parts.iter().flat_map(|part| self.candidates(module, part));
@@ -208,8 +208,8 @@ impl Builder {
         })
     }
 
-    /// Returns the images of a part, in the order in which the driver gets them. Native code that was saved on this
-    /// device comes first.
+    /// Returns the images of a part, in the order in which they are passed to the driver. Native code that was saved on
+    /// this device comes first.
     fn candidates(&self, module: usize, part: &Part) -> Vec<ImageIndex> {
         let Some(unit) = self.unit(module) else {
             return Vec::new();
@@ -228,7 +228,7 @@ impl Builder {
         images.into_iter().map(index).collect()
     }
 
-    /// Returns the images of the program that an image becomes, if the device takes them.
+    /// Returns the images of the program that is built from an image, if the device accepts them.
     fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, String> {
         if self.is_native(index)? {
             Ok(vec![index])
@@ -237,11 +237,11 @@ impl Builder {
         }
     }
 
-    /// Returns whether the driver takes an image as it is, without compiling it.
+    /// Returns whether the driver accepts an image as it is, without compiling it.
     ///
     /// # Errors
     ///
-    /// When it is native code that the device does not take.
+    /// Fails if it is native code that the device does not accept.
     fn is_native(&self, index: ImageIndex) -> Result<bool, String> {
         let facts = self.files.facts();
         let (unit, image) = self.files.image(index)?;
@@ -313,7 +313,7 @@ impl Builder {
         Ok((built, origin))
     }
 
-    /// Connects the device globals of a program. If one cannot be connected, then none is: only complete programs count.
+    /// Connects the device globals of a program. If one of them cannot be connected, none is.
     fn connect_variables(
         &self,
         program: &Program,
@@ -354,7 +354,7 @@ impl Builder {
         globals.map(|(name, global)| (without_run_prefix(name), *global))
     }
 
-    /// Returns the code of a program's images in the form that the driver takes.
+    /// Returns the code of a program's images in the form that the driver accepts.
     fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, String> {
         let facts = self.files.facts();
         let codes = members.iter().map(|index| {
@@ -410,8 +410,8 @@ impl Builder {
         members.iter().filter_map(|index| self.files.unit(*index))
     }
 
-    /// Returns the source of an image for a driver; `code` is its bytes in the form that the driver takes.
-    /// Native code of SPIR-V has the values of its constants compiled in.
+    /// Returns the source of an image for a driver; `code` contains its bytes in the form that the driver accepts.
+    /// Native code from SPIR-V has the values of constants compiled in.
     fn source<'c>(
         &self,
         index: ImageIndex,
@@ -443,7 +443,7 @@ impl BuiltProgram {
 }
 
 impl Verdict {
-    /// Returns the verdict on images after the one that fits.
+    /// Returns the verdict on the images after the chosen image.
     pub(crate) fn other_image(image: usize) -> Self {
         Self::Skipped(format!("not needed, as image {image} fits"))
     }
@@ -459,7 +459,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Returns whether SPIR-V has the string `name`. Strings begin with a word, and end with a zero byte.
+/// Returns whether SPIR-V contains the string `name`. Strings start at a word boundary and end with a zero byte.
 fn spirv_names(code: &[u8], name: &str) -> bool {
     let text = [name.as_bytes(), &[0]].concat();
     let words = (0..code.len()).step_by(4);
@@ -468,7 +468,7 @@ fn spirv_names(code: &[u8], name: &str) -> bool {
         .any(|rest| rest.starts_with(&text))
 }
 
-/// Returns the code that a kernel reaches, or all of it if that is not known.
+/// Returns the code that a kernel reaches, or all code if that is unknown.
 fn trimmed<'c>(code: &'c [u8], kernel: &str) -> Cow<'c, [u8]> {
     match spirv::trim(code, &[kernel]) {
         Ok(trimmed) => Cow::Owned(trimmed),

@@ -15,7 +15,7 @@ use crate::module::Module;
 use crate::module::kernel_info::KernelInfo;
 use crate::queue::Queue;
 
-/// Loads a module with values for its specialization constants, linked with other files. Made by
+/// Loads a module with values for its specialization constants, or links it with other files. Created by
 /// [`Module::builder`].
 #[derive(Clone, Debug)]
 #[must_use = "nothing is loaded before `load`"]
@@ -32,11 +32,12 @@ pub struct ModuleBuilder<'q> {
 pub struct Embedded(&'static [u8]);
 
 impl Embedded {
-    /// Wraps `bytes`. For generated code only, which embeds compiler output that `include_syclbin!` has read.
+    /// Wraps `bytes`. For generated code only, which embeds compiler output that `include_syclbin!` has checked.
     ///
     /// # Safety
     ///
-    /// The duties of [`Module::load`]: each image in `bytes` is compiler output. Safe functions load it.
+    /// The requirements of [`Module::load`] apply, because safe functions load the bytes: each image in `bytes` is
+    /// compiler output.
     #[doc(hidden)]
     #[must_use]
     pub const unsafe fn new(bytes: &'static [u8]) -> Self {
@@ -67,11 +68,10 @@ impl<'q> ModuleBuilder<'q> {
         }
     }
 
-    /// Gives the specialization constant `name` a value, in every kernel that reads it. The name is the symbol
-    /// in the file, which the compiler made. `T` has the layout of the C++ type.
+    /// Sets the specialization constant `name` for every kernel that reads it. The name is the symbol that the compiler
+    /// wrote to the file. `T` must have the layout of the C++ type.
     ///
-    /// A constant without a value has the value from the file. A constant of a linked file is also a constant
-    /// of this module.
+    /// A constant that is not set keeps the value from the file. Constants of linked files can be set as well.
     pub fn specialization_constant<T: NoUninit>(
         mut self,
         name: impl Into<String>,
@@ -84,9 +84,9 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Gives a value as [`specialization_constant`](Self::specialization_constant) does. Its bytes at the offsets
-    /// `bools` are each a `bool`, so loading fails if one is neither 0 nor 1. For generated code only, whose `load`
-    /// is safe.
+    /// Sets a value as [`specialization_constant`](Self::specialization_constant) does. The bytes at the offsets
+    /// `bools` are `bool`s: loading fails if one of them is neither 0 nor 1. For generated code only, whose `load` is
+    /// safe.
     #[doc(hidden)]
     pub fn specialization_constant_with_bools<T: NoUninit>(
         mut self,
@@ -99,16 +99,16 @@ impl<'q> ModuleBuilder<'q> {
         self.specialization_constant(name, value)
     }
 
-    /// Links with `file`, another SYCLBIN file, for the functions and variables that the kernels of this file
-    /// import (`SYCL_EXTERNAL` in C++). May be called several times.
+    /// Links `file`, another SYCLBIN file, to resolve functions and variables that kernels import (`SYCL_EXTERNAL` in
+    /// C++). May be called several times.
     ///
-    /// Each importing module searches its own file first, then all others. A module that is found may import in
-    /// turn, also from the file where the search began. If two modules match, that is an error.
+    /// Each importing module searches its own file first, then all other files. A module that is found may itself
+    /// import symbols, even from the first file. Loading fails if two modules match.
     ///
-    /// The code of `file` becomes part of this module. To launch the kernels of `file`, load it as well.
+    /// The imported code becomes part of this module. To launch the kernels of `file`, load it as well.
     ///
-    /// All files must be in state object or input. A file in state [executable](crate::State::Executable) is linked
-    /// already, and `load` returns an error for it.
+    /// All files must be in state object or input. A file in state [executable](crate::State::Executable) is already
+    /// linked, so `load` rejects it.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, Module};
@@ -126,25 +126,23 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Links with an embedded file. For generated code only: its `load` is safe, so every file must be
-    /// embedded.
+    /// Links an embedded file. For generated code only: its `load` is safe, so every file must be embedded.
     #[doc(hidden)]
     pub fn link_embedded(mut self, file: Embedded) -> Self {
         self.linked.push(SourceFile::Embedded(file.0));
         self
     }
 
-    /// Reads a SYCLBIN file with these values and files. Each kernel is built when it is first used.
+    /// Loads a SYCLBIN file with these values and linked files. Each kernel is built when it is first used.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Module::load`]. Also when the file has no such constant or the constant has
-    /// another size, and when a file to link is not a SYCLBIN file. Files that are linked with one another must not
-    /// be executables.
+    /// Fails for the same reasons as [`Module::load`]. Also fails if a constant does not exist or has another size, if
+    /// a linked file is not a SYCLBIN file, or if one of several files is in state executable.
     ///
     /// # Safety
     ///
-    /// The duties of [`Module::load`], for the linked files as well.
+    /// The requirements of [`Module::load`] apply, for the linked files as well.
     pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
         self.read(SourceFile::Given(bytes))
     }
@@ -154,18 +152,17 @@ impl<'q> ModuleBuilder<'q> {
     /// # Safety
     ///
     /// The duties of [`Module::load`] for each file that [`link`](Self::link) has added. Generated code adds only
-    /// embedded files, whose makers guarantee this.
+    /// embedded files, for which [`Embedded::new`] guarantees this.
     #[doc(hidden)]
     pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
         self.read(SourceFile::Embedded(file.0))
     }
 
-    /// Loads the file at `path` for the stubs of `kernels`, which were generated from `embedded`. For generated code
-    /// only.
+    /// Loads the file at `path` for the stubs `kernels`, which were generated from `embedded`. For generated code only.
     ///
     /// # Safety
     ///
-    /// The duties of [`load`](Self::load). Where stubs are safe, the kernels of the file keep the contracts.
+    /// The requirements of [`load`](Self::load) apply. The kernels of the file satisfy the contracts of safe stubs.
     #[doc(hidden)]
     pub unsafe fn load_file_for(
         self,
@@ -181,11 +178,11 @@ impl<'q> ModuleBuilder<'q> {
         self.read(SourceFile::Given(&bytes))
     }
 
-    /// Loads `bytes` for the stubs of `kernels`, which were generated from `embedded`. For generated code only.
+    /// Loads `bytes` for the stubs `kernels`, which were generated from `embedded`. For generated code only.
     ///
     /// # Safety
     ///
-    /// The duties of [`load_file_for`](Self::load_file_for).
+    /// The requirements of [`load_file_for`](Self::load_file_for) apply.
     #[doc(hidden)]
     pub unsafe fn load_bytes_for(
         self,
@@ -218,17 +215,17 @@ impl<'q> ModuleBuilder<'q> {
 /// The bytes of a file to load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SourceFile<'b> {
-    /// Part of the program, so no module copies them.
+    /// Embedded in the program, so modules do not copy them.
     Embedded(&'static [u8]),
     Given(&'b [u8]),
 }
 
 impl SourceFile<'_> {
-    /// Reads the file. Its images are copied unless they are part of the program.
+    /// Reads the file. Its images are copied unless they are embedded in the program.
     ///
     /// # Errors
     ///
-    /// When it is not a SYCLBIN file.
+    /// Fails if it is not a SYCLBIN file.
     pub(crate) fn parse(self) -> Result<Syclbin<'static>, syclbin::Error> {
         match self {
             Self::Embedded(bytes) => syclbin::read::parse(bytes),
@@ -237,11 +234,11 @@ impl SourceFile<'_> {
     }
 }
 
-/// Checks that files which are linked with each other are still to be linked. The first is the loaded file.
+/// Checks that files which are to be linked are not linked already. The first is the loaded file.
 ///
 /// # Errors
 ///
-/// When one of several files is an executable.
+/// Fails if one of several files is an executable.
 pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     let (Some(file), [_, linked @ ..]) = (files.first(), files) else {
         return Ok(());
@@ -271,7 +268,7 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
-/// Checks that `bytes` has all that the stubs of `embedded` need, which are those of `kernels`. Errors name `path`.
+/// Checks that `bytes` contains everything that the stubs `kernels` of `embedded` need. Errors name `path`.
 fn check_stubs(
     bytes: &[u8],
     path: Option<&Path>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device globals: variables of a module that survive between launches.
+//! Device globals: variables of a module that keep their values between launches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
@@ -19,14 +19,13 @@ use crate::queue::Queue;
 /// The size of the largest value that [`Global::read`] returns, in bytes.
 const MOST_ON_STACK: usize = 64 << 10;
 
-/// A `device_global` of C++. Returned by [`Module::global`](crate::Module::global). A clone is the same
-/// variable.
+/// A C++ `device_global`. Returned by [`Module::global`](crate::Module::global). A clone is the same variable.
 ///
-/// When a module is loaded, each of its variables has the initial value from C++, or zero bytes. Saved modules begin
-/// with it again.
+/// Loading a module sets each variable to its initial value from C++, or to zero. Saving a module does not save the
+/// current values.
 ///
-/// Reading and writing wait for every command that was put into the module's queue before. Commands that are
-/// put into it later see the written value.
+/// Reading and writing wait for all commands enqueued earlier on the module's queue. Commands enqueued later see the
+/// written value.
 pub struct Global<T> {
     queue: Queue,
     variable: Variable,
@@ -38,7 +37,7 @@ pub struct Global<T> {
 pub(crate) struct Variable {
     /// The unique identifier: the mangled name.
     id: CString,
-    /// The variable's name in the code, which is its plain name for variables outside of namespaces.
+    /// The variable's name in the code: the plain name for variables outside of namespaces.
     code_name: Option<String>,
     /// The variable's name for the driver.
     symbol: CString,
@@ -78,9 +77,10 @@ impl<T: Pod> Global<T> {
         self.variable.name()
     }
 
-    /// Reads the value, after every command that was put into the module's queue before.
+    /// Reads the value, after all commands enqueued earlier on the module's queue.
     ///
-    /// A value of more than 64 KiB might overflow the stack, so it does not compile. [`Global::read_boxed`] reads it.
+    /// Reading a value of more than 64 KiB does not compile, because it might overflow the stack. Use
+    /// [`Global::read_boxed`] instead.
     ///
     /// ```compile_fail,E0080
     /// # fn table() -> syclbin_rt::Global<[u8; 16 << 20]> {
@@ -92,7 +92,7 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// When an earlier kernel failed, or the driver refuses.
+    /// Fails if an earlier kernel failed, or the driver rejects the request.
     pub fn read(&self) -> Result<T> {
         const {
             assert!(
@@ -105,12 +105,12 @@ impl<T: Pod> Global<T> {
         Ok(value)
     }
 
-    /// Does the same as [`Global::read`] for a value of any size, which is never on the stack.
+    /// Reads a value of any size onto the heap, without using the stack.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Global::read`], and [`ErrorKind::OutOfMemory`] when the host has no memory
-    /// for the value.
+    /// Fails for the same reasons as [`Global::read`]. Returns [`ErrorKind::OutOfMemory`] if the host does not have
+    /// enough memory.
     pub fn read_boxed(&self) -> Result<Box<T>> {
         let value = bytemuck::allocation::try_zeroed_box::<T>();
         let mut value = value.map_err(|()| {
@@ -125,7 +125,7 @@ impl<T: Pod> Global<T> {
         let queue = self.queue.raw();
         let read = match &self.variable.storage {
             Storage::Memory(memory) => queue.read(memory, 0, bytes),
-            // All programs of a module are written alike.
+            // All programs of a module hold the same value.
             Storage::Programs(programs) => match programs.first() {
                 Some(program) => queue.read_variable(program, &self.variable.symbol, 0, bytes),
                 None => Ok(()),
@@ -134,11 +134,11 @@ impl<T: Pod> Global<T> {
         read.map_err(|failure| self.failed(failure, "reading"))
     }
 
-    /// Writes a value, after every command that was put into the module's queue before.
+    /// Writes a value, after all commands enqueued earlier on the module's queue.
     ///
     /// # Errors
     ///
-    /// When the driver refuses.
+    /// Fails if the driver rejects the request.
     pub fn write(&self, value: &T) -> Result<()> {
         let bytes = bytemuck::bytes_of(value);
         let queue = self.queue.raw();
@@ -182,13 +182,12 @@ impl Variable {
     }
 }
 
-/// Makes the variables of a built program usable: finds memory for variables outside the program, and passes
-/// the address to the program. A variable that another program also has is shared with it. The program does not have
-/// the variables in `unreached`.
+/// Connects the variables of a built program: allocates memory for variables outside the program, and writes its
+/// address to the program. Programs share these variables. The program does not contain the variables in `unreached`.
 ///
 /// # Errors
 ///
-/// When a variable cannot be connected.
+/// Fails if a variable cannot be connected.
 pub(crate) fn connect(
     queue: &Queue,
     program: &Program,
@@ -266,7 +265,7 @@ pub(crate) fn connect(
             }
         };
         match &mut variable.storage {
-            // Modules that are linked to each other may both list it.
+            // Linked modules may both list it.
             Storage::Programs(programs) => {
                 if !programs.iter().any(|known| Arc::ptr_eq(known, program)) {
                     programs.push(program.clone());
@@ -291,7 +290,7 @@ fn initialize(
     size: usize,
 ) -> Result<(), Failure> {
     const POINTER: usize = size_of::<u64>();
-    /// So much host memory is used at most.
+    /// Limits the host memory in use.
     const CHUNK: usize = 1 << 20;
     let raw = queue.raw();
     let rest = raw.variable_size(program, symbol)?.checked_sub(size);

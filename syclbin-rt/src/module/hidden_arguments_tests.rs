@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device globals as hidden arguments, on every OpenCL device: also where the driver has functions for them.
+//! Device globals as hidden arguments, on every OpenCL device, even if the driver has functions for them.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
 use crate::{Arg, Device, Launch, Module, Queue, Result};
@@ -22,7 +22,7 @@ fn lookup(module: &Module) -> Result<Vec<f32>> {
     let index = queue.upload(&[0i32, 1, 2, 3])?;
     let mut out = queue.zeroed::<f32>(4)?;
     let args = [Arg::read(&index), Arg::write(&mut out)];
-    // SAFETY: one element of each buffer per work-item.
+    // SAFETY: each work-item accesses one element of each buffer.
     unsafe { Launch::new(&module.kernel("lookup"), &["index", "out"], args).launch(4)? };
     queue.download(&out)
 }
@@ -35,7 +35,7 @@ fn assert_shared(module: &Module) -> Result<()> {
     assert_eq!(lookup(module)?, [0.0; 4]);
     bias.write(&0.5)?;
     let args = [Arg::scalar(7i32)];
-    // SAFETY: it writes nothing but the variable.
+    // SAFETY: it writes only the variable.
     unsafe { Launch::new(&module.kernel("store"), &["value"], args).launch(1)? };
     assert_eq!(table.read()?, [0, 7, 14, 21]);
     assert_eq!(lookup(module)?, [0.5, 7.5, 14.5, 21.5]);
@@ -85,7 +85,7 @@ fn lifted_variables_begin_with_initial_values() -> Result<()> {
         let mut out = queue.zeroed::<f64>(11)?;
         let args = [Arg::write(&mut out)];
         let read = module.kernel("_ZTSZ4mainE4Read");
-        // SAFETY: it writes as many numbers.
+        // SAFETY: the buffer holds as many numbers as it writes.
         unsafe { Launch::new(&read, &["out"], args).launch(1)? };
         let values = queue.download(&out)?;
         assert_eq!(values[..5], [42.0, 43.0, 45.0, 7.0, 9.0]);
@@ -104,7 +104,7 @@ fn lifted_modules_report_failed_asserts() -> Result<()> {
     for module in [module, load(&queue, &saved)?] {
         let mut data = queue.upload(&[2, 5, 4])?;
         let args = [Arg::write(&mut data)];
-        // SAFETY: a work-item for each element.
+        // SAFETY: there is one work-item for each element.
         unsafe { Launch::new(&module.kernel("halve"), &["data"], args).launch(3)? };
         let error = queue.wait().expect_err("5 is odd").to_string();
         let start = "asserting.cpp:9: assert `data[i] % 2 == 0` failed in `void halve(int *)`, work-item [1, 0, 0] ";

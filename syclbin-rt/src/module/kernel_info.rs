@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Signatures as data: descriptions of the kernels of a generated module, for registries, tuners and bindings to other
+//! Signatures as data: describe the kernels of a generated module to registries, tuners and bindings for other
 //! languages.
 
-/// A kernel of a generated module. Its constant `KERNELS` lists all that have stubs.
+/// A kernel of a generated module. The module's constant `KERNELS` lists all kernels with stubs.
 ///
 /// ```
 /// use syclbin_rt::{KernelInfo, ParameterInfo, ParameterKind};
@@ -16,17 +16,17 @@
 pub struct KernelInfo {
     /// The path of the stub in the module: `fill::iota`.
     pub name: &'static str,
-    /// The symbol in the file, which [`Module::kernel`](crate::Module::kernel) takes.
+    /// The symbol in the file, to pass to [`Module::kernel`](crate::Module::kernel).
     pub symbol: &'static str,
-    /// The kernel in C++. Empty if the file does not record it.
+    /// The kernel's name in C++. Empty if the file does not record it.
     pub declaration: &'static str,
     /// The parameters in order.
     pub parameters: &'static [ParameterInfo],
     /// The number of dimensions of its ranges, 0 for a `single_task`. `None` if the file does not record it.
     pub dimensions: Option<u8>,
-    /// The only work-group size that it can be launched with, in SYCL's order. Empty if any size is possible.
+    /// The required work-group size, in SYCL's order. Empty if any size is possible.
     pub work_group_size: &'static [usize],
-    /// The SYCL aspects that a device must have.
+    /// The required SYCL aspects of the device.
     pub aspects: &'static [&'static str],
 }
 
@@ -39,7 +39,7 @@ pub struct ParameterInfo {
     pub kind: ParameterKind,
     /// The type in C++: `const float *`.
     pub ty: &'static str,
-    /// The size of the value, or of an element of the memory, in bytes. `None` if it is not known.
+    /// The size in bytes of the value, or of an element of the memory. `None` if unknown.
     pub size: Option<usize>,
 }
 
@@ -65,6 +65,6 @@ pub enum ParameterKind {
     WriteImage,
     /// A sampler.
     Sampler,
-    /// The values of specialization constants, which the stub passes by itself.
+    /// The values of specialization constants, which the stub passes automatically.
     KernelHandler,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Loaded modules: each part of an abstract module is built when it is first needed, and once.
+//! Loaded modules: each part of an abstract module is built once, when it is first needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +21,7 @@ pub(crate) struct LoadedModule {
     /// Its index in the file.
     pub(crate) index: usize,
     builds: Mutex<BTreeMap<Part, Slot>>,
-    /// Whether each kernel is built alone; filled on demand.
+    /// Whether each kernel is built separately; filled on demand.
     divides: OnceLock<bool>,
     /// The kernels of a module whose file does not list them; filled on demand.
     unlisted: OnceLock<Vec<String>>,
@@ -40,16 +40,16 @@ impl LoadedModule {
         }
     }
 
-    /// Returns the build of a part, which is built now if it was not yet.
+    /// Returns the build of a part. Builds it first if necessary.
     pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
-        // A thread that exits may need the same part.
+        // An exiting thread may need the same part.
         let _guard = CallGuard::new();
         let slot = self.slot(part);
         let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
         Arc::clone(build)
     }
 
-    /// Returns the build of a part, if it was built.
+    /// Returns the build of a part if it was built already.
     fn built(&self, part: &Part) -> Option<Arc<Build>> {
         self.slot(part).get().cloned()
     }
@@ -62,7 +62,7 @@ impl LoadedModule {
         }
     }
 
-    /// Returns the part that has the code of a kernel.
+    /// Returns the part that contains the code of a kernel.
     fn part_of(&self, builder: &Builder, kernel: &str) -> Part {
         let divides = || *self.divides.get_or_init(|| builder.divides(self.index));
         if self.built(&Part::Code).is_none() && divides() {
@@ -72,8 +72,8 @@ impl LoadedModule {
         }
     }
 
-    /// Returns a kernel of the native code or of the other code, which is built for it. Returns `None` if the
-    /// driver builds no such image.
+    /// Returns a kernel from the native code or from other code, and builds that code if necessary. Returns `None` if
+    /// the driver cannot build such an image.
     pub(crate) fn kernel(
         &self,
         builder: &Builder,
@@ -92,14 +92,14 @@ impl LoadedModule {
         Some(Kernel::new(queue, &built.program, &symbol, constants))
     }
 
-    /// Returns the whole program that the driver has built, if there is one.
+    /// Returns the complete program, if the driver has built it.
     pub(crate) fn program(&self) -> Option<Arc<Build>> {
         let parts = [Part::Native, Part::Code];
         let mut builds = parts.iter().filter_map(|part| self.built(part));
         builds.find(|build| build.program.is_some())
     }
 
-    /// Returns whether the driver builds native code of this module, or could as far as is known.
+    /// Returns whether the driver has built native code of this module, or might be able to.
     pub(crate) fn has_native(&self, builder: &Builder) -> bool {
         match self.built(&Part::Native) {
             Some(build) => build.program.is_some(),
@@ -126,8 +126,8 @@ impl LoadedModule {
         self.listed(builder).chain(unlisted)
     }
 
-    /// Finds the kernels of a module whose file does not list them, as files from before 2025. If the module has
-    /// native code only, the driver lists them.
+    /// Finds the kernels of a module whose file does not list them, such as files from before 2025. If the module
+    /// contains only native code, the driver lists them.
     fn find_kernels(&self, builder: &Builder) -> Vec<String> {
         let Some(unit) = builder.unit(self.index) else {
             return Vec::new();
@@ -146,7 +146,7 @@ impl LoadedModule {
         names
     }
 
-    /// Returns the choice among the module's images, as far as it is made. `native` is the native code of the file.
+    /// Returns the choice among the module's images so far. `native` is the native code of the file.
     pub(crate) fn choice(&self, builder: &Builder, native: &NativeCode<'_>) -> ImageChoice {
         let other = native.module_of(builder, self);
         self.choice_for(builder, &Part::Code, other)
@@ -158,7 +158,7 @@ impl LoadedModule {
         self.explain(builder, &self.choice_for(builder, &part, None))
     }
 
-    /// Returns why no image fits, as far as is known; empty if one may fit.
+    /// Returns the known reasons why no image fits; empty if an image may fit.
     pub(crate) fn misfits(&self, builder: &Builder) -> Vec<String> {
         let choice = self.choice_for(builder, &Part::Code, None);
         match choice.chosen {
@@ -223,7 +223,7 @@ impl LoadedModule {
     }
 }
 
-/// The kernels and variables that the driver has native code of.
+/// The kernels and variables in native code that the driver accepts.
 pub(crate) struct NativeCode<'m> {
     /// The kernels, with the indices of their modules.
     kernels: BTreeMap<&'m str, usize>,
@@ -231,7 +231,7 @@ pub(crate) struct NativeCode<'m> {
 }
 
 impl<'m> NativeCode<'m> {
-    /// Returns the native code of `modules`. Where it is not built yet, the driver is expected to take it.
+    /// Returns the native code of `modules`. Code that is not built yet is assumed to be acceptable to the driver.
     pub(crate) fn new(builder: &'m Builder, modules: &'m [LoadedModule]) -> Self {
         let mut native = Self {
             kernels: BTreeMap::new(),
@@ -264,8 +264,8 @@ impl<'m> NativeCode<'m> {
     }
 }
 
-/// Returns the sizes of a kernel. Compilers write the dimensions of a required work-group size for the kernel,
-/// for the module, or for both. Explicit SIMD has sub-groups of one work-item, which no device lists.
+/// Returns the required sizes of a kernel. Compilers record the dimensions of a required work-group size for the
+/// kernel, the module, or both. Explicit SIMD uses sub-groups of one work-item, which no device lists.
 fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     let mut sizes = (metadata.program.kernels.get(kernel).cloned()).unwrap_or_default();
     let wanted = &metadata.requirements;
@@ -283,17 +283,17 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
     let (files, metadata) = (&builder.files, &unit.metadata);
     let mask = metadata.argument_masks.get(name);
     let image = built.members.first();
-    // All images are made from the same source, so they take the same parameters.
+    // All images are compiled from the same source, so they have the same parameters.
     let code = image
         .and_then(|index| files.code(*index).ok())
         .or_else(|| unit.codes(files.facts()).iter().flatten().next())
         .or_else(|| files.code_of(name, mask));
     let local = metadata.implicit_local_arguments.get(name);
-    // -1 stands for no such argument.
+    // -1 means that there is no such argument.
     let last_is_local = local.is_some_and(|index| *index != u32::MAX);
     let described = match code {
         Some(Code::SpirV(_)) => code,
-        // PTX does not distinguish all pointers from numbers.
+        // PTX does not always distinguish pointers from numbers.
         other => unit.described().or(other),
     };
     Symbol {
@@ -311,10 +311,10 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
     }
 }
 
-/// The image of an abstract module that was chosen for the device, and the reasons against the others. Returned
-/// by [`Module::images`](crate::Module::images).
+/// The image of an abstract module that was chosen for the device, and why the others were not. Returned by
+/// [`Module::images`](crate::Module::images).
 ///
-/// Its text has a line for the module and a line for each image.
+/// It is displayed as one line for the module and one line for each image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageChoice {
     module: usize,
@@ -331,8 +331,7 @@ impl ImageChoice {
         self.module
     }
 
-    /// Returns the index of the image that runs, counted from 0 in the order of the module; `None` if no image
-    /// fits.
+    /// Returns the index of the chosen image, counted from 0 in the order of the module; `None` if no image fits.
     #[must_use]
     pub fn image(&self) -> Option<usize> {
         self.chosen

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modules: a loaded file's kernels, constants and globals are found by name, or an error lists the names.
+//! Modules: look up the kernels, constants and globals of a loaded file by name. If a name is unknown, the error lists
+//! the known names.
 //!
-//! Loading reads and checks the files ([`crate::load`]), and calls no driver. [`build::Builder`] has the driver
-//! build the images that the device takes, and [`loaded::LoadedModule`] does this once for each part of a module.
+//! Loading reads and checks the files ([`crate::load`]) without calling a driver. [`build::Builder`] passes the images
+//! that the device accepts to the driver, and [`loaded::LoadedModule`] does this once for each part of a module.
 #![allow(
     unsafe_code,
     reason = "what a driver does with code is beyond every check; the duty is the caller's"
@@ -44,22 +45,23 @@ use crate::queue::Queue;
 
 /// The kernels of a SYCLBIN file on one device. A clone is the same module.
 ///
-/// # What is built when
+/// # When kernels are built
 ///
-/// Loading reads and checks the file, and builds nothing. A kernel is built when it is first used: by
-/// [`kernel`](Self::kernel), or by the first launch in generated code. Other threads that use the same kernel wait for
-/// that. [`build`](Self::build) builds all kernels at once and reports all errors.
+/// Loading only reads and checks the file. A kernel is built when it is first used: by [`kernel`](Self::kernel), or by
+/// the first launch in generated code. Other threads that use the same kernel wait until it is built. To avoid delays
+/// later, [`build`](Self::build) builds all kernels at once and reports all errors.
 ///
-/// The driver gets the first native image of the kernel's abstract module that is for this device, else the first
-/// SPIR-V image. An image that was saved on the same device comes before other native images. If two modules have the
-/// same kernel, the native kernel runs. [`images`](Self::images) lists the images with the reasons.
+/// The driver receives the first native image for this device in the kernel's abstract module, else the first SPIR-V
+/// image. An image that was saved on the same device is preferred to other native images. If two modules contain the
+/// same kernel, the native kernel runs. [`images`](Self::images) explains the choice.
 ///
-/// Of SPIR-V with several kernels, the driver gets only the code that the kernel reaches. It gets all code of a module
-/// with debug information, with device globals in each program (`device_image_scope`), or with imports.
+/// If SPIR-V contains several kernels, the driver receives only the code that the requested kernel reaches. It receives
+/// all code of a module with debug information, with device globals in each program (`device_image_scope`), or with
+/// imports.
 ///
-/// A driver's refusal is an error for this kernel only, whenever it is used.
+/// If the driver rejects a kernel, only uses of that kernel fail.
 ///
-/// A module keeps a copy of its files, unless they are embedded in the program.
+/// A module holds a copy of its files, unless they are embedded in the program.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);
 
@@ -69,26 +71,25 @@ struct Inner {
 }
 
 impl Module {
-    /// Reads a SYCLBIN file for the device of `queue`. Each kernel is built when it is first used.
+    /// Loads a SYCLBIN file for the device of `queue`. Each kernel is built when it is first used.
     ///
-    /// If some abstract modules do not fit the device, the others still load. A request for a kernel of an
-    /// unfit module returns the reason.
+    /// If some abstract modules do not fit the device, the others still load. Requesting a kernel of an unsuitable
+    /// module returns the reason.
     ///
     /// # Errors
     ///
-    /// When `bytes` is not a SYCLBIN file, and when nothing in it fits the device, as far as the file and the driver
-    /// reveal. The latter error names the reason for each image.
+    /// Fails if `bytes` is not a SYCLBIN file, or if nothing in it fits the device, as far as the file and the driver
+    /// reveal. The latter error lists the reason for each image.
     ///
     /// # Safety
     ///
-    /// The file itself may be damaged in any way. But a driver in this process handles the code in its images,
-    /// and some drivers do not survive invalid code. The caller guarantees that each image is compiler output.
+    /// The caller guarantees that each image is compiler output, because invalid code can crash some drivers, which run
+    /// in this process. The rest of the file may be damaged in any way.
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
         Self::read(queue, SourceFile::Given(bytes), &[], &[])
     }
 
-    /// Creates a builder, which loads a module with other values of its specialization constants, or linked
-    /// with other files.
+    /// Creates a builder, to set specialization constants or to link other files.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, Module};
@@ -128,7 +129,7 @@ impl Module {
         Ok(module)
     }
 
-    /// Checks that some module may run on the device, as far as is known without its driver.
+    /// Checks whether any module may run on the device, as far as this is known without its driver.
     fn check_fit(&self) -> Result<()> {
         let mut reasons = Vec::new();
         for module in &self.0.modules {
@@ -143,8 +144,8 @@ impl Module {
         Err(unloadable(self.queue().device(), reasons))
     }
 
-    /// Returns the kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the compiler's
-    /// prefix `__sycl_kernel_`. If there is none, it is a registered name, such as `ns::scale<int>`
+    /// Returns the kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the compiler's prefix
+    /// `__sycl_kernel_`. If there is no such kernel, `name` is looked up as a registered name, such as `ns::scale<int>`
     /// (`registered_names` in SYCL, property set `SYCL/registered kernels`).
     ///
     /// The first request for a kernel builds it.
@@ -154,16 +155,16 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When the file has no such kernel; when no image with the kernel fits this device; and when the driver
-    /// refuses.
+    /// Fails if the file does not contain the kernel, if no image with the kernel fits this device, or if the driver
+    /// cannot build it.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let builder = &self.0.builder;
         let Some((symbol, holders)) = self.find(name) else {
             let registered = self.registered().map(|(name, _)| name);
             return Err(no_kernel(name, self.kernel_names().chain(registered)));
         };
-        // A compiler files every target as a separate abstract module, so the same kernel may be in several. The
-        // first native module was compiled for this device ahead of time.
+        // Compilers write a separate abstract module for each target, so several modules may contain the same kernel.
+        // The first native module was compiled for this device ahead of time.
         for native in [true, false] {
             let mut kernels = holders
                 .iter()
@@ -182,14 +183,14 @@ impl Module {
         ))
     }
 
-    /// Returns the device global called `name`. This is its unique identifier, which is the mangled name, or
-    /// its name in the code. The latter is the plain name for a variable outside of namespaces. `T` has the
-    /// layout of the C++ type. All modules with the variable are built now.
+    /// Returns the device global called `name`. `name` is its unique identifier (the mangled name) or its name in the
+    /// code, which is the plain name for a variable outside of namespaces. `T` must have the layout of the C++ type.
+    /// Builds all modules that contain the variable.
     ///
     /// # Errors
     ///
-    /// When this device has no such variable or its driver refuses the modules that have it, and when `T` has another
-    /// size.
+    /// Fails if no module for this device contains the variable, if the driver cannot build the modules that contain
+    /// it, or if `T` has another size.
     pub fn global<T: Pod>(&self, name: &str) -> Result<Global<T>> {
         let builder = &self.0.builder;
         let is_global = |unit: &Unit<'_>| global::defines(&unit.metadata, name);
@@ -217,15 +218,15 @@ impl Module {
         Err(Error::new(ErrorKind::NotFound, message))
     }
 
-    /// Returns the symbols of the module's kernels, also of kernels that do not fit the device. A kernel that
-    /// was compiled for several targets is listed several times.
+    /// Returns the symbols of the module's kernels, including kernels that do not fit the device. A kernel that was
+    /// compiled for several targets is listed several times.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         let modules = self.0.modules.iter();
         modules.flat_map(|module| module.kernels(&self.0.builder))
     }
 
-    /// Returns the image for each abstract module, with the reason. Before a module is built, this is the image that
-    /// the driver gets first; nothing is built for the answer.
+    /// Returns the chosen image for each abstract module, with the reason. Does not build anything: before a module is
+    /// built, this is the image that the driver would receive first.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -247,9 +248,9 @@ impl Module {
 
     /// Returns the state of the file that the module was loaded from; `None` if the file does not say.
     ///
-    /// A loaded module can run whatever its state was: loading has compiled code of state
-    /// [input](State::Input), and linked code of state [object](State::Object). A file of state
-    /// [executable](State::Executable) was linked before, so it is not linked with other files.
+    /// A module can run whatever its state: files in state [input](State::Input) are compiled, and files in state
+    /// [object](State::Object) are linked. A file in state [executable](State::Executable) is already linked, so it
+    /// cannot be linked with other files.
     #[must_use]
     pub fn state(&self) -> Option<State> {
         self.0.builder.files.head()?.state()
@@ -268,7 +269,7 @@ impl Module {
         &self.0.builder.queue
     }
 
-    /// Returns the symbol of the kernel called `name`, and the modules that have it.
+    /// Returns the symbol of the kernel called `name`, and the modules that contain it.
     fn find(&self, name: &str) -> Option<(String, Vec<&LoadedModule>)> {
         let registered = || {
             self.registered()
@@ -291,7 +292,7 @@ impl Module {
     }
 }
 
-/// Returns the error of a file that the device does not run.
+/// Returns the error for a file that the device cannot run.
 pub(crate) fn unloadable(device: &Device, reasons: Vec<String>) -> Error {
     let message = format_args!(
         "nothing in this SYCLBIN file runs on {device}{}\n`Module::best_device()` of the generated code and \
@@ -312,7 +313,7 @@ impl fmt::Debug for Module {
 }
 
 impl Module {
-    /// Builds all kernels now, on several threads. Otherwise each is built when it is first used.
+    /// Builds all kernels now, on several threads. Otherwise each kernel is built when it is first used.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -326,8 +327,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When some kernels do not run on the device. The error has all reasons, with the driver's build logs. All
-    /// other kernels are built.
+    /// Fails if some kernels cannot run on the device. The error contains all reasons, with the driver's build logs.
+    /// All other kernels are built.
     pub fn build(&self) -> Result<()> {
         let builder = &self.0.builder;
         let modules = self.0.modules.iter();
@@ -347,12 +348,11 @@ impl Module {
         self.all_built(reasons)
     }
 
-    /// Builds the kernels with these names now, on several threads. The names are those that
-    /// [`kernel`](Self::kernel) takes.
+    /// Builds the kernels with these names now, on several threads. [`kernel`](Self::kernel) describes the names.
     ///
     /// # Errors
     ///
-    /// When some of the kernels do not exist or do not run on the device. The error has all reasons. All other
+    /// Fails if some of the kernels do not exist or cannot run on the device. The error contains all reasons. All other
     /// kernels are built.
     pub fn build_kernels<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
         let names: Vec<&str> = names.into_iter().collect();
@@ -370,7 +370,8 @@ impl Module {
         Err(Error::listing(ErrorKind::Unavailable, message, reasons))
     }
 
-    /// Builds all code of `modules`. Native code comes first: other code is only built for kernels without it.
+    /// Builds all code of `modules`. Native code comes first: other code is built only for kernels that lack native
+    /// code.
     pub(crate) fn build_modules(&self, modules: &[&LoadedModule]) {
         let builder = &self.0.builder;
         in_parallel(modules, |module| module.build(builder, &Part::Native));
@@ -383,7 +384,7 @@ impl Module {
     }
 }
 
-/// Calls `run` with each item, on as many threads as the process has processors.
+/// Calls `run` with each item, on one thread per available processor.
 fn in_parallel<T: Sync, R: Send>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Saving: a loaded module as a file of state executable, with the native code of its device, or of another state, with
-//! the code that it was loaded from.
+//! Saving: writes a loaded module as a SYCLBIN file, either in state executable, with native code for its device, or in
+//! another state, with the code that it was loaded from.
 
 use std::collections::BTreeSet;
 
@@ -19,32 +19,32 @@ use crate::module::build::{Builder, BuiltProgram};
 use crate::module::{Inner, Module};
 use crate::queue::Queue;
 
-/// The target that the reference runtime and this crate give to native code from a driver. With another target,
-/// the runtime would pass specialization constants in a hidden argument.
+/// The target of native code that the reference runtime or this crate obtained from a driver. For any other target, the
+/// runtime would pass specialization constants in a hidden argument.
 const TARGET: &str = "spir64-unknown-unknown";
 
-/// The targets that compilers give to native code for OpenCL.
+/// The targets that compilers record for native OpenCL code.
 const CPU_TARGET: &str = "spir64_x86_64-unknown-unknown";
 const GPU_TARGET: &str = "spir64_gen-unknown-unknown";
 
-/// The target that compilers give to native code for CUDA.
+/// The target that compilers record for native CUDA code.
 const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// The only key of the set of hidden arguments.
+/// The only key in the property set of hidden arguments.
 const LAYOUT: &str = "layout";
 
 impl Module {
-    /// Saves the module as a SYCLBIN file in state executable, with the native code that this device's driver
-    /// has made. So the next load compiles nothing. The reference runtime can load the file too.
+    /// Saves the module as a SYCLBIN file in state executable, with the native code that this device's driver has
+    /// compiled, so that loading it compiles nothing. The reference runtime can also load the file.
     ///
-    /// Linked code and the values of specialization constants are compiled in: other values are refused when
-    /// the file is loaded. Modules of the file that do not fit this device are left out. The file names the device
-    /// and the driver, which may be the only ones to take it, so keep the original file.
+    /// Linked code and the values of specialization constants are compiled in, so loading the file with other values
+    /// fails. Modules that do not fit this device are omitted. Keep the original file: the saved file may only load on
+    /// the same device and driver, which it records.
     ///
-    /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles
-    /// for the processor it runs on, until a process loads code for a lesser processor. From then on it
-    /// compiles for that processor too, and refuses all code for better processors, such as a file that was
-    /// saved before. Other processes still accept that file.
+    /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles for the
+    /// processor it runs on, until the process loads code for a lesser processor. From then on it also compiles for
+    /// that processor, and rejects code for better processors, such as a file that was saved earlier. Other processes
+    /// still accept that file.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -57,17 +57,18 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When the driver does not return its code, and when modules were compiled both before and after the
-    /// process loaded code for a lesser processor. No driver would accept such a file for long.
+    /// Fails if the driver does not return its code. Also fails if modules were compiled both before and after the
+    /// process loaded code for a lesser processor, because no process would accept all of such a file.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
         to_vec(&self.executable()?)
     }
 
-    /// Saves the module and `others` as a single SYCLBIN file in state executable, with the native code of each. They
-    /// are the same file, loaded on different devices. Each device then takes its own code.
+    /// Saves the module and `others` as a single SYCLBIN file in state executable, with the native code of each. All of
+    /// them must be loaded from the same file, on different devices. When the saved file is loaded, each device uses
+    /// its own code.
     ///
-    /// The devices may have different drivers. `syclbin::merge` does the same with files that were saved on
-    /// different machines.
+    /// The devices may use different drivers. To merge files that were saved on different machines, use
+    /// `syclbin::merge`.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -85,7 +86,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin). Also when the modules were loaded from
+    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin). Also fails if the modules were loaded from
     /// different files.
     pub fn to_syclbin_with(&self, others: &[&Self]) -> Result<Vec<u8>> {
         let first = self.executable()?;
@@ -94,13 +95,12 @@ impl Module {
         to_vec(&syclbin::merge(first, others).map_err(unmergeable)?)
     }
 
-    /// Saves the module as a SYCLBIN file in a state.
+    /// Saves the module as a SYCLBIN file in the given state.
     ///
     /// - [Executable](State::Executable): native code, as [`to_syclbin`](Self::to_syclbin) saves it.
-    /// - [Object](State::Object) and [input](State::Input): the code as it was loaded, for all devices, with the files
-    ///   that it was linked with. The file loads without them, and their kernels are in it too. Native code
-    ///   is left out where the code that it was made from is there. Given values of specialization constants are
-    ///   recorded, and can be changed again.
+    /// - [Object](State::Object) and [input](State::Input): the code as it was loaded, for all devices, including the
+    ///   linked files and their kernels. Native code is omitted if the code that it was compiled from is present. The
+    ///   values of specialization constants are recorded, and can still be changed.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("blur.syclbin").unwrap();
@@ -116,8 +116,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin) in state executable. In other states, when a
-    /// module has native code only, and when the file lacks the default of a constant that was given a value.
+    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin) in state executable. In other states, fails if a
+    /// module contains only native code, or if the file does not record the default of a constant that was set.
     pub fn to_syclbin_in(&self, state: State) -> Result<Vec<u8>> {
         match state {
             State::Executable => self.to_syclbin(),
@@ -128,7 +128,7 @@ impl Module {
         }
     }
 
-    /// Returns the module with native code, which is built now if it was not yet.
+    /// Returns the module with native code. Builds it first if necessary.
     fn executable(&self) -> Result<Syclbin<'static>> {
         let Inner { builder, modules } = &*self.0;
         self.build_modules(&modules.iter().collect::<Vec<_>>());
@@ -163,7 +163,7 @@ impl Module {
                 }
             }
             let mut metadata = properties(builder, built);
-            // NVIDIA's code says itself what it is for.
+            // NVIDIA's code records its own architecture.
             if facts.ptx.is_none() {
                 SavedOn::device(facts).write(&mut metadata);
             }
@@ -235,15 +235,15 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
         add_constants(&mut specialization, &other.specialization);
     }
     set_values(&mut sets, specialization, &builder.constants);
-    // A saved file has no code that tells which kernels are unfit, so it does not list them.
+    // Saved code does not show which kernels are miscompiled, so the file does not list them.
     sets.retain(set::KERNEL_NAMES, |kernel| {
         !built.unfit.contains_key(kernel)
     });
     sets
 }
 
-/// Adds the constants of `other`, with their defaults and their current values. Constants whose values no file
-/// contains are left out, because they cannot be recorded.
+/// Adds the constants of `other`, with their defaults and current values. Constants whose values are not in any file
+/// are omitted, because they cannot be recorded.
 fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConstants) {
     let Some(defaults) = &other.defaults else {
         return;
@@ -275,7 +275,7 @@ fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConsta
     }
 }
 
-/// Records the values in force.
+/// Records the current values.
 fn set_values(
     sets: &mut PropertySets<'static>,
     mut specialization: SpecializationConstants,
@@ -313,8 +313,8 @@ fn binary(program: &Program, queue: &Queue, module: usize) -> Result<Vec<u8>> {
     })
 }
 
-/// Returns native code of a device as an image. With `emulated`, its kernels take specialization constants in a hidden
-/// argument.
+/// Returns native code of a device as an image. With `emulated`, its kernels receive specialization constants in a
+/// hidden argument.
 fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
     if let Some(takes) = facts.ptx {
         return Image::native(&format!("sm_{}", takes.sm), PTX_TARGET, code);
@@ -327,7 +327,7 @@ fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
     Image::native(&architecture(facts), target, code)
 }
 
-/// Returns the architecture of the device, or else its name, which is for human readers.
+/// Returns the architecture of the device, or else its name, for human readers.
 fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),
@@ -377,7 +377,7 @@ fn with_code<'a>(
         let keeps_native = state == State::Object && file.state() == Some(State::Object);
         for (number, mut module) in file.modules.into_iter().enumerate() {
             if module.images.iter().any(is_code) {
-                // It is compiled from the code, and may have other values of constants.
+                // It is compiled from other code here, possibly with other values of constants.
                 module.images.retain(is_code);
             } else if !module.images.is_empty() && !keeps_native {
                 let mut kernels = module.kernel_names().peekable();
@@ -396,7 +396,7 @@ fn with_code<'a>(
     Ok(whole)
 }
 
-/// Returns whether a driver compiles the image. Compilers may file PTX as native code.
+/// Returns whether a driver compiles the image. Compilers may label PTX as native code.
 fn is_code(image: &Image<'_>) -> bool {
     !image.native || code::is_ptx(image)
 }
@@ -406,7 +406,7 @@ fn with_values<'a>(
     module: AbstractModule<'a>,
     constants: &[(String, Vec<u8>)],
 ) -> Result<AbstractModule<'a>, String> {
-    // A malformed module is not loaded, so it has no values.
+    // Malformed modules are not loaded, so they have no values.
     let Ok(metadata) = ModuleMetadata::read(&module.metadata) else {
         return Ok(module);
     };
@@ -465,7 +465,7 @@ mod tests {
         let alone = || module("k", &[native()]);
         for state in [Input, Object] {
             assert_eq!(saved(Executable, vec![both()], state), Ok(vec![2]));
-            // Another module has the code of its kernels.
+            // Another module contains the code of its kernels.
             assert_eq!(saved(Executable, vec![alone(), both()], state), Ok(vec![2]));
             let refused = saved(Executable, vec![alone()], state).unwrap_err();
             assert_eq!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels of generated code: each is looked up when it is first used, and once.
+//! Kernels of generated code: each is looked up once, when it is first used.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -30,7 +30,7 @@ impl StubKernel {
         }))
     }
 
-    /// Returns the kernel, or the reason why it does not run. The first call builds it.
+    /// Returns the kernel, or the reason why it cannot run. The first call builds it.
     #[inline]
     pub fn get(&self) -> &Result<Kernel> {
         match self.0.kernel.get() {
@@ -41,7 +41,7 @@ impl StubKernel {
 
     #[cold]
     fn find(&self) -> &Result<Kernel> {
-        // A thread that exits may need the same kernel.
+        // An exiting thread may need the same kernel.
         let _guard = CallGuard::new();
         let Inner {
             module,

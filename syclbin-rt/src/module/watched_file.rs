@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`WatchedFile`]: a file is loaded again each time it is replaced.
+//! [`WatchedFile`]: reloads a file each time it is replaced.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use syclbin_toolchain::file::stamp;
 
-/// A SYCLBIN file that may be replaced while the program runs, such as by `cargo syclbin watch`.
+/// A SYCLBIN file that may be replaced while the program runs, for example by `cargo syclbin watch`.
 ///
-/// It compares size, times and inode of the file when the program asks, and starts no thread. The closure
-/// loads the file, so it decides on the module and on values of specialization constants.
+/// Each call of [`WatchedFile::changed`] compares the size, times and inode of the file; there is no background thread.
+/// The closure loads the file, so it chooses the module and the values of specialization constants.
 ///
 /// ```no_run
 /// # syclbin_rt::include_syclbin! {
@@ -56,16 +56,16 @@ impl<F> WatchedFile<F> {
         }
     }
 
-    /// Loads the file if it was replaced since the last call. Otherwise returns `None`. The first call always
-    /// loads the file.
+    /// Loads the file if it was replaced since the last call; otherwise returns `None`. The first call always loads the
+    /// file.
     ///
-    /// A file that is missing after the first call is unchanged: something may be replacing it. Nothing
-    /// needs to end because of an error. It is returned once, and the next change loads the file again.
+    /// After the first call, a missing file counts as unchanged, because something may be replacing it. Errors are not
+    /// fatal: each is returned once, and the next change loads the file again.
     ///
     /// # Errors
     ///
-    /// The errors of the closure. `load_file` of a generated module names all differences between the file
-    /// and the functions of the module.
+    /// Returns the errors of the closure. `load_file` of a generated module lists all differences between the file and
+    /// the functions of the module.
     pub fn changed<T, E>(&mut self) -> Result<Option<T>, E>
     where
         F: FnMut(&Path) -> Result<T, E>,
@@ -78,7 +78,7 @@ impl<F> WatchedFile<F> {
         {
             return Ok(None);
         }
-        // The file is loaded again if it changes from here on.
+        // Changes from here on trigger another load.
         self.loaded = Some(now);
         (self.load)(&self.path).map(Some)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Asserts in kernels: a kernel records the first that fails in a variable of its program, and the host reads it
-//! when it waits for the queue.
+//! Asserts in kernels: a kernel records its first failed assert in a variable of its program, which the host reads when
+//! it waits for the queue.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use crate::queue::Queue;
 /// The programs of a queue whose kernels have asserts.
 #[derive(Default)]
 pub(super) struct Asserts {
-    /// Whether there are any, so that others cost nothing.
+    /// Whether there are any, so that other programs pay nothing.
     exist: AtomicBool,
     programs: Mutex<Vec<Arc<Asserting>>>,
 }
@@ -38,7 +38,7 @@ impl Asserting {
 }
 
 impl Queue {
-    /// Reports the asserts of a program, which records them in the variable `symbol`.
+    /// Registers a program that records failed asserts in the variable `symbol`.
     pub(crate) fn watch_asserts(&self, program: &Program, symbol: CString) {
         if self.asserts_of(program).is_some() {
             return;
@@ -70,7 +70,7 @@ impl Queue {
 
     /// Waits for the launched kernels that have asserts. Returns the first failed assert as an error, once.
     ///
-    /// A program that nothing else uses any more is forgotten: its kernels have ended.
+    /// Programs that nothing else uses are removed: their kernels have finished.
     pub(crate) fn check_asserts(&self) -> Result<()> {
         let asserts = &self.0.asserts;
         if !asserts.exist.load(Ordering::Acquire) {
@@ -80,7 +80,7 @@ impl Queue {
         let mut programs = programs.unwrap_or_else(PoisonError::into_inner);
         let mut first = Ok(None);
         programs.retain(|asserting| {
-            // The others are for the next call.
+            // The next call reports the others.
             if !matches!(first, Ok(None)) {
                 return true;
             }

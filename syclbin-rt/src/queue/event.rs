@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events: the state of one command of a queue, to wait for on the host, in a task or in another command.
+//! Events: the state of one command, which a thread, a task or another command can wait for.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -16,13 +16,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use crate::trace::{self, Class};
 
-/// A command of a queue to wait for, such as a launched kernel.
+/// The completion of a command in a queue, such as a launched kernel.
 ///
-/// Dropping an event does not wait: the command goes on. Most programs need no event, because reading a buffer
-/// on the same queue waits by itself.
+/// Dropping an event does not wait for the command, which continues to run. Most programs do not need events, because
+/// reading a buffer on the same queue waits.
 ///
-/// Other commands wait for an event through [`Launch::after`](crate::Launch::after) and [`Queue::barrier`].
-/// Threads use [`Event::wait`], and tasks use `.await`:
+/// To make other commands wait for an event, use [`Launch::after`](crate::Launch::after) or [`Queue::barrier`]. Threads
+/// wait with [`Event::wait`], and tasks with `.await`:
 ///
 /// ```no_run
 /// # async fn run(event: syclbin_rt::Event) -> syclbin_rt::Result<()> {
@@ -32,7 +32,7 @@ use crate::trace::{self, Class};
 /// # }
 /// ```
 ///
-/// An event is a handle of its queue. Dropping the last handle of a queue waits for the commands in it.
+/// An event keeps its queue alive. Dropping the last handle of a queue waits for all commands in it.
 pub struct Event {
     what: What,
     raw: backend::Event,
@@ -41,7 +41,7 @@ pub struct Event {
 /// The action of a command, for messages, and its queue.
 pub(crate) enum What {
     /// The command runs this kernel, in the kernel's queue.
-    // Not with a queue beside it: one more count of handles is a hundredth of a launch.
+    // The queue is not stored separately: one more reference count would cost 1% of a launch.
     Kernel(Arc<dyn Command>),
     /// Any other action, such as "copying a buffer".
     Action(&'static str, Queue),
@@ -52,7 +52,7 @@ pub(crate) trait Command: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
     fn queue(&self) -> &Queue;
-    /// Makes the next wait look for failed asserts of the kernel, after a launch.
+    /// Makes the next wait check for failed asserts of the kernel. To be called after a launch.
     fn note_launch(&self);
 }
 
@@ -70,7 +70,7 @@ impl Event {
         Self { what, raw }
     }
 
-    /// Creates the event of another command in `queue`, which copies or fills no memory.
+    /// Creates the event of another command in `queue`, which does not copy or fill memory.
     pub(crate) fn of_action(queue: &Queue, action: &'static str, raw: backend::Event) -> Self {
         Self::of_any(queue, Class::Wait, action, 0, raw)
     }
@@ -105,12 +105,11 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// When the command failed on the device, or a command that it waited for. Not all drivers report the
-    /// latter: Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command
-    /// ended.
+    /// Fails if the command, or a command that it waited for, failed on the device. Not all drivers report the latter:
+    /// Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command ended.
     ///
-    /// [`ErrorKind::Assert`] when the queue has kernels with asserts, and one of these has failed. This waits for
-    /// all commands of that queue. An `.await` does not report asserts.
+    /// Returns [`ErrorKind::Assert`] if an assert in a kernel of the queue failed. If the queue has kernels with
+    /// asserts, this waits for all commands in it. An `.await` does not report asserts.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for an event", 0);
         self.raw.wait().map_err(|failure| self.failed(failure))?;
@@ -128,23 +127,22 @@ impl Event {
         complete.map_err(|failure| self.failed(failure))
     }
 
-    /// Waits until the commands of all `events` have finished, on any devices. It waits for all of them, even
-    /// when one fails.
+    /// Waits until the commands of all `events` have finished, on any devices, even if one of them fails.
     ///
     /// # Errors
     ///
-    /// The error of the first of `events` whose command failed.
+    /// Returns the error of the first event whose command failed.
     pub fn wait_all(events: &[&Self]) -> Result<()> {
         let waited = events.iter().map(|event| event.wait());
         waited.fold(Ok(()), Result::and)
     }
 
-    /// Waits until the command has finished, and returns the times when it was queued, started and ended.
+    /// Waits until the command has finished, and returns when it was queued, started and ended.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] when its queue was made without
-    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling); and for the same reasons as [`Event::wait`].
+    /// Returns [`ErrorKind::InvalidArgument`] if its queue was created without
+    /// [`QueueOptions::profiling`](crate::QueueOptions::profiling). Also fails for the same reasons as [`Event::wait`].
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
             let message = format_args!(
@@ -159,7 +157,7 @@ impl Event {
         Ok(Profile::new(&times))
     }
 
-    /// Returns whether the command has finished. If it has not, `waker` is woken when it has.
+    /// Returns whether the command has finished. Otherwise `waker` is woken when it finishes.
     pub(crate) fn poll(&self, end: &mut Option<Completion>, waker: &Waker) -> Poll<Result<()>> {
         if let Err(failure) = self.queue().raw().flushed() {
             return Poll::Ready(Err(self.failed(failure)));
@@ -168,7 +166,7 @@ impl Event {
         ended.map_err(|failure| self.failed(failure))
     }
 
-    /// Describes why a command of `queue` cannot wait for this, event `index` of its list.
+    /// Describes why a command of `queue` cannot wait for this event, which has number `index` in its list.
     fn foreign(&self, index: usize, queue: &Queue) -> String {
         let (device, queue) = (self.queue().device(), queue.device());
         format!(
@@ -195,7 +193,7 @@ impl Event {
         &self.what
     }
 
-    /// Describes the driver's error. The code that only says that a dependency failed names nothing.
+    /// Describes the driver's error. If the code only means that a dependency failed, no command is named.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
         let reason = if failure.is_of_dependency() {
             " (a command that it waited for failed; the event of that one says why)"
@@ -222,13 +220,14 @@ impl fmt::Debug for Event {
     }
 }
 
-/// The end of a command, made by `.await` or [`IntoFuture::into_future`] of an [`Event`] or of `&Event`.
+/// A future that completes when a command finishes. Created by `.await` or [`IntoFuture::into_future`] of an [`Event`]
+/// or `&Event`.
 ///
-/// The future works on any executor and keeps no thread busy. The driver reports the end of the command, and a
-/// thread of this crate then wakes the task. One thread wakes all tasks of the process. While a waker blocks
-/// for more than 10 ms, which a good waker does not, another thread wakes the rest.
+/// The future works with any executor and does not occupy a thread. When the driver reports that the command has
+/// finished, a thread of this crate wakes the task. One thread wakes all tasks of the process. If a waker blocks for
+/// more than 10 ms, another thread wakes the remaining tasks.
 ///
-/// The command runs whether the future is polled or not. Dropping the future does not end the command.
+/// The command runs whether the future is polled or not. Dropping the future does not cancel the command.
 #[must_use = "the command runs without it; to wait, `.await` it"]
 pub struct EventFuture<E: Borrow<Event> = Event> {
     event: E,
@@ -236,7 +235,7 @@ pub struct EventFuture<E: Borrow<Event> = Event> {
 }
 
 impl<E: Borrow<Event> + Unpin> Future for EventFuture<E> {
-    /// Returns an error as [`Event::wait`] does.
+    /// Fails for the same reasons as [`Event::wait`].
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -282,12 +281,12 @@ pub(crate) mod tests {
 
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
-    /// Launches a kernel that writes ascending numbers when all of `after` has ended.
+    /// Launches a kernel that writes ascending numbers once all of `after` have finished.
     pub(crate) fn iota(queue: &Queue, out: &mut Buffer<f32>, after: &[&Event]) -> Result<Event> {
         iota_from(queue, 0.0, out, after)
     }
 
-    /// The same from `start` on.
+    /// Does the same, but starts at `start`.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) fn iota_from(
         queue: &Queue,
@@ -303,7 +302,7 @@ pub(crate) mod tests {
         unsafe { launch.after(after).launch(1) }
     }
 
-    /// Tells the test when it is woken.
+    /// Notifies the test when it is woken.
     pub(crate) struct Bell(pub(crate) mpsc::Sender<()>);
 
     impl Wake for Bell {
@@ -312,12 +311,12 @@ pub(crate) mod tests {
         }
     }
 
-    /// Says that the rest of a test needs a queue that takes commands after one that failed.
+    /// Prints that the rest of a test needs a queue that accepts commands after a failed command.
     pub(crate) fn say_queue_ended() {
         common::say_skipped("the rest: queues that take commands after one that failed");
     }
 
-    // Intel's CPU driver (2026.2) reports a command whose dependency failed only to its callback.
+    // Intel's CPU driver (2026.2) reports a failed dependency only to the callback of the command.
     #[test]
     fn failed_dependency_stops_command_and_fails_future() -> Result<()> {
         let Some(queue) = common::queue() else {
@@ -446,8 +445,8 @@ pub(crate) mod tests {
         let event = iota(&queue, &mut out, &[])?;
         let copied = queue.after(&[&event]).download_later(&out)?;
         let barrier = queue.barrier(&[])?;
-        // This waits for the driver's event, which flushes nothing. The time limit is for a driver that never
-        // starts.
+        // This waits for the driver's event, which does not flush. The time limit covers drivers that never start the
+        // command.
         let long_after = Instant::now() + Duration::from_secs(60);
         for event in [&event, copied.event(), &barrier] {
             while event.raw.is_complete().is_ok_and(|complete| !complete) {
@@ -465,8 +464,8 @@ const BARRIER: &str = "waiting at a barrier";
 impl Queue {
     /// Enqueues a barrier and returns its event.
     ///
-    /// Commands that are put into this queue later wait for `events` and for every command that was put into it
-    /// before. So two queues can wait for each other:
+    /// Commands enqueued later on this queue wait for `events` and for all commands enqueued earlier. Use it to make
+    /// one queue wait for another:
     ///
     /// ```no_run
     /// # use syclbin_rt::{Event, Queue, Result};
@@ -481,7 +480,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When an event belongs to another device, or the driver refuses.
+    /// Fails if an event belongs to another device, or the driver rejects the request.
     pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
         let list = self.wait_list(events, None)?;
         let raw = self.raw().barrier(&list);
@@ -493,7 +492,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When an event belongs to another context, or the driver fails.
+    /// Fails if an event belongs to another context, or the driver fails.
     pub(crate) fn wait_list<'a>(
         &self,
         events: &'a [&'a Event],
@@ -528,12 +527,11 @@ impl Queue {
 
 /// The times of a command, returned by [`Event::profile`](crate::Event::profile).
 ///
-/// They are on the clock of the device, which starts at an arbitrary time. Only differences are meaningful,
-/// also between commands of one device.
+/// The device's clock starts at an arbitrary time, so only differences between times on the same device are meaningful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// The time when the command was put into its queue.
+    /// The time when the command was enqueued.
     pub queued: Duration,
     /// The time when the driver handed the command to the device.
     pub submitted: Duration,
@@ -546,7 +544,7 @@ pub struct Profile {
 impl Profile {
     pub(crate) fn new(times: &Times) -> Self {
         Self {
-            // For some commands, such as barriers, a driver records nothing here.
+            // Drivers do not record this for some commands, such as barriers.
             queued: Duration::from_nanos(match times.queued {
                 0 => times.submitted,
                 queued => queued,

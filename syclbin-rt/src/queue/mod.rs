@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Queues: every command is checked before the driver sees it, and the last handle waits for what is in flight.
+//! Queues: every command is checked before it reaches the driver, and dropping the last handle waits for all commands.
 
 pub(crate) mod asserts;
 pub(crate) mod event;
@@ -19,15 +19,15 @@ use crate::trace::{self, Class};
 
 /// A queue of one device.
 ///
-/// Commands of a queue run one after the other, in the order in which they were enqueued, unless the queue was
-/// made [out of order](QueueOptions::out_of_order). A copy waits until it is done; a launch only starts its
-/// kernel. A clone is the same queue.
+/// Commands in a queue run one after the other, in the order in which they were enqueued, unless the queue is
+/// [out of order](QueueOptions::out_of_order). Copies to and from the host block until they have finished; a launch
+/// returns at once. A clone is the same queue.
 ///
-/// Every queue of a device can use the buffers of that device. A command waits for a command of another queue
-/// only on request, by [`Launch::after`] or [`Queue::barrier`].
+/// Every queue of a device can use the buffers of that device. Use [`Launch::after`] or [`Queue::barrier`] to make a
+/// command wait for a command in another queue.
 ///
-/// Kernels, modules and events of a queue are handles of it too. Dropping the last handle waits for all
-/// commands in the queue, so that no command runs unobserved.
+/// Kernels, modules and events keep their queue alive. Dropping the last of these handles waits for all commands in the
+/// queue, so that no command runs unobserved.
 ///
 /// [`Launch::after`]: crate::Launch::after
 #[derive(Clone)]
@@ -36,9 +36,9 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     device: Device,
     raw: backend::Queue,
-    /// As requested. While a trace is on, the queue of the driver records times in any case.
+    /// The requested options. While a trace is active, the driver's queue always records times.
     options: QueueOptions,
-    /// Different for each queue of the process.
+    /// Unique within the process.
     number: u32,
     asserts: Asserts,
 }
@@ -48,7 +48,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When the driver refuses.
+    /// Fails if the driver rejects the request.
     pub fn queue(&self) -> Result<Queue> {
         self.queue_with(QueueOptions::new())
     }
@@ -57,8 +57,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the device does not support such queues; and
-    /// when the driver refuses.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support such queues.
+    /// Also fails if the driver rejects the request.
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
         Queue::new(self, options)
     }
@@ -92,7 +92,7 @@ impl Queue {
         Ok(Self::with_options(device, raw, options))
     }
 
-    /// Wraps a queue of another library.
+    /// Wraps a queue that another library created.
     pub(crate) fn of_raw(device: &Device, raw: backend::Queue) -> Self {
         let options = raw.options();
         Self::with_options(device, raw, options)
@@ -115,7 +115,7 @@ impl Queue {
         &self.0.device
     }
 
-    /// Returns the options that the queue was made with.
+    /// Returns the options that the queue was created with.
     pub fn options(&self) -> QueueOptions {
         self.0.options
     }
@@ -124,8 +124,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Assert`](crate::ErrorKind::Assert) when an assert in a kernel has failed; and when the driver
-    /// reports a failure.
+    /// Returns [`ErrorKind::Assert`](crate::ErrorKind::Assert) if an assert in a kernel has failed. Also fails if the
+    /// driver reports a failure.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for a queue", 0);
         let finished = self.0.raw.finish();
@@ -134,7 +134,7 @@ impl Queue {
         self.check_asserts()
     }
 
-    /// Returns whether both are the same queue.
+    /// Returns whether both handles refer to the same queue.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The collector: what was recorded, and the commands whose times the device has not reported yet.
+//! The collector: stores what was recorded, and the commands whose times the device has not reported yet.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -101,7 +101,7 @@ impl Collector {
         }
     }
 
-    /// Calls `act` with the collector. Returns `None` if another thread does not leave it within seconds.
+    /// Calls `act` with the collector. Returns `None` if another thread does not release it within seconds.
     pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
         // The collector calls the driver.
         let _guard = CallGuard::new();
@@ -234,7 +234,7 @@ impl Collector {
     }
 }
 
-/// Locks the collector. A thread that exits must not wait for ever for a thread that hangs in a driver.
+/// Locks the collector. An exiting thread must not wait forever for a thread that hangs in a driver.
 fn lock() -> Option<MutexGuard<'static, Collector>> {
     let begun = Instant::now();
     loop {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Traces: which commands ran on which queue and when, for a timeline viewer or as a table.
 //!
-//! Two environment variables switch them on in any program that uses this crate:
+//! Two environment variables enable them in any program that uses this crate:
 //!
 //! - `SYCLBIN_TRACE=trace.json` writes a timeline when the program exits. <https://ui.perfetto.dev> and
-//!   `chrome://tracing` open it. `%p` in the name is replaced by the number of the process.
-//! - `SYCLBIN_STATS=1` prints a table to standard error when the program exits. It has the number of launches of each
-//!   kernel and their total, mean and largest times on the device. It also has the bytes that were copied, and the
+//!   `chrome://tracing` open it. `%p` in the name is replaced by the process id.
+//! - `SYCLBIN_STATS=1` prints a table to standard error when the program exits. It shows the number of launches of each
+//!   kernel, with the total, mean and maximum time on the device. It also shows the bytes that were copied, and the
 //!   times of waits, compilations and cache hits.
 //!
-//! [`start`] traces a part of a program. Launches and asynchronous copies have the device's times, on a track for each
-//! queue. What blocks a thread is on a track of that thread: uploads, reads, writes, waits, and the compilation of
-//! programs. Each command is recorded when it is enqueued, so a process that is killed leaves no trace.
+//! To trace a part of a program, use [`start`]. Launches and asynchronous copies appear on a track for each queue, with
+//! times from the device. Blocking calls appear on a track for each thread: uploads, reads, writes, waits, and
+//! compilations. A trace is written when it ends, so a process that is killed does not write one.
 //!
-//! While a trace is on, new queues record times as [`QueueOptions::profiling`](crate::QueueOptions::profiling) does.
-//! That may cost some time. Without a trace, a launch reads one variable.
+//! While a trace is active, new queues record times as with
+//! [`QueueOptions::profiling`](crate::QueueOptions::profiling), which may slow them down. Without a trace, the overhead
+//! of a launch is reading one variable.
 //!
 //! ```no_run
 //! # fn main() -> syclbin_rt::Result<()> {
@@ -27,8 +28,9 @@
 //! # }
 //! ```
 //!
-//! The feature `tracing` reports the same to subscribers of the crate `tracing`, under the target `syclbin_rt`:
-//! blocking calls as spans, enqueued commands as events. Their level is `TRACE`, and `DEBUG` for programs.
+//! The feature `tracing` reports the same data to subscribers of the crate `tracing`, under the target `syclbin_rt`:
+//! blocking calls as spans, enqueued commands as events. The level is `DEBUG` for programs and `TRACE` for everything
+//! else.
 
 mod collector;
 mod settings;
@@ -66,7 +68,7 @@ pub(crate) enum Class {
 /// The number of traces and tables that are being recorded.
 static RECORDERS: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns whether something is recorded.
+/// Returns whether recording is active.
 #[inline]
 pub(crate) fn is_on() -> bool {
     RECORDERS.load(Ordering::Relaxed) > 0 || has_subscriber()
@@ -77,7 +79,7 @@ pub(crate) fn needs_times() -> bool {
     RECORDERS.load(Ordering::Relaxed) > 0
 }
 
-/// Returns whether the feature `tracing` has someone to report to.
+/// Returns whether the feature `tracing` has a subscriber to report to.
 #[inline]
 fn has_subscriber() -> bool {
     #[cfg(feature = "tracing")]
@@ -89,7 +91,7 @@ fn has_subscriber() -> bool {
 #[cfg(feature = "tracing")]
 const TARGET: &str = "syclbin_rt";
 
-/// Records a command that was put into a queue, which `queue` is the number of. To be called only if [`is_on`].
+/// Records a command that was enqueued on the queue with number `queue`. Call it only if [`is_on`].
 #[cold]
 pub(crate) fn command(
     device: &Device,
@@ -126,7 +128,7 @@ struct Call {
     begun: u64,
 }
 
-/// Records the call that begins now and ends when the result is dropped.
+/// Records a call that starts now and ends when the result is dropped.
 #[inline]
 pub(crate) fn span(class: Class, name: &'static str, bytes: usize) -> Span {
     Span {
@@ -178,7 +180,7 @@ fn now() -> u64 {
 
 /// Starts a trace that [`Trace::finish`] writes to the file `path`.
 ///
-/// Create the queues afterwards: a queue that exists already does not record times. Several traces may run at once.
+/// Create queues afterwards, because existing queues do not record times. Several traces may be active at once.
 pub fn start(path: impl AsRef<Path>) -> Trace {
     settings::apply();
     RECORDERS.fetch_add(1, Ordering::Relaxed);
@@ -190,9 +192,9 @@ pub fn start(path: impl AsRef<Path>) -> Trace {
     }
 }
 
-/// A trace that is being recorded. Made by [`start`].
+/// A trace that is being recorded. Created by [`start`].
 ///
-/// Dropping it writes the file too, but reports no error.
+/// Dropping it also writes the file, but does not report errors.
 #[must_use = "dropping it ends the trace"]
 pub struct Trace {
     path: PathBuf,
@@ -203,13 +205,13 @@ pub struct Trace {
 impl Trace {
     /// Ends the trace and writes its file, in the Trace Event Format of Chrome and Perfetto.
     ///
-    /// The file appears whole or not at all. A FIFO or a device is written in place, which waits for the reader of a
-    /// FIFO. A command that has not ended yet has no duration in it. Wait for the queues first
-    /// ([`Queue::wait`](crate::Queue::wait)).
+    /// Wait for the queues first ([`Queue::wait`](crate::Queue::wait)): a command that has not finished has no duration
+    /// in the trace. The file is replaced atomically. A FIFO or a device is written in place, which blocks until a FIFO
+    /// has a reader.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] when the file cannot be written.
+    /// Returns [`ErrorKind::Io`] if the file cannot be written.
     pub fn finish(mut self) -> Result<()> {
         self.write()
     }
@@ -248,8 +250,8 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// Writes beside the file, and renames. Follows links, and writes to devices and FIFOs in place: a rename would replace
-/// them.
+/// Writes a temporary file next to the target, and renames it. Follows links. Writes to devices and FIFOs in place,
+/// because a rename would replace them.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if path.metadata().is_ok_and(|found| !found.is_file()) {

@@ -46,8 +46,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// When the driver is missing, or this crate cannot use it. The failure is not remembered: a
-    /// driver may be installed later.
+    /// Fails if the driver is missing, or this crate cannot use it. The failure is not remembered: a driver may be
+    /// installed later.
     pub(crate) fn load() -> Result<&'static Self, LibraryError> {
         let _guard = CallGuard::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl Library {
 ///
 /// # Errors
 ///
-/// When it does not load by any name.
+/// Fails if it does not load by any name.
 fn find() -> Result<(&'static str, &'static libloading::Library), LibraryError> {
     let mut first = None;
     for name in NAMES {

@@ -316,7 +316,7 @@ impl Values {
     ///
     /// # Errors
     ///
-    /// When it has another number of them.
+    /// Fails if it has another number of them.
     #[inline]
     fn set(&mut self, index: usize, value: &[u8]) -> Result<()> {
         let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;

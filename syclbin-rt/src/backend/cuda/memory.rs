@@ -30,7 +30,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// When the device does not support such memory, or does not have enough of it.
+    /// Fails if the device does not support such memory, or does not have enough of it.
     pub(crate) fn new(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {
         let size = size.max(1);
         let mut pointer: CUdeviceptr = 0;

@@ -47,7 +47,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the context is not the primary context of the device.
+    /// Fails if the context is not the primary context of the device.
     ///
     /// # Safety
     ///

@@ -43,8 +43,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// When it does not load or is not an OpenCL library. A failure is not remembered: the library
-    /// may be installed later.
+    /// Fails if it does not load or is not an OpenCL library. A failure is not remembered: the library may be installed
+    /// later.
     pub(crate) fn load(name: &OsStr) -> Result<&'static Self, LibraryError> {
         let display = name.to_string_lossy();
         let _guard = CallGuard::new();

@@ -90,7 +90,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// When the driver does not report the end; the command may then go on.
+    /// Fails if the driver does not report the end; the command may then go on.
     pub(crate) fn end(&self) -> Result<cl_int> {
         // SAFETY: one event, and it is alive.
         let waited = unsafe { call!(self.functions => clWaitForEvents(1, &raw const self.handle)) };

@@ -83,7 +83,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// When the device does not support such memory, or does not have enough of it.
+    /// Fails if the device does not support such memory, or does not have enough of it.
     pub(crate) fn addressed(context: &Arc<Context>, kind: UsmKind, size: usize) -> Result<Self> {
         let size = size.max(1);
         let (context_handle, device) = (context.handle, context.device.id);
@@ -125,7 +125,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// When the memory is of another context or smaller than `size`.
+    /// Fails if the memory is of another context or smaller than `size`.
     ///
     /// # Safety
     ///
@@ -169,7 +169,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// When the device does not let an object begin there.
+    /// Fails if the device does not let an object begin there.
     pub(crate) fn part(&self, offset: usize, size: usize) -> Result<(Self, cl_mem)> {
         let Handle::Object(whole) = self.handle else {
             return Err(Failure::UNSUITABLE);

@@ -74,7 +74,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// When the queue is of another device.
+    /// Fails if the queue is of another device.
     ///
     /// # Safety
     ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Formats of pixels: how an image stores them, and what a kernel reads.
+//! Pixel formats: how an image stores pixels, and what a kernel reads.
 
 use std::marker::PhantomData;
 
@@ -18,8 +18,8 @@ use crate::backend::image::{Order, Storage};
 pub trait Format: sealed::Format + 'static {
     /// A pixel in host memory: a number, or an array of numbers.
     type Pixel: Pod;
-    /// The components of what kernels read and write: `f32` for `sycl::float4`, `i32` for `sycl::int4`,
-    /// `u32` for `sycl::uint4`.
+    /// The component type that kernels read and write: `f32` for `sycl::float4`, `i32` for `sycl::int4`, `u32` for
+    /// `sycl::uint4`.
     type Element;
 }
 

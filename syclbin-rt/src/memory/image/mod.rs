@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images: all pixels are set before a kernel sees them, and the type of an image has its format.
+//! Images: all pixels are initialized before a kernel reads them, and the type of an image includes its format.
 
 pub(crate) mod format;
 
@@ -15,14 +15,14 @@ use crate::memory::copy::{checked_size, host_memory};
 use crate::memory::image::format::{Format, sealed};
 use crate::queue::Queue;
 
-/// The requirement of images, for messages.
+/// The feature that images require, for messages.
 pub(crate) const NEEDS_IMAGES: &str = "images (CL_DEVICE_IMAGE_SUPPORT)";
 
-/// An image of `D` dimensions, one to three, on a device of OpenCL. Kernels take it as an accessor of SYCL 1.2.1
-/// with `sycl::target::image`, and read it directly or with a [`Sampler`](crate::Sampler).
+/// An image of `D` dimensions, one to three, on an OpenCL device. A kernel declares it as a SYCL 1.2.1 accessor with
+/// `sycl::target::image`, and reads it directly or with a [`Sampler`](crate::Sampler).
 ///
-/// Sizes begin with the width, as coordinates do in C++: `[width, height, depth]`. Pixels of the host follow each
-/// other along the width, without gaps.
+/// Sizes start with the width, like coordinates in C++: `[width, height, depth]`. Host pixels are stored row by row,
+/// without gaps.
 ///
 /// ```no_run
 /// use syclbin_rt::format::{Rgba, Unorm8};
@@ -35,21 +35,21 @@ pub(crate) const NEEDS_IMAGES: &str = "images (CL_DEVICE_IMAGE_SUPPORT)";
 /// # Ok::<(), syclbin_rt::Error>(())
 /// ```
 ///
-/// An image may be dropped while kernels that use it still run: the driver keeps it until they have finished
-/// (OpenCL 3.0, `clReleaseMemObject`).
+/// You can drop an image while kernels still use it: the driver keeps it until they have finished (OpenCL 3.0,
+/// `clReleaseMemObject`).
 pub struct Image<const D: usize, F: Format> {
     raw: Arc<backend::Image>,
     format: PhantomData<fn() -> F>,
 }
 
 impl<const D: usize, F: Format> Image<D, F> {
-    /// Creates an image of this `size` whose bytes are all zero, for the device of `queue`.
+    /// Creates a zeroed image of this `size` on the device of `queue`.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Unsupported`] when the device does not support images, or not this format.
-    /// - When a size is 0, or more than the device supports.
-    /// - When the device or the host does not have enough memory.
+    /// - Returns [`ErrorKind::Unsupported`] if the device does not support images or this format.
+    /// - Fails if a size is 0 or exceeds the limit of the device.
+    /// - Fails if the device or the host does not have enough memory.
     pub fn zeroed(queue: &Queue, size: [usize; D]) -> Result<Self> {
         let shape = shape::<D, F>(size);
         let pixels = shape.pixels().unwrap_or(usize::MAX);
@@ -62,7 +62,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Image::zeroed`], and when there are more or fewer pixels.
+    /// Fails for the same reasons as [`Image::zeroed`], or if the number of pixels does not match.
     pub fn upload(queue: &Queue, size: [usize; D], pixels: &[F::Pixel]) -> Result<Self> {
         let shape = shape::<D, F>(size);
         same_length(&size, pixels.len())?;
@@ -80,12 +80,12 @@ impl<const D: usize, F: Format> Image<D, F> {
         })
     }
 
-    /// Returns the pixels, after every command that was put into `queue` before.
+    /// Returns the pixels, after all commands enqueued earlier on `queue`.
     ///
     /// # Errors
     ///
-    /// When the image is on another device, when the host does not have enough memory, and when the driver reports
-    /// that an earlier kernel failed.
+    /// Fails if the image is on another device, if the host does not have enough memory, or if the driver reports that
+    /// an earlier kernel failed.
     pub fn download(&self, queue: &Queue) -> Result<Vec<F::Pixel>> {
         self.same_device(queue)?;
         let mut pixels = host_memory(self.raw.shape().pixels().unwrap_or(usize::MAX))?;
@@ -93,12 +93,12 @@ impl<const D: usize, F: Format> Image<D, F> {
         Ok(pixels)
     }
 
-    /// Copies the image to `pixels`, after every command that was put into `queue` before.
+    /// Copies the image to `pixels`, after all commands enqueued earlier on `queue`.
     ///
     /// # Errors
     ///
-    /// When there are more or fewer pixels, when the image is on another device, and when the driver reports that an
-    /// earlier kernel failed.
+    /// Fails if the number of pixels does not match, if the image is on another device, or if the driver reports that
+    /// an earlier kernel failed.
     pub fn read(&self, queue: &Queue, pixels: &mut [F::Pixel]) -> Result<()> {
         self.can_copy(queue, pixels.len())?;
         let read = queue
@@ -107,7 +107,7 @@ impl<const D: usize, F: Format> Image<D, F> {
         read.map_err(|failure| failed(failure, "reading", queue))
     }
 
-    /// Copies `pixels` to the image, after every command that was put into `queue` before.
+    /// Copies `pixels` to the image, after all commands enqueued earlier on `queue`.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl<const D: usize, F: Format> Image<D, F> {
         written.map_err(|failure| failed(failure, "writing", queue))
     }
 
-    /// Returns the size: the width, the height and the depth, as far as there are dimensions.
+    /// Returns the size in `D` dimensions: the width, the height and the depth.
     #[must_use]
     pub fn size(&self) -> [usize; D] {
         let size = self.raw.shape().size;
@@ -162,7 +162,7 @@ fn shape<const D: usize, F: Format>(size: [usize; D]) -> Shape {
     }
 }
 
-/// Checks that the device has images of this size and format.
+/// Checks that the device supports images of this size and format.
 fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     let device = queue.device();
     if !device.facts().images {
@@ -208,7 +208,7 @@ fn same_length(size: &[usize], pixels: usize) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
-/// Returns a size as people write it: `640x480`.
+/// Formats a size as `640x480`.
 fn by(size: &[usize]) -> String {
     let sizes: Vec<String> = size.iter().map(ToString::to_string).collect();
     sizes.join("x")
