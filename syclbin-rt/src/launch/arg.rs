@@ -414,7 +414,7 @@ impl std::fmt::Debug for Arg<'_> {
 }
 
 /// Work-group memory for elements of `T`. Its size is set at launch. Use `into` to convert it to an
-/// [`Arg`](crate::Arg).
+/// [`Arg`].
 ///
 /// ```
 /// use syclbin_rt::{Arg, LocalMemory};

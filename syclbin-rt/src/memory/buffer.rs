@@ -89,7 +89,7 @@ macro_rules! arrays {
 }
 
 arrays! {
-    /// Elements of `T` in device memory with a fixed address, unlike the memory of a [`Buffer`](crate::Buffer). Use it
+    /// Elements of `T` in device memory with a fixed address, unlike the memory of a [`Buffer`]. Use it
     /// for data that a kernel reaches through a pointer inside a struct.
     ///
     /// An array requires unified shared memory (SYCL's `malloc_device`), which not every device supports.

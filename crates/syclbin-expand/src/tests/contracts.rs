@@ -219,7 +219,7 @@ fn a_removed_parameter_is_not_checked() {
 }
 
 #[test]
-fn a_condition_on_a_compiled_in_capture_is_refused() {
+fn conditions_on_compiled_in_captures_are_refused() {
     let mut file = recorded(&["void k(int n, double *x)"], &[]);
     let kernel = &mut file.signatures.kernels[0];
     kernel.parameters.as_mut().unwrap()[0].arguments = vec![Argument::Removed];
