@@ -94,7 +94,7 @@ const TASKS: [Task; 20] = [
     },
     Task {
         name: "drivers",
-        help: "run a pack on PoCL, rusticl, AMD's compiler and the CPU device; --driver NAME for one",
+        help: "run a pack on PoCL, rusticl, AMD's compiler and Intel's drivers; --driver NAME for one",
         run: drivers::run,
     },
     Task {
