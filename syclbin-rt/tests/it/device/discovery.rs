@@ -110,7 +110,7 @@ fn platforms_and_architectures_are_those_of_the_driver() {
 fn the_choice_comes_with_its_reason() {
     const TEST: &str = "the_choice_comes_with_its_reason";
     if is_child() {
-        match Device::choose_for(common::testfile("vector_ops.object.syclbin")) {
+        match Device::choose_for(common::testfile("made/asserts.syclbin")) {
             Ok(choice) => eprintln!("found {}: {}", choice.device(), choice.reason()),
             Err(error) => eprintln!("error {error}"),
         }
