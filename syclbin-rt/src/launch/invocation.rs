@@ -39,6 +39,7 @@ impl<'l> Invocation<'l> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`](crate::Launch::launch) apply, where `contract` holds.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) unsafe fn launch(
         &self,
         range: &AnyRange,
@@ -161,6 +162,7 @@ impl<'l> Invocation<'l> {
 
 impl Values for Invocation<'_> {
     #[inline(always)]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn give(&self, object: &mut impl Arguments) -> Result<(), (usize, Failure)> {
         let (mut number, mut position) = (0, 0);
         for arg in self.args {

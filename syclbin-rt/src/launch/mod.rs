@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches: every mistake that the host can detect is an error before the driver receives the kernel.
-#![allow(
-    unsafe_code,
-    reason = "what a kernel does is beyond every check; the duty is the caller's, or the author's of a contract"
-)]
 
 pub(crate) mod accessor;
 pub(crate) mod arg;
@@ -156,6 +152,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     /// - the work-items do not race with each other;
     /// - while the kernel runs, no command on another queue uses a buffer that this kernel writes, or writes a buffer
     ///   that it reads. On an out-of-order queue, this includes commands on the same queue.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.call()?.launch(&range.into().into(), None) }
@@ -252,6 +249,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     ///
     /// Whenever `contract` returns `Ok`, the requirements of [`Launch::launch`] are met.
     #[doc(hidden)]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn new(
         launch: Launch<'a, N, R>,
         contract: fn(&LaunchView<'_>) -> Result<(), Broken>,
@@ -273,6 +271,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     /// # Errors
     ///
     /// Fails if the contract does not hold. Also fails for the same reasons as [`Launch::launch`].
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: the caller of `new` guarantees that the requirements are met whenever the contract holds.
         unsafe {

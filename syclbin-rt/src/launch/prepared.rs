@@ -126,6 +126,7 @@ impl<R: Into<AnyRange>> Prepared<R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch(&self) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.launch_after(&[]) }
@@ -141,6 +142,7 @@ impl<R: Into<AnyRange>> Prepared<R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         let BoundKernel {
             kernel,
@@ -221,6 +223,7 @@ impl<R: Into<AnyRange>> SafePrepared<R> {
     /// # Errors
     ///
     /// Fails for the same reasons as [`Prepared::launch_after`].
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the contract held for the arguments and the range, which have not changed since.
         unsafe { self.prepared.launch_after(events) }

@@ -50,6 +50,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply to each replay of the recording.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         recorder.add(&self.call()?, &range.into().into(), None)
     }
@@ -168,6 +169,7 @@ fn unrecordable(what: &str) -> Error {
 }
 
 /// Returns the steps as a graph; `None` if the driver does not support graphs.
+#[allow(unsafe_code, reason = "launching a kernel is unsafe")]
 fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
     if steps.is_empty() {
         return Ok(None);
@@ -277,6 +279,7 @@ impl Recording {
     /// # Errors
     ///
     /// Fails for the same reasons as [`Recording::replay`], or if an event belongs to another device.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
         let _guard = CallGuard::new();
@@ -301,6 +304,7 @@ impl Recording {
         Ok(Event::of_any(&self.queue, Class::Kernel, REPLAY, 0, raw))
     }
 
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();
         let Some((last, others)) = self.steps.split_last() else {
@@ -327,6 +331,7 @@ impl Recording {
         Ok(last)
     }
 
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
         let raw = self.queue.raw();
         match step {

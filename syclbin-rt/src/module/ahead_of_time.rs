@@ -52,6 +52,7 @@ pub fn native_cpu() -> Result<Device> {
 ///
 /// The requirements of [`Module::load`](crate::Module::load) apply: the module is compiler output. Other modules may
 /// crash some drivers, or worse. If the origin of the module is unknown, call this in a separate process.
+#[allow(unsafe_code, reason = "loading code is unsafe")]
 pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     let refused = |reason: String| unloadable(device, vec![reason]);
     let image = Image::ir(IrType::SpirV, "", spirv);

@@ -40,6 +40,7 @@ impl Embedded {
     /// compiler output.
     #[doc(hidden)]
     #[must_use]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub const unsafe fn new(bytes: &'static [u8]) -> Self {
         Self(bytes)
     }
@@ -143,6 +144,7 @@ impl<'q> ModuleBuilder<'q> {
     /// # Safety
     ///
     /// The requirements of [`Module::load`] apply, for the linked files as well.
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
         self.read(SourceFile::Given(bytes))
     }
@@ -154,6 +156,7 @@ impl<'q> ModuleBuilder<'q> {
     /// The duties of [`Module::load`] for each file that [`link`](Self::link) has added. Generated code adds only
     /// embedded files, for which [`Embedded::new`] guarantees this.
     #[doc(hidden)]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
         self.read(SourceFile::Embedded(file.0))
     }
@@ -164,6 +167,7 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// The requirements of [`load`](Self::load) apply. The kernels of the file satisfy the contracts of safe stubs.
     #[doc(hidden)]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_file_for(
         self,
         path: &Path,
@@ -184,6 +188,7 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// The requirements of [`load_file_for`](Self::load_file_for) apply.
     #[doc(hidden)]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_bytes_for(
         self,
         bytes: &[u8],

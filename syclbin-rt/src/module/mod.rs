@@ -4,10 +4,6 @@
 //!
 //! Loading reads and checks the files ([`crate::load`]) without calling a driver. [`build::Builder`] passes the images
 //! that the device accepts to the driver, and [`loaded::LoadedModule`] does this once for each part of a module.
-#![allow(
-    unsafe_code,
-    reason = "what a driver does with code is beyond every check; the duty is the caller's"
-)]
 
 pub(crate) mod ahead_of_time;
 pub(crate) mod build;
@@ -85,6 +81,7 @@ impl Module {
     ///
     /// The caller guarantees that each image is compiler output, because invalid code can crash some drivers, which run
     /// in this process. The rest of the file may be damaged in any way.
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
         Self::read(queue, SourceFile::Given(bytes), &[], &[])
     }
