@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels, their arguments, and kernel objects, which hold the arguments.
 
-use std::any::Any;
 use std::sync::Arc;
 
 #[cfg(feature = "cuda")]
@@ -83,7 +82,7 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// As for [`DriverKernelObject::enqueue`]. The memory of the arguments is alive until this returns.
+    /// As for [`KernelObject::enqueue`]. The memory of the arguments is alive until this returns.
     #[inline]
     pub(crate) unsafe fn launch(
         &self,
@@ -133,10 +132,28 @@ pub struct KernelAttributes {
 }
 
 /// An owned kernel object, whose arguments persist between launches.
-pub(crate) type KernelObject = Box<dyn DriverKernelObject>;
+pub(crate) enum KernelObject {
+    OpenCl(opencl::kernel_object::KernelObject),
+    #[cfg(feature = "cuda")]
+    Cuda(cuda::kernel_object::KernelObject),
+}
 
-/// A kernel object of a driver.
-pub(crate) trait DriverKernelObject: Arguments + Any + Send + Sync {
+impl KernelObject {
+    /// Gives an argument a value, as [`Arguments::set`] does.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`Arguments::set`] apply.
+    pub(crate) unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+        match self {
+            // SAFETY: as the caller says.
+            Self::OpenCl(object) => unsafe { object.set(index, value) },
+            #[cfg(feature = "cuda")]
+            // SAFETY: as the caller says.
+            Self::Cuda(object) => unsafe { object.set(index, value) },
+        }
+    }
+
     /// Enqueues the kernel with its current arguments, to start when all of `after` has finished. Sizes are in
     /// the driver's order, x first.
     ///
@@ -145,19 +162,50 @@ pub(crate) trait DriverKernelObject: Arguments + Any + Send + Sync {
     /// The events of `after` are of the context of `queue`. All arguments are set and of the kinds that the
     /// kernel takes, and their memory is alive. The kernel's actions on them over this range are sound: it
     /// stays inside the buffers and does not race.
-    unsafe fn enqueue(&self, queue: &Queue, grid: &Grid, after: &WaitList<'_>) -> Result<Event>;
+    #[inline]
+    pub(crate) unsafe fn enqueue(
+        &self,
+        queue: &Queue,
+        grid: &Grid,
+        after: &WaitList<'_>,
+    ) -> Result<Event> {
+        match self {
+            Self::OpenCl(object) => {
+                // SAFETY: as the caller says.
+                unsafe { object.enqueue(queue.opencl()?, grid, after) }.map(Event::OpenCl)
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(object) => {
+                // SAFETY: as the caller says.
+                unsafe { object.launch(queue.cuda()?, grid, after) }.map(Event::Cuda)
+            }
+        }
+    }
 
     /// Enqueues the kernel without an event, for a command that is not waited for by itself.
     ///
     /// # Safety
     ///
-    /// As for [`DriverKernelObject::enqueue`].
-    unsafe fn enqueue_without_event(
+    /// The requirements of [`KernelObject::enqueue`] apply.
+    #[inline]
+    pub(crate) unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        match self {
+            // SAFETY: as the caller says.
+            Self::OpenCl(object) => unsafe {
+                object.enqueue_without_event(queue.opencl()?, grid, after)
+            },
+            #[cfg(feature = "cuda")]
+            // SAFETY: as the caller says.
+            Self::Cuda(object) => unsafe {
+                object.enqueue_without_event(queue.cuda()?, grid, after)
+            },
+        }
+    }
 }
 
 /// The position of a parameter among all parameters of a kernel, in bytes.

@@ -287,9 +287,9 @@ pub(crate) trait Graph: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply, each time the graph is enqueued.
+    /// The requirements of [`KernelObject::enqueue`] apply, each time the graph is enqueued.
     ///
-    /// [`DriverKernelObject::enqueue`]: crate::backend::kernel::DriverKernelObject::enqueue
+    /// [`KernelObject::enqueue`]: crate::backend::KernelObject::enqueue
     unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &Grid) -> Result<()>;
 
     /// Records a copy of a region to another region of the same size. The regions do not overlap.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CUDA graphs: commands that are recorded once and enqueued by one driver call.
 
-use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Zeroable;
 
 use crate::backend::cuda::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphExec,
-    CUgraphNode, CUmemorytype, Context, FILL, Functions, KernelObject, Queue, invalid, steps,
+    CUgraphNode, CUmemorytype, Context, FILL, Functions, Queue, invalid, steps,
 };
 use crate::backend::{
     CallGuard, DriverQueue as _, Event as AnyEvent, Failure, Graph as AnyGraph, Grid,
@@ -87,10 +86,9 @@ impl Graph {
 impl AnyGraph for Graph {
     unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &Grid) -> Result<()> {
         let call = "cuGraphAddKernelNode";
-        let kernel: &dyn Any = &**kernel;
-        let kernel = kernel
-            .downcast_ref::<KernelObject>()
-            .ok_or(Failure::FOREIGN)?;
+        let AnyKernelObject::Cuda(kernel) = kernel else {
+            return Err(Failure::FOREIGN);
+        };
         if !Arc::ptr_eq(&kernel.context, self.context()) {
             return Err(Failure::FOREIGN);
         }

@@ -120,7 +120,7 @@ impl DriverKernel for Kernel {
 
     fn object(&self) -> Result<AnyKernelObject> {
         let parameters = self.parameters.clone();
-        Ok(Box::new(KernelObject::new(
+        Ok(AnyKernelObject::Cuda(KernelObject::new(
             &self.program,
             self.handles,
             parameters,

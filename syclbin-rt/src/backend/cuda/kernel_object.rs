@@ -9,10 +9,7 @@ use crate::backend::cuda::{
     Blocks, Bounds, CUfunction, CUfunction_attribute, CUstream, Context, Event, Functions, Program,
     Queue, blocks, invalid,
 };
-use crate::backend::{
-    Argument, Arguments, DriverKernelObject, Event as AnyEvent, Failure, Grid, Queue as AnyQueue,
-    Rejection, Result, Slot, WaitList,
-};
+use crate::backend::{Argument, Arguments, Failure, Grid, Rejection, Result, Slot, WaitList};
 
 /// The driver function that enqueues a kernel.
 pub(crate) const LAUNCH: &str = "cuLaunchKernel";
@@ -112,11 +109,11 @@ impl KernelObject {
         }
     }
 
-    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does.
+    /// Enqueues the kernel as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does.
     ///
     /// # Safety
     ///
-    /// As for [`DriverKernelObject::enqueue`].
+    /// As for [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue).
     #[inline]
     pub(crate) unsafe fn launch(
         &self,
@@ -237,24 +234,18 @@ impl KernelObject {
     }
 }
 
-impl DriverKernelObject for KernelObject {
-    unsafe fn enqueue(
+impl KernelObject {
+    /// Enqueues the kernel without an event.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
+    pub(crate) unsafe fn enqueue_without_event(
         &self,
-        queue: &AnyQueue,
-        grid: &Grid,
-        after: &WaitList<'_>,
-    ) -> Result<AnyEvent> {
-        // SAFETY: as the caller says.
-        unsafe { self.launch(queue.cuda()?, grid, after) }.map(AnyEvent::from)
-    }
-
-    unsafe fn enqueue_without_event(
-        &self,
-        queue: &AnyQueue,
+        queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<()> {
-        let queue = queue.cuda()?;
         self.is_for(queue)?;
         self.prepare(grid, |launch| {
             queue.submit_without_event(after, |functions, stream| {

@@ -25,7 +25,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod graph;
 pub(crate) mod kernel;
-mod kernel_object;
+pub(crate) mod kernel_object;
 pub(crate) mod memory;
 mod program;
 pub(crate) mod queue;

@@ -153,7 +153,7 @@ impl DriverKernel for Kernel {
     }
 
     fn object(&self) -> Result<AnyKernelObject> {
-        Ok(Box::new(self.new_object()?))
+        self.new_object().map(AnyKernelObject::OpenCl)
     }
 
     fn bounds(&self) -> KernelBounds {

@@ -15,10 +15,7 @@ use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 use crate::backend::opencl::{
     Context, Event, Functions, Handle, Handles, Memory, Program, Queue, check, check_handle,
 };
-use crate::backend::{
-    Argument, Arguments, CallGuard, DriverKernelObject, Event as AnyEvent, Failure, Grid,
-    Queue as AnyQueue, Region, Result, WaitList,
-};
+use crate::backend::{Argument, Arguments, CallGuard, Failure, Grid, Region, Result, WaitList};
 
 /// The driver function that enqueues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
@@ -241,11 +238,11 @@ impl KernelObject {
         }
     }
 
-    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does, on a thread that has passed the gate.
+    /// Enqueues the kernel as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does, on a thread that has passed the gate.
     ///
     /// # Safety
     ///
-    /// As for [`DriverKernelObject::enqueue`].
+    /// As for [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue).
     #[inline(always)]
     pub(crate) unsafe fn enqueue_within(
         &self,
@@ -264,7 +261,7 @@ impl KernelObject {
 
     /// # Safety
     ///
-    /// As for [`DriverKernelObject::enqueue`]; `event` is null or may be written.
+    /// As for [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue); `event` is null or may be written.
     #[inline(always)]
     unsafe fn put(
         &self,
@@ -305,25 +302,36 @@ impl KernelObject {
     }
 }
 
-impl DriverKernelObject for KernelObject {
-    unsafe fn enqueue(
+impl KernelObject {
+    /// Enqueues the kernel, as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
+    #[inline]
+    pub(crate) unsafe fn enqueue(
         &self,
-        queue: &AnyQueue,
+        queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent> {
+    ) -> Result<Event> {
         // SAFETY: as the caller says.
-        let event = unsafe { self.enqueue_within(&CallGuard::new(), queue.opencl()?, grid, after) };
-        event.map(AnyEvent::from)
+        unsafe { self.enqueue_within(&CallGuard::new(), queue, grid, after) }
     }
 
-    unsafe fn enqueue_without_event(
+    /// Enqueues the kernel without an event.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
+    #[inline]
+    pub(crate) unsafe fn enqueue_without_event(
         &self,
-        queue: &AnyQueue,
+        queue: &Queue,
         grid: &Grid,
         after: &WaitList<'_>,
     ) -> Result<()> {
-        let (queue, none) = (queue.opencl()?, std::ptr::null_mut());
+        let none = std::ptr::null_mut();
         // SAFETY: no event is wanted; the rest is as the caller says.
         unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }
     }

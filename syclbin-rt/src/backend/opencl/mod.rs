@@ -18,7 +18,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod image;
 pub(crate) mod kernel;
-mod kernel_object;
+pub(crate) mod kernel_object;
 pub(crate) mod memory;
 mod partition;
 mod program;

@@ -11,9 +11,8 @@ use syclbin::__private::spirv::portable::lift::{Layout, Slot};
 
 use crate::backend::opencl::{Globals, Handle, KernelObject, Program, Queue};
 use crate::backend::{
-    Copies as _, DriverEvent as _, DriverKernelObject as _, DriverQueue as _, Extent, Failure,
-    Grid, Memory, Program as AnyProgram, Queue as AnyQueue, Rejection, Result, Variables, WaitList,
-    downcast,
+    Copies as _, DriverEvent as _, DriverQueue as _, Extent, Failure, Grid, Memory,
+    Program as AnyProgram, Queue as AnyQueue, Rejection, Result, Variables, WaitList, downcast,
 };
 
 impl Variables for Queue {
@@ -196,7 +195,7 @@ impl AnyQueue {
             let one = Grid::new(None, Extent::from(1), None);
             // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
             // arena, which has the size that the code was made for.
-            unsafe { kernel.enqueue(self, &one, WaitList::NOTHING) }?.wait()?;
+            unsafe { kernel.enqueue(self.opencl()?, &one, WaitList::NOTHING) }?.wait()?;
         }
         Ok(())
     }
