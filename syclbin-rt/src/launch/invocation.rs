@@ -75,7 +75,7 @@ impl<'l> Invocation<'l> {
     pub(crate) fn checked(&self, range: &AnyRange, contract: Option<Contract>) -> Result<Grid> {
         let kernel = self.kernel;
         let refused = |problem: String| Error::launch(kernel.name(), problem);
-        check(self).map_err(refused)?;
+        check(self)?;
         let device = kernel.queue().device();
         let local = work_group::choose(range, &kernel.checked().limits, device).map_err(refused)?;
         if contract.is_some() && range.offset_extent().is_some() {
@@ -200,7 +200,7 @@ impl Values for Invocation<'_> {
 
 /// Checks the number, kinds, sizes and devices of the arguments.
 #[inline]
-pub(crate) fn check(call: &Invocation<'_>) -> Result<(), String> {
+pub(crate) fn check(call: &Invocation<'_>) -> Result<()> {
     let takes = call.kernel.checked().arguments;
     match check_each(call) {
         Ok(passed) if passed == takes => Ok(()),
@@ -225,7 +225,7 @@ struct Seen {
 /// Checks the kinds, sizes and devices of the arguments, and returns the number of device arguments. The mask of
 /// removed arguments may be longer than the list; only arguments in the list count.
 #[inline]
-fn check_each(call: &Invocation<'_>) -> Result<usize, String> {
+fn check_each(call: &Invocation<'_>) -> Result<usize> {
     let mut seen = Seen {
         number: 0,
         passed: 0,
@@ -256,7 +256,7 @@ fn check_value(
     index: usize,
     value: Argument<'_>,
     seen: &mut Seen,
-) -> Result<(), String> {
+) -> Result<()> {
     let kernel = call.kernel;
     let number = seen.number;
     seen.number += 1;
@@ -318,7 +318,7 @@ fn check_value(
 }
 
 /// Checks that the start of a part of a buffer is aligned as the device requires.
-fn check_part(call: &Invocation<'_>, index: usize, region: &Region<[()]>) -> Result<(), String> {
+fn check_part(call: &Invocation<'_>, index: usize, region: &Region<[()]>) -> Result<()> {
     // A part without elements is not used.
     if region.bytes() == 0 {
         return Ok(());
@@ -340,12 +340,7 @@ fn check_part(call: &Invocation<'_>, index: usize, region: &Region<[()]>) -> Res
 }
 
 /// Returns the amount of work-group memory in use, including `bytes`.
-fn check_local(
-    call: &Invocation<'_>,
-    index: usize,
-    bytes: usize,
-    used: u64,
-) -> Result<u64, String> {
+fn check_local(call: &Invocation<'_>, index: usize, bytes: usize, used: u64) -> Result<u64> {
     let device = call.kernel.queue().device();
     let max = device.local_memory_bytes();
     let requested = bytes as u64;
@@ -362,14 +357,15 @@ fn check_local(
     ))
 }
 
-/// Describes a problem of argument `index`.
+/// Creates the error for a problem of argument `index`.
 #[cold]
-fn of_argument(call: &Invocation<'_>, index: usize, problem: fmt::Arguments<'_>) -> String {
-    format!("{} {problem}", argument(call.names, index))
+fn of_argument(call: &Invocation<'_>, index: usize, problem: fmt::Arguments<'_>) -> Error {
+    let problem = format_args!("{} {problem}", argument(call.names, index));
+    Error::launch(call.kernel.name(), problem)
 }
 
 #[cold]
-fn wrong_count(call: &Invocation<'_>) -> String {
+fn wrong_count(call: &Invocation<'_>) -> Error {
     let given: usize = call.args.iter().map(Arg::lowered).sum();
     let note = if given == call.args.len() {
         ""
@@ -381,7 +377,8 @@ fn wrong_count(call: &Invocation<'_>) -> String {
         names => format!(" ({})", join(names)),
     };
     let takes = call.kernel.takes();
-    format!("it takes {takes} arguments, {given} were given{names}{note}")
+    let problem = format_args!("it takes {takes} arguments, {given} were given{names}{note}");
+    Error::launch(call.kernel.name(), problem)
 }
 
 /// Formats an argument with its name, if known.

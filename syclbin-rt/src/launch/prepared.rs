@@ -95,18 +95,15 @@ impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
 /// Arguments are set here and launched by `unsafe` functions later, so setting them must be sound by itself.
 fn check_types(call: &Invocation<'_>) -> Result<()> {
     // A wrong number of arguments is reported separately.
-    let checked = check(call).and_then(|()| {
-        if call.types_are_known() {
-            Ok(())
-        } else {
-            Err(
-                "the file does not contain the types of all parameters, so that a wrong argument could crash the driver; \
-                 launch it without `prepare`, record it by `Launch::record`, or give it a contract"
-                    .to_owned(),
-            )
-        }
-    });
-    checked.map_err(|problem| Error::launch(call.kernel.name(), problem))
+    check(call)?;
+    if call.types_are_known() {
+        return Ok(());
+    }
+    Err(Error::launch(
+        call.kernel.name(),
+        "the file does not contain the types of all parameters, so that a wrong argument could crash the driver; \
+         launch it without `prepare`, record it by `Launch::record`, or give it a contract",
+    ))
 }
 
 impl<R: Into<AnyRange>> Prepared<R> {

@@ -199,7 +199,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     {
         let call = self.call()?;
         let kernel = call.kernel;
-        check(&call).map_err(|problem| Error::launch(kernel.name(), problem))?;
+        check(&call)?;
         let values = || call.passed().into_iter().map(|(_, value)| value);
         // This function is safe, so its caller does not guarantee the argument types.
         let known = call.types_are_known();
