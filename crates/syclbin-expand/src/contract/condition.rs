@@ -171,10 +171,31 @@ impl<'k, 'f> Reader<'k, 'f> {
         (word.to_token_stream(), 1)
     }
 
-    /// Returns the code for `range` or one of its sizes.
+    /// Returns the code for one of the sizes of `range` or `range.local()`.
     fn range(&self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
         let given = located(word.span());
         let range = quote_spanned!(word.span()=> #given.range());
+        match tokens {
+            [
+                _,
+                TokenTree::Punct(dot),
+                TokenTree::Ident(method),
+                rest @ ..,
+            ] if dot.as_char() == '.' && method == "local" => {
+                let (code, read) = self.size(&quote!(#range.local()), word, rest)?;
+                Ok((code, read + 3))
+            }
+            _ => self.size(&range, word, tokens),
+        }
+    }
+
+    /// Returns the code for one of the sizes of `range`, where `tokens` begin with the last word or group before it.
+    fn size(
+        &self,
+        range: &TokenStream,
+        word: &Ident,
+        tokens: &[TokenTree],
+    ) -> syn::Result<(TokenStream, usize)> {
         match tokens {
             [
                 _,
@@ -198,7 +219,7 @@ impl<'k, 'f> Reader<'k, 'f> {
             }
             _ => {
                 let message = "the range of the launch is `range.items()`, `range.dimensions()`, or `range[0]` to \
-                    `range[2]`";
+                    `range[2]`, and that of a work-group `range.local()`, with the same methods";
                 Err(syn::Error::new(word.span(), message))
             }
         }

@@ -196,6 +196,12 @@ fn namespace_does_not_hide_a_rust_type() {
 }
 
 #[test]
+fn namespace_does_not_hide_a_crate() {
+    let code = expanded(vec![kernel("_ZN17__sycl_kernel_std3oneEi", &["a"])]);
+    assert!(code.contains("pub std: std_::Kernels"), "{code}");
+}
+
+#[test]
 fn parameters_do_not_shadow_constants_in_scope() {
     assert_heads(
         vec![kernel(

@@ -220,6 +220,19 @@ fn device_globals_yield_to_kernels_and_methods() {
 }
 
 #[test]
+fn local_accessor_without_dimensions_is_no_parameter() {
+    let mut file = recorded(&["void k(sycl::local_accessor<float, 1> one, int n)"], &[]);
+    let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
+    let Type::LocalAccessor { dimensions, .. } = &mut parameters[0].ty else {
+        panic!("{parameters:?}");
+    };
+    *dimensions = Some(0);
+    let code = formatted(&file);
+    assert_eq!(heads(&code), ["k(&self, n: i32)"]);
+    assert!(code.contains("local_accessor::<f32>(1)"), "{code}");
+}
+
+#[test]
 fn local_accessor_of_unknown_type_is_omitted() {
     let mut file = recorded(&["void k(int p)", "void l(int)"], &[]);
     for kernel in &mut file.signatures.kernels {
