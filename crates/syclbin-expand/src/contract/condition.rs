@@ -147,8 +147,8 @@ impl<'k, 'f> Reader<'k, 'f> {
                 Some(pointee) => self.memory(index, parameter, pointee, word.span(), tokens)?,
                 None if self.captured && removed(parameter) => {
                     let message = format!(
-                        "the code does not read `{word}`: the compiler removed it, or compiled in the value that C++ \
-                         gives it, so a condition on it checks nothing"
+                        "a condition on `{word}` has no effect: the compiler removed the parameter, or compiled in \
+                         the value that C++ gives it"
                     );
                     return Err(syn::Error::new(word.span(), message));
                 }
@@ -294,7 +294,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         let error = |message: String| Err(syn::Error::new(word.span(), message));
         let Some(whole) = Subobject::of(index, parameter) else {
             return error(format!(
-                "`{word}` is neither a value nor memory that a contract can read"
+                "a contract cannot read `{word}`: it is neither a value nor memory"
             ));
         };
         let (subobject, read) = whole.steps(tokens, self.types)?;

@@ -266,8 +266,8 @@ fn kernel_without_readable_name_is_left_out() {
     ]);
     assert_eq!(heads(&code), ["_9a(&self)"]);
     for expected in [
-        "# Left out",
-        "`\"_ZTSZ4hostvE\"`: its symbol has no name that Rust could use",
+        "# Omitted",
+        "`\"_ZTSZ4hostvE\"`: its symbol contains no valid Rust name",
     ] {
         assert!(code.contains(expected), "{code}");
     }
@@ -348,7 +348,8 @@ fn a_sign_that_is_not_known_is_said() {
         parameter.sign_known = false;
     }
     let code = expanded(vec![unsure]);
-    assert!(code.contains("passed as signed: `n`, `arg1`"), "{code}");
+    let text = code.replace("\n", " ").replace("        /// ", "");
+    assert!(text.contains("treated as signed: `n`, `arg1`"), "{code}");
 }
 
 #[test]
