@@ -100,7 +100,8 @@ pub(crate) trait Copies {
     /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
     fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<Event>;
 
-    /// Starts to copy between all of `region` and host memory, after the commands of `after`, which are of this context.
+    /// Starts to copy between all of `region` and host memory, after the commands of `after`, which are of this
+    /// context.
     ///
     /// # Safety
     ///
@@ -112,7 +113,8 @@ pub(crate) trait Copies {
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted>;
 
-    /// Maps `size` bytes of memory without an address from byte `offset` on, after all commands in this queue; `None` if
+    /// Maps `size` bytes of memory without an address from byte `offset` on, after all commands in this queue; `None`
+    /// if
     /// the driver cannot map memory.
     fn map(
         &self,
@@ -188,7 +190,7 @@ pub(crate) trait Variables {
 /// # Ok::<(), syclbin_rt::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[must_use = "nothing is made before `Device::queue_with`"]
+#[must_use = "no queue is created until `Device::queue_with` is called"]
 pub struct QueueOptions {
     pub(crate) out_of_order: bool,
     pub(crate) profiling: bool,
@@ -237,7 +239,7 @@ impl QueueOptions {
     pub(crate) fn beyond(self, device: QueueAbilities) -> Option<(&'static str, &'static str)> {
         if self.out_of_order && !device.out_of_order {
             return Some((
-                "queues out of order",
+                "out-of-order queues",
                 "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE",
             ));
         }
@@ -342,7 +344,7 @@ mod tests {
         assert_eq!(
             both.beyond(device(false, true)),
             Some((
-                "queues out of order",
+                "out-of-order queues",
                 "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE"
             ))
         );

@@ -134,7 +134,8 @@ impl DriverProgram for Program {
         Kernel::new(self, &symbol, slots).map(AnyKernel::from)
     }
 
-    /// The code that was loaded, or that the driver makes of the PTX. Specialization constants have their defaults in it.
+    /// The code that was loaded, or that the driver makes of the PTX. Specialization constants have their defaults in
+    /// it.
     fn binary(&self) -> Result<Vec<u8>> {
         match self.kind {
             Kind::Native => Ok(self.code.clone()),
@@ -153,7 +154,7 @@ impl DriverProgram for Program {
             functions.cuModuleEnumerateFunctions,
             functions.cuFuncGetName,
         ) else {
-            let (function, needs) = ("cuModuleEnumerateFunctions", "a driver of CUDA 12.4");
+            let (function, needs) = ("cuModuleEnumerateFunctions", "a CUDA 12.4 driver");
             return Err(Failure::Missing { function, needs });
         };
         let mut found = 0;
