@@ -8,14 +8,7 @@
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::backend::cuda::{
-    CUcontext, CUstream, Clock, DriverDevice, Functions, Kind, Memory, Pool, Queue, Stream, check,
-    failure_of, is_sticky, program,
-};
-use crate::backend::{
-    BuildError, CallGuard, Device, DriverContext, Failure, LiveQueues, Memory as AnyMemory,
-    MemoryHandle, Owner, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
-};
+use super::*;
 
 /// An owned context of a device.
 pub(crate) struct Context {
@@ -182,7 +175,7 @@ impl DriverContext for Context {
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
     }
 
-    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError> {
+    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
         Ok(Arc::new(program::Program::build(
             &self,
             sources,
@@ -190,7 +183,7 @@ impl DriverContext for Context {
         )?))
     }
 
-    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError> {
+    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {
         Ok(Arc::new(program::Program::build(
             &self,
             std::slice::from_ref(source),

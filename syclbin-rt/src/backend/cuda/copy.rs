@@ -5,14 +5,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use crate::backend::cuda::{
-    CUdeviceptr, CUstream, Context, Functions, Memory, Program, Queue, invalid,
-};
-use crate::backend::{
-    Copies, DriverQueue as _, Event as AnyEvent, Failure, HostBytes, Memory as AnyMemory,
-    Program as AnyProgram, Queue as AnyQueue, Region, Result, Unstarted, UsmKind, Variables,
-    WaitList, downcast,
-};
+use super::*;
 
 /// The driver function that copies memory. Where addresses are unified, it determines from them whether memory
 /// is on the host or the device.

@@ -6,14 +6,8 @@
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::cuda::{
-    CUfunction, CUfunction_attribute as Attribute, Context, Event, Handles, INVALID_VALUE,
-    KernelObject, NOT_FOUND, NOT_SUPPORTED, Program, Queue, TWIN, WARP, invalid,
-};
-use crate::backend::{
-    CallGuard, Code, DriverKernel, Failure, Grid, KernelAttributes, KernelBounds, KernelHandle,
-    KernelObject as AnyKernelObject, Result, Slot, Values, WaitList,
-};
+use super::CUfunction_attribute as Attribute;
+use super::*;
 
 /// A kernel that several threads can launch, with the driver's answers about it.
 pub(crate) struct Kernel {

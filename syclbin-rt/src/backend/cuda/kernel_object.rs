@@ -5,11 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::backend::cuda::{
-    Blocks, Bounds, CUfunction, CUfunction_attribute, CUstream, Context, Event, Functions, Program,
-    Queue, blocks, invalid,
-};
-use crate::backend::{Argument, Arguments, Failure, Grid, Rejection, Result, Slot, WaitList};
+use super::*;
 
 /// The driver function that enqueues a kernel.
 pub(crate) const LAUNCH: &str = "cuLaunchKernel";

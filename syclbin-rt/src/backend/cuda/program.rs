@@ -5,14 +5,7 @@ use std::ffi::{CStr, CString, c_uint, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::cuda::{
-    CUdeviceptr, CUjit_option, CUjitInputType, CUlinkState, CUmodule, Context, INVALID_VALUE,
-    Kernel, NOT_FOUND, invalid,
-};
-use crate::backend::{
-    BuildError, Code, DriverContext as _, DriverProgram, Failure, Kernel as AnyKernel, Memory,
-    Result, Slot, Source, Stage, gate, log_warnings,
-};
+use super::*;
 
 /// An owned, loaded program.
 pub(crate) struct Program {
@@ -22,7 +15,7 @@ pub(crate) struct Program {
     /// The code that was loaded.
     code: Vec<u8>,
     /// The memory that its variables point to.
-    memory: Mutex<Vec<Arc<Memory>>>,
+    memory: Mutex<Vec<Arc<AnyMemory>>>,
 }
 
 /// The kind of code.
@@ -123,7 +116,7 @@ impl Program {
     }
 
     /// Keeps `memory` as long as the program.
-    pub(crate) fn keep(&self, memory: &Arc<Memory>) {
+    pub(crate) fn keep(&self, memory: &Arc<AnyMemory>) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(Arc::clone(memory));
     }

@@ -5,13 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use opencl3::types::{cl_context, cl_context_properties};
 
-use crate::backend::opencl::{
-    CpuTarget, DriverDevice, Functions, Memory, OwnedQueue, Queue, program,
-};
-use crate::backend::{
-    BuildError, CallGuard, Device, DriverContext, LiveQueues, Memory as AnyMemory, MemoryHandle,
-    Owner, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
-};
+use super::*;
 
 /// An owned context of a device.
 pub(crate) struct Context {
@@ -134,17 +128,17 @@ impl DriverContext for Context {
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
     }
 
-    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError> {
+    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
         Ok(Arc::new(program::Program::build(&self, sources)?))
     }
 
-    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError> {
+    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {
         Ok(Arc::new(program::Program::from_file(&self, source)?))
     }
 
-    fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<Program>, BuildError> {
+    fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<AnyProgram>, BuildError> {
         let program = program::Program::from_cache(&self, code)?;
-        Ok(program.map(|program| -> Program { Arc::new(program) }))
+        Ok(program.map(|program| -> AnyProgram { Arc::new(program) }))
     }
 
     fn keeps_programs(&self) -> bool {

@@ -6,11 +6,7 @@ use std::ffi::c_void;
 use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE};
 use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool};
 
-use crate::backend::opencl::{Event, Handle, Memory, Queue};
-use crate::backend::{
-    Copies, DriverEvent as _, DriverQueue as _, Event as AnyEvent, Failure, HostBytes,
-    Memory as AnyMemory, Region, Result, Unstarted, UsmKind, WaitList,
-};
+use super::*;
 
 impl Copies for Queue {
     fn has_addresses(&self) -> bool {

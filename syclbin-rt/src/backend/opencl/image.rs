@@ -8,11 +8,7 @@ use opencl3::types::{
     CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler, cl_uint,
 };
 
-use crate::backend::opencl::{Context, Queue};
-use crate::backend::{
-    Addressing, Context as AnyContext, Device, DriverEvent as _, Failure, Filtering, Order,
-    Queue as AnyQueue, Rejection, Result, Shape, Storage, WaitList, downcast,
-};
+use super::*;
 
 /// An owned image object.
 pub(crate) struct Image {

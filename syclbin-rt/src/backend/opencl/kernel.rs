@@ -14,14 +14,7 @@ use opencl_sys::{
 use opencl3::error_codes::CL_INVALID_KERNEL_ARGS;
 use opencl3::types::{cl_uint, cl_ulong};
 
-use crate::backend::opencl::{
-    Event, GuardedObject, Hidden, KernelObject, Program, Query, Queue, version_at_least,
-};
-use crate::backend::{
-    Argument, Arguments as _, CallGuard, Code, DriverKernel, DriverQueue as _, Failure, Grid,
-    KernelAttributes, KernelBounds, KernelHandle, KernelObject as AnyKernelObject,
-    Queue as AnyQueue, Result, Values, WaitList,
-};
+use super::*;
 
 /// The query of `cl_intel_maximum_registers`.
 const REGISTER_COUNT: cl_uint = 0x425B;

@@ -12,10 +12,7 @@ use opencl_sys::{
 use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
-use crate::backend::opencl::{
-    Context, Event, Functions, Handle, Handles, Memory, Program, Queue, check, check_handle,
-};
-use crate::backend::{Argument, Arguments, CallGuard, Failure, Grid, Region, Result, WaitList};
+use super::*;
 
 /// The driver function that enqueues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";

@@ -12,21 +12,14 @@ use opencl3::error_codes::{CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS};
 use opencl3::types::{cl_program, cl_uint};
 use syclbin::__private::spirv::Uses;
 
-use crate::backend::opencl::{
-    BEST_FIRST, Context, CpuTarget, Hidden, Kernel, Seen, check, check_handle, invalid,
-    refuse_abort,
-};
-use crate::backend::{
-    BuildError, CallGuard, Code, DriverProgram, Failure, Kernel as AnyKernel, Memory, Result, Slot,
-    Source, Stage, gate, log_warnings,
-};
+use super::*;
 
 /// An owned, built program.
 pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_program,
     /// The memory that its variables point to.
-    memory: Mutex<Vec<Arc<Memory>>>,
+    memory: Mutex<Vec<Arc<AnyMemory>>>,
     /// The hidden arguments of its kernels, if they have any.
     pub(crate) hidden: OnceLock<Hidden>,
 }
@@ -254,7 +247,7 @@ impl Program {
     }
 
     /// Keeps `memory` as long as the program.
-    pub(crate) fn keep(&self, memory: &Arc<Memory>) {
+    pub(crate) fn keep(&self, memory: &Arc<AnyMemory>) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(Arc::clone(memory));
     }

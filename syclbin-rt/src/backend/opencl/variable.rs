@@ -9,11 +9,7 @@ use opencl_sys::CL_KERNEL_NUM_ARGS;
 use opencl3::types::{CL_TRUE, cl_mem, cl_uint};
 use syclbin::__private::spirv::portable::lift::{Layout, Slot};
 
-use crate::backend::opencl::{Globals, Handle, KernelObject, Program, Queue};
-use crate::backend::{
-    Copies as _, DriverEvent as _, DriverQueue as _, Extent, Failure, Grid, Memory,
-    Program as AnyProgram, Queue as AnyQueue, Rejection, Result, Variables, WaitList, downcast,
-};
+use super::*;
 
 impl Variables for Queue {
     fn names_variables_as_code(&self) -> bool {
@@ -24,7 +20,7 @@ impl Variables for Queue {
         &self,
         program: &AnyProgram,
         name: &CStr,
-        memory: &Arc<Memory>,
+        memory: &Arc<AnyMemory>,
     ) -> Result<()> {
         let raw: Arc<Program> = downcast(program.clone())?;
         if let Some(hidden) = raw.hidden.get() {
@@ -126,9 +122,9 @@ impl Queue {
 pub(crate) struct Hidden {
     layout: Layout,
     /// The first argument, which has a slot for each variable.
-    pub(crate) arena: Arc<Memory>,
+    pub(crate) arena: Arc<AnyMemory>,
     /// The other arguments. Each is missing until the variable gets its memory.
-    buffers: Mutex<Vec<Option<Arc<Memory>>>>,
+    buffers: Mutex<Vec<Option<Arc<AnyMemory>>>>,
 }
 
 impl Hidden {
@@ -158,7 +154,7 @@ impl Hidden {
     }
 
     /// Makes `memory` the value of a variable, for kernels that are created later.
-    pub(crate) fn point(&self, name: &str, memory: &Arc<Memory>) -> Result<()> {
+    pub(crate) fn point(&self, name: &str, memory: &Arc<AnyMemory>) -> Result<()> {
         let mut names = self.layout.buffers.iter();
         let index = names.position(|known| known == name).ok_or(NO_VARIABLE)?;
         let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -169,7 +165,7 @@ impl Hidden {
     }
 
     /// Returns the arguments after the arena.
-    pub(crate) fn buffers(&self) -> Vec<Option<Arc<Memory>>> {
+    pub(crate) fn buffers(&self) -> Vec<Option<Arc<AnyMemory>>> {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         buffers.clone()
     }
