@@ -7,8 +7,8 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    Context, Event, EventHandle, Failure, Grid, KernelObject, Memory, Program, QueueHandle, Region,
-    Result, Unstarted, UsmKind, WaitList, opencl,
+    AnyRange, Context, Event, EventHandle, Failure, KernelObject, Memory, Program, QueueHandle,
+    Region, Result, Unstarted, UsmKind, WaitList, opencl,
 };
 
 either! {
@@ -290,7 +290,7 @@ pub(crate) trait Graph: Send + Sync {
     /// The requirements of [`KernelObject::enqueue`] apply, each time the graph is enqueued.
     ///
     /// [`KernelObject::enqueue`]: crate::backend::KernelObject::enqueue
-    unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &Grid) -> Result<()>;
+    unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &AnyRange) -> Result<()>;
 
     /// Records a copy of a region to another region of the same size. The regions do not overlap.
     fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()>;

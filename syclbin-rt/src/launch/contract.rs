@@ -9,12 +9,11 @@ use std::ops::{Deref, Index};
 
 use bytemuck::Pod;
 
-use crate::backend::range::Extent;
+use crate::backend::range::{AnyRange, Extent};
 use crate::launch::arg::Arg;
 use crate::launch::invocation::argument;
 use crate::launch::number::Fault;
 pub use crate::launch::number::{Integer, Number};
-use crate::launch::range::AnyRange;
 
 /// A contract's view of a launch: the values of its arguments, and its range.
 #[derive(Debug)]
@@ -55,7 +54,7 @@ impl<'g> LaunchView<'g> {
     pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange) -> Self {
         Self {
             args,
-            range: range.global_extent(),
+            range: range.global,
             fault: Cell::new(None),
         }
     }

@@ -77,7 +77,7 @@ impl Graph {
 }
 
 impl AnyGraph for Graph {
-    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &Grid) -> Result<()> {
+    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &AnyRange) -> Result<()> {
         let call = "cuGraphAddKernelNode";
         let AnyKernelObject::Cuda(kernel) = kernel else {
             return Err(Failure::FOREIGN);

@@ -79,28 +79,23 @@ impl Kernel {
 
     /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
     ///
-    /// # Errors
-    ///
-    /// Contains the index of the argument, if it cannot be set.
-    ///
     /// # Safety
     ///
     /// As for [`Kernel::launch`](crate::backend::kernel::Kernel::launch).
-    pub(crate) unsafe fn launch(
+    pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
         queue: &Queue,
-        values: &impl Values,
-        grid: &Grid,
+        values: &V,
+        grid: &AnyRange,
         after: &WaitList<'_>,
-    ) -> Result<Event, (Option<usize>, Failure)> {
+    ) -> Result<Event, V::Error> {
         let _guard = CallGuard::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as the caller says.
-        let given = unsafe { values.give(&mut *object) };
-        given.map_err(|(index, failure)| (Some(index), failure))?;
+        unsafe { values.give(&mut *object) }?;
         // SAFETY: as the caller says.
         let launched = unsafe { object.launch(queue, grid, after) };
-        launched.map_err(|failure| (None, failure))
+        launched.map_err(|failure| values.not_launched(failure))
     }
 }
 

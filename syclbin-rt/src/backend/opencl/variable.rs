@@ -188,7 +188,7 @@ impl AnyQueue {
             let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
             // The code has a kernel of this name only if it was made with this layout.
             let kernel = KernelObject::new(&program, &name)?;
-            let one = Grid::new(None, Extent::from(1), None);
+            let one = AnyRange::new(Extent::from(1));
             // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
             // arena, which has the size that the code was made for.
             unsafe { kernel.enqueue(self.opencl()?, &one, WaitList::NOTHING) }?.wait()?;
