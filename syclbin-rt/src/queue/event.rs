@@ -75,16 +75,6 @@ impl Event {
         Self::of_any(queue, Class::Wait, action, 0, raw)
     }
 
-    /// Creates the event of a command in `queue` that copies or fills `bytes`.
-    pub(crate) fn of_copy(
-        queue: &Queue,
-        action: &'static str,
-        bytes: usize,
-        raw: backend::Event,
-    ) -> Self {
-        Self::of_any(queue, Class::Memory, action, bytes, raw)
-    }
-
     /// Creates the event of a command in `queue`.
     pub(crate) fn of_any(
         queue: &Queue,
@@ -109,7 +99,7 @@ impl Event {
     /// Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command ended.
     ///
     /// Returns [`ErrorKind::Assert`] if an assert in a kernel of the queue failed. If the queue has kernels with
-    /// asserts, this waits for all commands in it. An `.await` does not report asserts.
+    /// asserts, this waits for all commands in it, and so does an `.await`, at its end.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for an event", 0);
         self.raw.wait().map_err(|failure| self.failed(failure))?;
@@ -163,7 +153,10 @@ impl Event {
             return Poll::Ready(Err(self.failed(failure)));
         }
         let ended = self.raw.poll(self.queue().raw(), end, waker);
-        ended.map_err(|failure| self.failed(failure))
+        ended.map(|ended| {
+            ended.map_err(|failure| self.failed(failure))?;
+            self.queue().check_asserts()
+        })
     }
 
     /// Describes why a command of `queue` cannot wait for this event, which has number `index` in its list.

@@ -30,56 +30,43 @@ impl Variables for Queue {
         let address = memory.address().ok_or(Failure::UNSUITABLE)?;
         // Kept first: a pointer to memory that is gone must never be in the program.
         raw.keep(memory);
-        self.write_variable(program, name, &address.to_ne_bytes())
+        self.transfer_variable(program, name, 0, HostSlice::From(&address.to_ne_bytes()))
     }
 
-    fn write_variable(&self, program: &AnyProgram, name: &CStr, bytes: &[u8]) -> Result<()> {
-        let program: Arc<Program> = downcast(program.clone())?;
-        if let Some(hidden) = program.hidden.get() {
-            let start = hidden.place(&name.to_string_lossy(), 0, bytes.len())?;
-            return self.write(&hidden.arena, start, bytes);
-        }
-        let globals = self.globals("clEnqueueWriteGlobalVariableINTEL", &program)?;
-        if bytes.is_empty() {
-            return self.finish();
-        }
-        self.in_order()?;
-        let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
-        let (len, from) = (bytes.len(), bytes.as_ptr().cast());
-        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver refuses names and
-        // sizes that it does not know. The call blocks, so `bytes` outlive the copy.
-        unsafe {
-            enqueue!(self, none, globals => clEnqueueWriteGlobalVariableINTEL(
-                handle, name, CL_TRUE, len, 0, from
-            ))
-        }?
-        .wait()
-    }
-
-    fn read_variable(
+    fn transfer_variable(
         &self,
         program: &AnyProgram,
         name: &CStr,
         offset: usize,
-        bytes: &mut [u8],
+        host: HostSlice<'_>,
     ) -> Result<()> {
         let program: Arc<Program> = downcast(program.clone())?;
         if let Some(hidden) = program.hidden.get() {
-            let start = hidden.place(&name.to_string_lossy(), offset, bytes.len())?;
-            return self.read(&hidden.arena, start, bytes);
+            let start = hidden.place(&name.to_string_lossy(), offset, host.len())?;
+            return self.transfer(&hidden.arena, start, host);
         }
         let globals = self.globals("clEnqueueReadGlobalVariableINTEL", &program)?;
-        if bytes.is_empty() {
+        let size = host.len();
+        if size == 0 {
             return self.finish();
         }
         self.in_order()?;
         let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
-        let (len, to) = (bytes.len(), bytes.as_mut_ptr().cast());
-        // SAFETY: as above; `bytes` may be written.
+        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver refuses names and
+        // sizes that it does not know. The call blocks, so the bytes, which it may write or read, outlive the copy.
         unsafe {
-            enqueue!(self, none, globals => clEnqueueReadGlobalVariableINTEL(
-                handle, name, CL_TRUE, len, offset, to
-            ))
+            match host.raw() {
+                HostBytes::To(to) => enqueue!(
+                    self, none, globals => clEnqueueReadGlobalVariableINTEL(
+                        handle, name, CL_TRUE, size, offset, to
+                    )
+                ),
+                HostBytes::From(from) => enqueue!(
+                    self, none, globals => clEnqueueWriteGlobalVariableINTEL(
+                        handle, name, CL_TRUE, size, offset, from
+                    )
+                ),
+            }
         }?
         .wait()
     }
