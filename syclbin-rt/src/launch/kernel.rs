@@ -100,10 +100,11 @@ impl Kernel {
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
         let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
-        let mut raw = raw.map_err(|failure| {
-            let action = format_args!("making kernel {}", symbol.name);
-            Error::driver(failure, action, queue.device())
-        })?;
+        let mut raw = raw.map_err(
+            queue
+                .device()
+                .failed(format_args!("making kernel {}", symbol.name)),
+        )?;
         let bounds = raw.bounds();
         let sizes = &symbol.sizes;
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);

@@ -11,7 +11,6 @@ pub(crate) mod parameter_kinds;
 pub(crate) mod prepared;
 pub(crate) mod range;
 pub(crate) mod recording;
-pub(crate) mod sampler;
 pub(crate) mod work_group;
 
 use std::marker::PhantomData;

@@ -146,9 +146,8 @@ impl Recorder {
     /// Fails if the driver rejects the request.
     pub fn finish(self) -> Result<Recording> {
         let Self { queue, steps } = self;
-        let graph = graph(&queue, &steps).map_err(|failure| {
-            Error::driver(failure, "recording launches and copies", queue.device())
-        })?;
+        let graph = graph(&queue, &steps)
+            .map_err(queue.device().failed("recording launches and copies"))?;
         Ok(Recording {
             graph,
             steps,
@@ -297,8 +296,7 @@ impl Recording {
                 fixed.kernel.command().note_launch();
             }
         }
-        let raw =
-            replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
+        let raw = replayed.map_err(self.queue.device().failed(REPLAY))?;
         Ok(Event::of_any(&self.queue, Class::Kernel, REPLAY, 0, raw))
     }
 

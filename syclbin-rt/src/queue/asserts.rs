@@ -91,14 +91,9 @@ impl Queue {
         });
         let exist = !programs.is_empty();
         asserts.exist.store(exist, Ordering::Release);
-        match first {
-            Ok(None) => Ok(()),
-            Err(failure) => Err(Error::driver(
-                failure,
-                "reading failed asserts",
-                self.device(),
-            )),
-            Ok(Some(failed)) => Err(Error::assert(failed, self.device())),
+        match first.map_err(self.device().failed("reading failed asserts"))? {
+            None => Ok(()),
+            Some(failed) => Err(Error::assert(failed, self.device())),
         }
     }
 

@@ -477,7 +477,7 @@ impl Queue {
     pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
         let list = self.wait_list(events, None)?;
         let raw = self.raw().barrier(&list);
-        let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
+        let raw = raw.map_err(self.device().failed(BARRIER))?;
         Ok(Event::of_action(self, BARRIER, raw))
     }
 
@@ -504,9 +504,7 @@ impl Queue {
             // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
             if !of_event.is(queue) {
                 let flushed = of_event.flushed();
-                flushed.map_err(|failure| {
-                    Error::driver(failure, "flushing the queue of an event", self.device())
-                })?;
+                flushed.map_err(self.device().failed("flushing the queue of an event"))?;
             }
             if queue.forgets_failures()
                 && let Err(failure) = event.raw.is_complete()

@@ -174,22 +174,6 @@ impl DriverContext for Context {
         // SAFETY: as the caller says.
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
     }
-
-    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
-        Ok(Arc::new(program::Program::build(
-            &self,
-            sources,
-            Kind::Ptx,
-        )?))
-    }
-
-    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {
-        Ok(Arc::new(program::Program::build(
-            &self,
-            std::slice::from_ref(source),
-            Kind::Native,
-        )?))
-    }
 }
 
 impl Drop for Context {

@@ -33,6 +33,17 @@ unsafe impl Send for Program {}
 // SAFETY: as for Send.
 unsafe impl Sync for Program {}
 
+impl Builds for Context {
+    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
+        Ok(Arc::new(Program::build(&self, sources, Kind::Ptx)?))
+    }
+
+    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {
+        let sources = std::slice::from_ref(source);
+        Ok(Arc::new(Program::build(&self, sources, Kind::Native)?))
+    }
+}
+
 impl Program {
     /// Loads code. Several modules are linked to each other. PTX is compiled first.
     ///

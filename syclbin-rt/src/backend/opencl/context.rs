@@ -127,35 +127,6 @@ impl DriverContext for Context {
         // SAFETY: as the caller says.
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
     }
-
-    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
-        Ok(Arc::new(program::Program::build(&self, sources)?))
-    }
-
-    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {
-        Ok(Arc::new(program::Program::from_file(&self, source)?))
-    }
-
-    fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<AnyProgram>, BuildError> {
-        let program = program::Program::from_cache(&self, code)?;
-        Ok(program.map(|program| -> AnyProgram { Arc::new(program) }))
-    }
-
-    fn keeps_programs(&self) -> bool {
-        true
-    }
-
-    fn variant(&self) -> Option<[u8; 4]> {
-        program::variant()
-    }
-
-    fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
-        program::variant_of_own(code)
-    }
-
-    fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
-        CpuTarget::of(code).map(CpuTarget::bytes)
-    }
 }
 
 impl Drop for Context {
