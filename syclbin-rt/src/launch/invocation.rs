@@ -67,8 +67,8 @@ impl<'l> Invocation<'l> {
         };
         if range.offset.is_some() {
             return Err(refused(
-                "its contract assumes ids that begin at 0, and the range has an offset; declare the kernel \
-                 without `safe` to launch it so"
+                "its contract assumes ids that start at 0, but the range has an offset; declare the kernel without \
+                 `safe` to launch it with an offset"
                     .to_owned(),
             ));
         }
@@ -199,8 +199,8 @@ impl<'l> Invocation<'l> {
                     return Err(self.of_argument(
                         index,
                         format_args!(
-                            "is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, \
-                             that was not dropped; a view of a part counts for all of a buffer"
+                            "is mapped: the host still holds a view of its memory from Queue::map or Queue::map_mut; \
+                             drop the view first (a view of a part maps the whole buffer)"
                         ),
                     ));
                 }
@@ -249,7 +249,10 @@ impl<'l> Invocation<'l> {
             && let Some(place) = value.device()
         {
             let place = Device::new(place);
-            return self.of_argument(index, format_args!("is on {place}, queue is on {queue}"));
+            return self.of_argument(
+                index,
+                format_args!("is on {place}, but the queue is on {queue}"),
+            );
         }
         let argument = if index < self.args.len() {
             argument(self.names, index)
@@ -285,8 +288,8 @@ impl<'l> Invocation<'l> {
             Some(alignment) => Err(self.of_argument(
                 index,
                 format_args!(
-                    "begins at byte {} of its buffer; on {} a part begins at a multiple of {alignment} bytes, or is one of an \
-                     array with addresses, such as a DeviceArray",
+                    "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; \
+                     use an array with an address, such as a DeviceArray, for other offsets",
                     region.offset,
                     self.kernel.queue().device()
                 ),
@@ -306,7 +309,8 @@ impl<'l> Invocation<'l> {
         Err(self.of_argument(
             index,
             format_args!(
-                "asks for {requested} bytes of work-group memory, and the kernel uses {used} bytes besides; {device} has {max}"
+                "requests {requested} bytes of work-group memory in addition to {used} bytes that the kernel already \
+                 uses, but {device} has only {max}"
             ),
         ))
     }

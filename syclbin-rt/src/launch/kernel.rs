@@ -103,7 +103,7 @@ impl Kernel {
         let mut raw = raw.map_err(
             queue
                 .device()
-                .failed(format_args!("making kernel {}", symbol.name)),
+                .failed(format_args!("creating kernel {}", symbol.name)),
         )?;
         let bounds = raw.bounds();
         let sizes = &symbol.sizes;
@@ -317,7 +317,7 @@ impl Command for Inner {
 fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
     let checked = requirements::check_sub_group(size, device.sub_group_sizes());
     checked.map_err(|problem| {
-        let reason = format!("it needs sub-groups of {size} (reqd_sub_group_size), {problem}");
+        let reason = format!("it requires sub-groups of {size} (reqd_sub_group_size), {problem}");
         unavailable(&symbol.name, device, vec![reason])
     })
 }

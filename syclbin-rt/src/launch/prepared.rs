@@ -44,7 +44,7 @@ use crate::queue::event::Event;
 ///
 /// Several threads may use a prepared launch at the same time. They do not wait for each other, unless about 1,024
 /// commands are in the queue.
-#[must_use = "nothing runs before `launch`"]
+#[must_use = "nothing runs until `launch` is called"]
 pub struct Prepared<R = AnyRange, T = Unchecked> {
     fixed: BoundKernel,
     of: PhantomData<fn(R, T)>,
@@ -88,8 +88,8 @@ fn check_types(call: &Invocation<'_>, contract: Option<Contract>) -> Result<()> 
     }
     Err(Error::launch(
         call.kernel.name(),
-        "the file does not contain the types of all parameters, so that a wrong argument could crash the driver; \
-         launch it without `prepare`, record it by `Launch::record`, or give it a contract",
+        "the file does not contain the types of all parameters, so a wrong argument could crash the driver; launch \
+         the kernel without `prepare`, record it with `Launch::record`, or give it a contract",
     ))
 }
 
@@ -257,7 +257,8 @@ impl BoundKernel {
         let (kernel, range) = (call.kernel, checked(call, range, contract)?);
         if !kernel.is(&self.kernel) {
             let problem = format_args!(
-                "this was prepared for kernel {}, of this module and queue; prepare another one",
+                "this launch was prepared for kernel {}, from a particular module and queue; prepare another launch \
+                 for this kernel",
                 self.kernel.name()
             );
             return Err(Error::launch(kernel.name(), problem));
@@ -269,7 +270,8 @@ impl BoundKernel {
 
     #[allow(
         unsafe_code,
-        reason = "kinds of arguments are checked; where the code does not state them, the author of the launch or of its \
+        reason = "kinds of arguments are checked; where the code does not state them, the author of the launch or of \
+            its \
                   contract guarantees them"
     )]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
@@ -315,7 +317,8 @@ impl BoundKernel {
         }
         Err(Error::launch(
             self.kernel.name(),
-            "the driver refused an argument when this prepared launch was changed; change it again before it is launched",
+            "the driver rejected an argument when this prepared launch was changed; change it again before you launch \
+             it",
         ))
     }
 }
@@ -343,8 +346,8 @@ fn checked(call: &Invocation<'_>, range: AnyRange, contract: Option<Contract>) -
     }
     Err(Error::launch(
         call.kernel.name(),
-        "a prepared launch or a recording takes the events to wait for at each launch (`launch_after`, \
-         `replay_after`), not by `after`",
+        "`after` does not work for a prepared launch or a recording; pass the events to wait for at each launch \
+         (`launch_after`, `replay_after`)",
     ))
 }
 

@@ -118,7 +118,7 @@ arrays! {
     /// let arg = Arg::value(span);
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
-    DeviceArray, Device, "device arrays", "unified shared memory of the device (usm_device_allocations)";
+    DeviceArray, Device, "device arrays", "unified shared memory on the device (usm_device_allocations)";
 
     /// Elements of `T` in host memory that the device accesses directly (SYCL's `malloc_host`). Otherwise it works like
     /// [`DeviceArray`].
@@ -126,7 +126,7 @@ arrays! {
     /// Use it for data that a kernel accesses once: nothing is copied, but each access may cross the bus.
     ///
     /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
-    HostArray, Host, "host arrays", "unified shared memory of the host (usm_host_allocations)";
+    HostArray, Host, "host arrays", "unified shared memory on the host (usm_host_allocations)";
 
     /// Elements of `T` in memory that migrates between host and device on access (SYCL's `malloc_shared`). Otherwise it
     /// works like [`DeviceArray`].
@@ -142,7 +142,8 @@ arrays! {
     /// assert_eq!(queue.map(&numbers)?[..8].iter().sum::<u32>(), 7);
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
-    SharedArray, Shared, "shared arrays", "unified shared memory of both (usm_shared_allocations)";
+    SharedArray, Shared, "shared arrays", "unified shared memory that migrates between host and device \
+        (usm_shared_allocations)";
 }
 
 /// Drivers align memory with an address to at least this many bytes.
@@ -167,7 +168,7 @@ fn region<T: Pod>(
     let size = size.saturating_add(more);
     let memory = queue.raw().zeroed(Some(kind), size);
     let memory =
-        memory.map_err(device.failed(format_args!("making one of the {what}, of {size} bytes")))?;
+        memory.map_err(device.failed(format_args!("allocating {size} bytes for {what}")))?;
     // Padding to the next multiple takes less than the alignment, so it fits.
     let address = memory.address().unwrap_or_default();
     let offset = match more {

@@ -81,7 +81,7 @@ impl KernelObject {
             Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
             Argument::Local(bytes) => self.values.set_local(index, bytes),
             Argument::Null => self.values.set_null(index),
-            // Memory of another context; and the device has no samplers and images.
+            // Memory of another context; and the device does not support samplers and images.
             Argument::Memory(..) | Argument::Sampler(_) | Argument::Image(..) => {
                 Err(Failure::FOREIGN)
             }
