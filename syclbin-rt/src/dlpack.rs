@@ -90,7 +90,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             return Err(Error::in_use());
         }
         let finished = self.region().memory.context().finish_all();
-        finished.map_err(|failure| Error::driver(failure, "waiting for all queues", &device))?;
+        finished.map_err(device.failed("waiting for all queues"))?;
         let (place, data, offset) = match (self.native(), device.native()) {
             (MemoryHandle::OpenCl { memory, offset }, _) => {
                 (DLDeviceType::kDLOpenCL, memory, offset as u64)

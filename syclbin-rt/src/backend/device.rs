@@ -115,7 +115,7 @@ pub(crate) trait DriverDevice: Send + Sync {
 pub(crate) type Context = Arc<dyn DriverContext>;
 
 /// A context of a driver.
-pub(crate) trait DriverContext: Any + Send + Sync {
+pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     /// Returns the context's device.
     fn device(&self) -> Device;
 
@@ -146,7 +146,10 @@ pub(crate) trait DriverContext: Any + Send + Sync {
         size: usize,
         owner: Owner,
     ) -> Result<Memory>;
+}
 
+/// Makes programs for the device of a context.
+pub(crate) trait Builds {
     /// Builds modules of SPIR-V or PTX. Several modules are linked to each other.
     ///
     /// They only import from each other, and no two of them define the same symbol.

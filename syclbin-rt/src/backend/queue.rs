@@ -7,8 +7,8 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    Context, Event, EventHandle, Failure, Grid, KernelObject, Memory, Program, QueueHandle, Region,
-    Result, Unstarted, UsmKind, WaitList, opencl,
+    AnyRange, Context, Event, EventHandle, Failure, KernelObject, Memory, Program, QueueHandle,
+    Region, Result, Unstarted, UsmKind, WaitList, opencl,
 };
 
 either! {
@@ -83,11 +83,8 @@ pub(crate) trait Copies {
     /// Allocates memory, at least one byte, with undefined content. Only memory of a `kind` has an address.
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
-    /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
-    fn read(&self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<()>;
-
-    /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
-    fn write(&self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<()>;
+    /// Copies between `memory` from byte `offset` on and `host`, after all earlier commands, and waits for that.
+    fn transfer(&self, memory: &Memory, offset: usize, host: HostSlice<'_>) -> Result<()>;
 
     /// Starts to fill a region with copies of `pattern`.
     ///
@@ -154,6 +151,28 @@ pub(crate) enum HostBytes {
     From(*const c_void),
 }
 
+/// Bytes of the host that a blocking copy writes or reads.
+pub(crate) enum HostSlice<'h> {
+    To(&'h mut [u8]),
+    From(&'h [u8]),
+}
+
+impl HostSlice<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::To(bytes) => bytes.len(),
+            Self::From(bytes) => bytes.len(),
+        }
+    }
+
+    pub(crate) fn raw(self) -> HostBytes {
+        match self {
+            Self::To(bytes) => HostBytes::To(bytes.as_mut_ptr().cast()),
+            Self::From(bytes) => HostBytes::From(bytes.as_ptr().cast()),
+        }
+    }
+}
+
 /// Accesses the variables of programs. Their names are the names in the code, or unique identifiers.
 pub(crate) trait Variables {
     /// Returns whether the driver identifies variables by their names in the code, and not by their unique
@@ -164,16 +183,14 @@ pub(crate) trait Variables {
     /// memory from then on.
     fn point_variable(&self, program: &Program, name: &CStr, memory: &Arc<Memory>) -> Result<()>;
 
-    /// Copies `bytes` to the start of the variable `name`, after all earlier commands.
-    fn write_variable(&self, program: &Program, name: &CStr, bytes: &[u8]) -> Result<()>;
-
-    /// Copies the variable `name` from byte `offset` on into `bytes`, after all earlier commands.
-    fn read_variable(
+    /// Copies between the variable `name` from byte `offset` on and `host`, after all earlier commands, and waits for
+    /// that.
+    fn transfer_variable(
         &self,
         program: &Program,
         name: &CStr,
         offset: usize,
-        bytes: &mut [u8],
+        host: HostSlice<'_>,
     ) -> Result<()>;
 
     /// Returns the size of the variable `name` in the code.
@@ -264,6 +281,16 @@ impl Queue {
         Ok(Arc::new(memory))
     }
 
+    /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
+    pub(crate) fn read(&self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        self.transfer(memory, offset, HostSlice::To(bytes))
+    }
+
+    /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
+    pub(crate) fn write(&self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.transfer(memory, offset, HostSlice::From(bytes))
+    }
+
     /// Allocates memory that holds `size` zero bytes. Only memory of a `kind` has an address.
     pub(crate) fn zeroed(&self, kind: Option<UsmKind>, size: usize) -> Result<Arc<Memory>> {
         let memory = Arc::new(self.allocate(kind, size)?);
@@ -292,7 +319,7 @@ pub(crate) trait Graph: Send + Sync {
     /// The requirements of [`KernelObject::enqueue`] apply, each time the graph is enqueued.
     ///
     /// [`KernelObject::enqueue`]: crate::backend::KernelObject::enqueue
-    unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &Grid) -> Result<()>;
+    unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &AnyRange) -> Result<()>;
 
     /// Records a copy of a region to another region of the same size. The regions do not overlap.
     fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()>;

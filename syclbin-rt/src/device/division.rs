@@ -35,7 +35,7 @@ impl Device {
         };
         checked.map_err(|reason| self.indivisible(&reason))?;
         let parts = self.driver_device().partition(how);
-        let parts = parts.map_err(|failure| Error::driver(failure, "dividing", self))?;
+        let parts = parts.map_err(self.failed("dividing"))?;
         Ok(parts.into_iter().map(Self::new).collect())
     }
 

@@ -9,12 +9,11 @@ use std::ops::{Deref, Index};
 
 use bytemuck::Pod;
 
-use crate::backend::range::Extent;
+use crate::backend::range::{AnyRange, Extent};
 use crate::launch::arg::Arg;
 use crate::launch::invocation::argument;
 use crate::launch::number::Fault;
 pub use crate::launch::number::{Integer, Number};
-use crate::launch::range::AnyRange;
 
 /// A contract's view of a launch: the values of its arguments, and its range.
 #[derive(Debug)]
@@ -54,12 +53,11 @@ pub struct LaunchRange<'g> {
 }
 
 impl<'g> LaunchView<'g> {
-    /// Creates the view of a launch of `range` in work-groups of `local`.
-    pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange, local: Option<Extent>) -> Self {
+    pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange) -> Self {
         Self {
             args,
-            range: range.global_extent(),
-            local,
+            range: range.global,
+            local: range.local,
             fault: Cell::new(None),
         }
     }
@@ -319,8 +317,7 @@ mod tests {
     use crate::launch::range::NdRange;
 
     fn given<'g>(args: &'g [Arg<'g>], range: impl Into<AnyRange>) -> LaunchView<'g> {
-        let range = range.into();
-        LaunchView::new(args, &range, range.local_extent())
+        LaunchView::new(args, &range.into())
     }
 
     #[test]

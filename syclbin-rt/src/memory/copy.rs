@@ -239,7 +239,7 @@ impl After<'_> {
         started: Result<backend::Event, Failure>,
     ) -> Result<Event> {
         let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
-        Ok(Event::of_copy(self.queue, what, size, raw))
+        Ok(Event::of_any(self.queue, Class::Memory, what, size, raw))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::backend::Source;
 use crate::backend::facts::DeviceKind;
 use crate::device::Device;
 use crate::device::discovery::not_selected;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::load::code;
 use crate::module::unloadable;
 
@@ -65,7 +65,7 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     let context = device
         .driver_device()
         .shared_context()
-        .map_err(|failure| Error::driver(failure, "creating a context", device))?;
+        .map_err(device.failed("creating a context"))?;
     let codes = code::portable(vec![spirv.into()], device.facts()).map_err(refused)?;
     let sources = codes.into_iter().map(|code| Source {
         code,
@@ -81,5 +81,5 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         .map_err(|error| refused(error.to_string()))?;
     program
         .binary()
-        .map_err(|failure| Error::driver(failure, "reading native code", device))
+        .map_err(device.failed("reading native code"))
 }

@@ -12,7 +12,7 @@ use syclbin_toolchain::file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::files::list_of_kernels;
 use crate::module::Module;
-use crate::module::kernel_info::KernelInfo;
+use crate::module::stub::KernelInfo;
 use crate::queue::Queue;
 
 /// Loads a module with values for its specialization constants, or links it with other files. Created by

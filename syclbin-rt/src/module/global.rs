@@ -11,8 +11,7 @@ use bytemuck::Pod;
 use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
-use crate::backend::failure::Failure;
-use crate::backend::{Memory, Program, UsmKind};
+use crate::backend::{Failure, HostSlice, Memory, Program, UsmKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
@@ -92,7 +91,7 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// Fails if an earlier kernel failed, or the driver rejects the request.
+    /// Fails if an earlier kernel or one of its asserts failed, or the driver rejects the request.
     pub fn read(&self) -> Result<T> {
         const {
             assert!(
@@ -122,16 +121,16 @@ impl<T: Pod> Global<T> {
     }
 
     fn read_bytes(&self, bytes: &mut [u8]) -> Result<()> {
-        let queue = self.queue.raw();
+        let (queue, symbol) = (self.queue.raw(), &self.variable.symbol);
         let read = match &self.variable.storage {
             Storage::Memory(memory) => queue.read(memory, 0, bytes),
             // All programs of a module hold the same value.
-            Storage::Programs(programs) => match programs.first() {
-                Some(program) => queue.read_variable(program, &self.variable.symbol, 0, bytes),
-                None => Ok(()),
-            },
+            Storage::Programs(programs) => programs.first().map_or(Ok(()), |program| {
+                queue.transfer_variable(program, symbol, 0, HostSlice::To(bytes))
+            }),
         };
-        read.map_err(|failure| self.failed(failure, "reading"))
+        read.map_err(|failure| self.failed(failure, "reading"))?;
+        self.queue.check_asserts()
     }
 
     /// Writes a value, after all commands enqueued earlier on the module's queue.
@@ -141,11 +140,11 @@ impl<T: Pod> Global<T> {
     /// Fails if the driver rejects the request.
     pub fn write(&self, value: &T) -> Result<()> {
         let bytes = bytemuck::bytes_of(value);
-        let queue = self.queue.raw();
+        let (queue, symbol) = (self.queue.raw(), &self.variable.symbol);
         let written = match &self.variable.storage {
             Storage::Memory(memory) => queue.write(memory, 0, bytes),
             Storage::Programs(programs) => programs.iter().try_for_each(|program| {
-                queue.write_variable(program, &self.variable.symbol, bytes)
+                queue.transfer_variable(program, symbol, 0, HostSlice::From(bytes))
             }),
         };
         written.map_err(|failure| self.failed(failure, "writing"))
@@ -304,7 +303,7 @@ fn initialize(
     for offset in (0..size).step_by(CHUNK) {
         let part = chunk.get_mut(..size.saturating_sub(offset).min(CHUNK));
         let part = part.unwrap_or_default();
-        raw.read_variable(program, symbol, start + offset, part)?;
+        raw.transfer_variable(program, symbol, start + offset, HostSlice::To(&mut *part))?;
         if part.iter().any(|byte| *byte != 0) {
             raw.write(memory, offset, part)?;
         }

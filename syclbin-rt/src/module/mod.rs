@@ -11,10 +11,9 @@ pub(crate) mod builder;
 pub(crate) mod global;
 #[cfg(test)]
 mod hidden_arguments_tests;
-pub(crate) mod kernel_info;
 pub(crate) mod loaded;
 pub(crate) mod save;
-pub(crate) mod stub_kernel;
+pub(crate) mod stub;
 pub(crate) mod watched_file;
 
 use std::collections::BTreeSet;

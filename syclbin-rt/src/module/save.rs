@@ -307,10 +307,11 @@ fn unmergeable(error: MergeError) -> Error {
 }
 
 fn binary(program: &Program, queue: &Queue, module: usize) -> Result<Vec<u8>> {
-    program.binary().map_err(|failure| {
-        let action = format!("reading the native code of module {module}");
-        Error::driver(failure, action, queue.device())
-    })
+    program.binary().map_err(
+        queue
+            .device()
+            .failed(format_args!("reading the native code of module {module}")),
+    )
 }
 
 /// Returns native code of a device as an image. With `emulated`, its kernels receive specialization constants in a

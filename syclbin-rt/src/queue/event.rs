@@ -75,16 +75,6 @@ impl Event {
         Self::of_any(queue, Class::Wait, action, 0, raw)
     }
 
-    /// Creates the event of a command in `queue` that copies or fills `bytes`.
-    pub(crate) fn of_copy(
-        queue: &Queue,
-        action: &'static str,
-        bytes: usize,
-        raw: backend::Event,
-    ) -> Self {
-        Self::of_any(queue, Class::Memory, action, bytes, raw)
-    }
-
     /// Creates the event of a command in `queue`.
     pub(crate) fn of_any(
         queue: &Queue,
@@ -109,7 +99,7 @@ impl Event {
     /// Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command ended.
     ///
     /// Returns [`ErrorKind::Assert`] if an assert in a kernel of the queue failed. If the queue has kernels with
-    /// asserts, this waits for all commands in it. An `.await` does not report asserts.
+    /// asserts, this waits for all commands in it, and so does an `.await`, at its end.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for an event", 0);
         self.raw.wait().map_err(|failure| self.failed(failure))?;
@@ -164,7 +154,10 @@ impl Event {
             return Poll::Ready(Err(self.failed(failure)));
         }
         let ended = self.raw.poll(self.queue().raw(), end, waker);
-        ended.map_err(|failure| self.failed(failure))
+        ended.map(|ended| {
+            ended.map_err(|failure| self.failed(failure))?;
+            self.queue().check_asserts()
+        })
     }
 
     /// Describes why a command of `queue` cannot wait for this event, which has number `index` in its list.
@@ -485,7 +478,7 @@ impl Queue {
     pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
         let list = self.wait_list(events, None)?;
         let raw = self.raw().barrier(&list);
-        let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
+        let raw = raw.map_err(self.device().failed(BARRIER))?;
         Ok(Event::of_action(self, BARRIER, raw))
     }
 
@@ -512,9 +505,7 @@ impl Queue {
             // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
             if !of_event.is(queue) {
                 let flushed = of_event.flushed();
-                flushed.map_err(|failure| {
-                    Error::driver(failure, "flushing the queue of an event", self.device())
-                })?;
+                flushed.map_err(self.device().failed("flushing the queue of an event"))?;
             }
             if queue.forgets_failures()
                 && let Err(failure) = event.raw.is_complete()

@@ -6,6 +6,7 @@ use syclbin_rt::format::{Channel, Format, R, Rg, Rgba, Snorm8, Snorm16, Unorm8, 
 use syclbin_rt::{Arg, Aspect, ErrorKind, Image, Launch, Queue, QueueOptions, Result};
 
 use crate::common;
+use crate::module::asserts;
 
 /// Returns a queue of a device with images.
 fn queue() -> Option<Queue> {
@@ -164,5 +165,19 @@ fn buffers_and_images_are_not_mixed_up() -> Result<()> {
         launched.unwrap_err().to_string(),
         "kernel saxpy: argument 1 (x) is an image of one dimension to read, but the kernel expects a buffer"
     );
+    Ok(())
+}
+
+#[test]
+fn image_reads_report_failed_asserts() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let image = Image::<1, R<f32>>::zeroed(&queue, [1])?;
+    let mut data = queue.upload(&[5])?;
+    asserts::launch(&asserts::module(&queue)?, "halve", &mut data)?;
+    let error = image.download(&queue).expect_err("5 is odd");
+    assert!(error.kind() == ErrorKind::Assert, "{error}");
+    assert_eq!(image.download(&queue)?, [0.0]);
     Ok(())
 }

@@ -157,7 +157,10 @@ impl<'f> Stub<'f> {
             ty = quote!(::syclbin_rt::SafeLaunch);
             // The lint `unsafe_code` reports the user's keyword `unsafe`.
             let word = Ident::new("unsafe", vouched);
-            let new = quote!(::syclbin_rt::SafeLaunch::new(launch, __contract::check));
+            let new = quote!(::syclbin_rt::SafeLaunch::with_contract(
+                launch,
+                __contract::check
+            ));
             let mut block = Group::new(Delimiter::Brace, new);
             block.set_span(vouched);
             launch = quote! {

@@ -294,7 +294,8 @@ fn conditions_stand_outside_of_unsafe_blocks() {
     let file = recorded(&["void k(int *x, int n)"], &[]);
     let code = code("safe fn k where x.len() >= n;", &file);
     let check = code.find("mod__contract{").unwrap();
-    let launch = code.find("unsafe{::syclbin_rt::SafeLaunch::new(launch,__contract::check)}");
+    let launch =
+        code.find("unsafe{::syclbin_rt::SafeLaunch::with_contract(launch,__contract::check)}");
     assert!(check < launch.unwrap(), "{code}");
 }
 

@@ -5,14 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Zeroable;
 
-use crate::backend::cuda::{
-    CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphExec,
-    CUgraphNode, CUmemorytype, Context, FILL, Functions, Queue, invalid, steps,
-};
-use crate::backend::{
-    CallGuard, DriverQueue as _, Event as AnyEvent, Failure, Graph as AnyGraph, Grid,
-    KernelObject as AnyKernelObject, Region, Result, UsmKind, WaitList,
-};
+use super::*;
 
 /// The driver function that enqueues a graph.
 const LAUNCH: &str = "cuGraphLaunch";
@@ -84,7 +77,7 @@ impl Graph {
 }
 
 impl AnyGraph for Graph {
-    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &Grid) -> Result<()> {
+    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &AnyRange) -> Result<()> {
         let call = "cuGraphAddKernelNode";
         let AnyKernelObject::Cuda(kernel) = kernel else {
             return Err(Failure::FOREIGN);

@@ -42,8 +42,7 @@ use std::time::Duration;
 use opencl_sys::CL_COMPLETE;
 use syclbin::__private::spirv::Uses;
 
-use crate::backend::opencl::{BINDLESS_IMAGES, Event};
-use crate::backend::{Completion, DeviceKind, Facts, Failure, Rejection, Result};
+use super::*;
 
 /// Returns whether this is Intel's CPU device.
 pub(crate) fn is_intel_cpu(facts: &Facts) -> bool {

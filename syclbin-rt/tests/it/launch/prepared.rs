@@ -45,7 +45,7 @@ fn safe_saxpy<'a>(
     let launch = saxpy(kernel, a, x, y);
     // SAFETY: `y` has `n` elements, and so has `x` where the contract holds.
     unsafe {
-        SafeLaunch::new(launch, |given| {
+        SafeLaunch::with_contract(launch, |given| {
             let (x, n) = (given.memory(1, 4), given.number::<u32>(3, 0));
             if given.holds(x.len() >= n) {
                 return Ok(());

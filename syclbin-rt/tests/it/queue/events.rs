@@ -456,7 +456,7 @@ fn futures_may_be_dropped_and_moved() -> Result<()> {
 }
 
 /// The smallest executor there is.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(std::thread::Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
