@@ -21,7 +21,6 @@
 //! the bound is 128 times the size plus 16 MiB.
 
 mod archive;
-mod bitcode;
 mod bundle;
 mod found;
 mod modules;

@@ -12,7 +12,7 @@ use super::found::InputSlice;
 use super::found::{Found, Open};
 use super::object::{Role, Section, sections, universal};
 use super::registered::{Registered, registered};
-use super::{DeviceImage, InSyclbin, OffloadKind, archive, bitcode, bundle, modules};
+use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
 use syclbin as model;
 use syclbin::__private::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
 use syclbin::__private::raw::{offload_binary, v1, v2};
@@ -147,7 +147,7 @@ pub(super) fn container<'a>(
         Content::OffloadBinary | Content::Syclbin => {}
         Content::SpirV | Content::Ptx | Content::CudaFatbin => {}
         Content::LlvmBitcode => {
-            let binaries = bitcode::offload_binaries(bytes).map_err(|error| slice.error(error))?;
+            let binaries = modules::in_bitcode(bytes).map_err(|error| slice.error(error))?;
             for (index, bytes) in binaries.iter().enumerate() {
                 let part = slice.inner(bytes, &format!("embedded object {index}"));
                 found.inside(slice, &part, false, offload_binaries)?;
