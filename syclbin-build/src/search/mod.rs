@@ -10,7 +10,6 @@
 //! 4. The installed compiler: it was installed for this, and is the same on every machine.
 //! 5. `PATH`, then `/opt/intel/oneapi`: whatever exists there.
 
-mod answers;
 mod candidate;
 mod locations;
 mod probe;
@@ -21,7 +20,6 @@ use std::time::Duration;
 
 use syclbin_toolchain::NoHome;
 
-pub use answers::Answers;
 pub use candidate::{Candidate, Origin};
 pub use probe::Problem;
 
@@ -45,8 +43,6 @@ pub struct Search<'s> {
     pub target: Option<String>,
     /// The triple that Cargo compiles on.
     pub host: Option<String>,
-    /// The cache of the compilers' answers.
-    pub answers: Answers,
 }
 
 /// A compiler that supports `-fsyclbin`.
@@ -186,16 +182,13 @@ impl Search<'_> {
         })
     }
 
-    /// Returns whether a candidate supports `-fsyclbin`, from the cached answers if it was asked before.
+    /// Returns the version of a candidate that supports `-fsyclbin`.
     fn ask(&self, candidate: &Candidate) -> Result<Detected, Problem> {
         if !candidate.exists() {
             return Err(Problem::NotFound);
         }
-        let limit = self.limit();
-        let answer = self
-            .answers
-            .recall_or(candidate, || probe::ask(candidate, limit))?;
-        answer.into_version().map(|version| Detected {
+        let version = probe::ask(candidate, self.limit())?;
+        Ok(Detected {
             candidate: candidate.clone(),
             version,
         })

@@ -93,43 +93,13 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The answers of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// The first line of `--version`.
-    pub(super) version: String,
-    pub(super) support: Support,
-}
-
-/// The support of a program for `-fsyclbin`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Support {
-    Full,
-    /// DPC++ before 2025.2.
-    TooOld,
-    /// It knows no option of DPC++'s own, as LLVM's `clang++` and `g++`.
-    NotDpcpp,
-}
-
-impl Answer {
-    /// Returns the version of a program that supports it.
-    pub(super) fn into_version(self) -> Result<String, Problem> {
-        let version = self.version;
-        match self.support {
-            Support::Full => Ok(version),
-            Support::TooOld => Err(Problem::NoOption { version }),
-            Support::NotDpcpp => Err(Problem::NotDpcpp { version }),
-        }
-    }
-}
-
 const VERSION: &str = "--version";
 const OPTION: &str = "-fsyclbin -###";
 /// An option that every DPC++ has and no other compiler.
 const OF_DPCPP: &str = "-fsycl-device-code-split=auto";
 
-/// Asks both questions. Only an answer is worth caching: a program that hangs today may answer tomorrow.
-pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Problem> {
+/// Returns the first line of `--version` of a program that supports `-fsyclbin`.
+pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Problem> {
     let mut command = candidate.command();
     command.arg(VERSION);
     let said = run(command, VERSION, limit)?;
@@ -139,13 +109,9 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     let Some(version) = first_line(&said.stdout) else {
         return Err(Problem::NoVersion);
     };
-    let answer = |support| Answer {
-        version: version.clone(),
-        support,
-    };
     // Our own driver supports the option in every version, and older versions do not know `-###`.
     if version.starts_with("syclbin-clang ") {
-        return Ok(answer(Support::Full));
+        return Ok(version);
     }
     let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
     let folder = tempfile::tempdir().map_err(unwritten)?;
@@ -162,20 +128,16 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
     if said.status.code().is_none() {
         return Err(said.failed(OPTION));
     }
-    // Drivers with the old offloading model know the option, and report it as unused.
     let mut lines = said.stderr.lines();
+    // Drivers with the old offloading model know the option, and report it as unused.
     let is_unused = |line: &str| line.contains("-fsyclbin") && line.contains("unused");
-    Ok(answer(if said.status.success() {
-        if lines.any(is_unused) {
-            Support::TooOld
-        } else {
-            Support::Full
-        }
-    } else if lines.any(|line| line.contains(OF_DPCPP)) {
-        Support::NotDpcpp
+    if said.status.success() && !lines.any(is_unused) {
+        Ok(version)
+    } else if !said.status.success() && lines.any(|line| line.contains(OF_DPCPP)) {
+        Err(Problem::NotDpcpp { version })
     } else {
-        Support::TooOld
-    }))
+        Err(Problem::NoOption { version })
+    }
 }
 
 /// The output of a program, and how it ended.

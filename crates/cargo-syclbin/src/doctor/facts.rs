@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
-use syclbin_build::search::{Answers, Detected, Failure, Origin, Search};
+use syclbin_build::search::{Detected, Failure, Origin, Search};
 use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
@@ -198,8 +198,6 @@ fn compilers() -> (Compilers, Option<Detected>) {
         variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
         target: host.clone(),
         host,
-        // No cached answers: the doctor reports the current state.
-        answers: Answers::default(),
     };
     let outcome = search.run(None);
     let found = outcome.taken.as_ref().ok().cloned();
