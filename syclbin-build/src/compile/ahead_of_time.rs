@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use syclbin::__private::mangled;
 use syclbin::__private::spirv::Import;
 use syclbin::property::set;
 use syclbin::{AbstractModule, Container, State, Syclbin};
@@ -30,8 +29,7 @@ pub(crate) fn link(
     if compiler.links_files() && default_targets::name_native(flags) {
         file = compile_natively(file, compiler, flags, work)?;
     } else {
-        let names: Vec<String> = file.modules.iter().map(kernels).collect();
-        for module in link_modules(&mut file.modules, &names) {
+        for module in link_modules(&mut file.modules) {
             cargo::warning(&format!("{module}; it is linked when a program loads it"));
         }
     }
@@ -61,20 +59,6 @@ pub(crate) fn uses_other_sources(file: &Syclbin<'_>) -> bool {
 
 fn imports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
     symbols(module, set::IMPORTED_SYMBOLS)
-}
-
-/// Describes a module by its kernels, for messages.
-fn kernels(module: &AbstractModule<'_>) -> String {
-    let name = |symbol| match mangled::parse(symbol) {
-        Some(name) => name.qualified(),
-        None => symbol.to_owned(),
-    };
-    let names: Vec<String> = module.kernel_names().map(name).collect();
-    match names.as_slice() {
-        [] => "a module without kernels".to_owned(),
-        [kernel] => format!("kernel {kernel}"),
-        kernels => format!("kernels {}", kernels.join(", ")),
-    }
 }
 
 /// Lets the compiler link the modules, and compile them to native code again. The code that it made of each source

@@ -23,6 +23,7 @@ use syclbin_toolchain::NoHome;
 pub use candidate::{Candidate, Origin};
 pub use probe::Problem;
 
+use crate::error::{Error, Result};
 use crate::process;
 use locations::Location;
 
@@ -76,33 +77,11 @@ impl std::fmt::Display for PassedOver {
     }
 }
 
-/// Why a search found no compiler. [`Error`](crate::Error) says what to do.
-#[derive(Debug)]
-pub enum Failure {
-    /// The only candidate that was tried was rejected.
-    Unusable(Box<PassedOver>),
-    /// Every candidate was rejected.
-    NotFound {
-        /// The directory of installed compilers.
-        home: Option<PathBuf>,
-        /// All candidates.
-        passed_over: Vec<PassedOver>,
-    },
-    /// The directory of installed compilers cannot be determined.
-    NoHome(NoHome),
-}
-
-impl From<NoHome> for Failure {
-    fn from(problem: NoHome) -> Self {
-        Self::NoHome(problem)
-    }
-}
-
 /// The compiler that a search chose, and the candidates that it rejected.
 #[derive(Debug)]
 pub struct SearchResult {
     /// The compiler, or why there is none.
-    pub taken: Result<Detected, Failure>,
+    pub taken: Result<Detected>,
     /// The candidates before it, which were rejected.
     pub passed_over: Vec<PassedOver>,
 }
@@ -138,11 +117,7 @@ impl Search<'_> {
         behind
     }
 
-    fn find(
-        &self,
-        forced: Option<&Path>,
-        passed_over: &mut Vec<PassedOver>,
-    ) -> Result<Detected, Failure> {
+    fn find(&self, forced: Option<&Path>, passed_over: &mut Vec<PassedOver>) -> Result<Detected> {
         let only = match forced {
             Some(path) => Some(Candidate::program(
                 Origin::Chosen,
@@ -153,7 +128,7 @@ impl Search<'_> {
         };
         if let Some(only) = only {
             return self.ask(&only).map_err(|problem| {
-                Failure::Unusable(Box::new(PassedOver {
+                Error::Unusable(Box::new(PassedOver {
                     candidate: only,
                     problem,
                 }))
@@ -176,7 +151,7 @@ impl Search<'_> {
                 seen.push(candidate);
             }
         }
-        Err(Failure::NotFound {
+        Err(Error::NoCompiler {
             home: self.home().ok().map(|home| home.path().to_owned()),
             passed_over: passed_over.clone(),
         })

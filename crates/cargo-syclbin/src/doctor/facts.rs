@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
-use syclbin_build::search::{Detected, Failure, Origin, Search};
+use syclbin_build::search::{Detected, Origin, Search};
 use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
@@ -216,8 +216,8 @@ fn compilers() -> (Compilers, Option<Detected>) {
                 is_installed: matches!(found.candidate.origin, Origin::Installed { .. }),
             }),
             // Rejected candidates are reported on lines of their own.
-            Err(Failure::NotFound { .. }) => Err("none found".to_owned()),
-            Err(failure) => Err(syclbin_build::Error::from(failure).to_string()),
+            Err(syclbin_build::Error::NoCompiler { .. }) => Err("none found".to_owned()),
+            Err(failure) => Err(failure.to_string()),
         },
         passed_over: outcome
             .passed_over

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::link::symbols::spelled;
+use syclbin_tools::__private::spelled;
 
 /// The beginnings of lines that say nothing about the code.
 const NOISE: [&str; 6] = [

@@ -16,9 +16,9 @@ use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home, INSTAL
 use crate::command_line::targets::{NVIDIA, NvidiaCode};
 use crate::library::Code;
 use crate::library::device_library;
-use crate::link::symbols::spelled;
 use crate::{Failure, Result, own};
 use gpu::NvidiaGpu;
+use syclbin_tools::__private::{link, spelled};
 
 pub(crate) use merge::merge;
 
@@ -180,26 +180,14 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
 /// takes every IR image for SPIR-V, and rejects the whole file if a module begins with other code. `syclbin-rt`
 /// checks the actual format.
 pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
-    let is = |image: &Image<'_>, wanted| match image.kind() {
-        ImageKind::Ir { ty, .. } => ty == wanted,
-        ImageKind::Native { .. } => false,
-    };
-    let has_spirv = |module: &AbstractModule<'_>| {
-        let mut images = module.images.iter();
-        images.any(|image| is(image, IrType::SpirV))
-    };
-    if !file.modules.iter().any(has_spirv) {
-        return;
-    }
-    for module in file.modules.iter_mut().filter(|module| !has_spirv(module)) {
-        for image in &mut module.images {
-            if is(image, IrType::Ptx)
-                && let Ok(ptx) = syclbin::ptx::Module::parse(&image.bytes)
-            {
-                let arch = ptx.target.to_string();
-                *image = Image::native(&arch, NVIDIA, image.bytes.clone());
-            }
-        }
+    let is_spirv =
+        |image: &Image<'_>| matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::SpirV);
+    let has_spirv = |module: &AbstractModule<'_>| module.images.iter().any(is_spirv);
+    if file.modules.iter().any(has_spirv) {
+        let others = file.modules.iter_mut().filter(|module| !has_spirv(module));
+        others
+            .flat_map(|module| &mut module.images)
+            .for_each(link::set_apart);
     }
 }
 

@@ -125,15 +125,16 @@ fn word(bytes: &[u8], index: usize) -> Option<u32> {
 
 /// Returns the OffloadBinaries in LLVM bitcode, which contains the host code under link-time optimization.
 ///
-/// Clang embeds them as global byte arrays. Bitcode stores the bytes of an array in sequence, starting at any bit.
+/// Clang embeds them as global byte arrays, with one or more in each. Bitcode stores the bytes of an array in sequence,
+/// starting at any bit.
 pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-    let mut found = Vec::new();
+    let mut found: Vec<(usize, Vec<u8>)> = Vec::new();
     for shift in 0..8 {
         let pairs = bytes.iter().zip(bytes.iter().skip(1).chain(&[0]));
         let shifted: Vec<u8> = pairs
             .map(|(low, high)| (u16::from_le_bytes([*low, *high]) >> shift).to_le_bytes()[0])
             .collect();
-        let mut next = 0;
+        let (mut next, mut last_end) = (0, None);
         while let Some(at) = shifted[next..].windows(4).position(|word| word == MAGIC) {
             let start = next + at;
             next = start + MAGIC.len();
@@ -148,8 +149,12 @@ pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
                 let kind = ErrorKind::Object(String::from("the bitcode is cut off or malformed"));
                 Error::new("LLVM bitcode", start as u64, kind)
             })?;
-            found.push((start * 8 + shift, binary.to_vec()));
+            match found.last_mut() {
+                Some((_, array)) if last_end == Some(start) => array.extend_from_slice(binary),
+                _ => found.push((start * 8 + shift, binary.to_vec())),
+            }
             next = end.max(next);
+            last_end = Some(end);
         }
     }
     found.sort_unstable();
@@ -210,7 +215,7 @@ mod tests {
         header.write(&mut binary);
         binary.extend(*b"contents");
         for shift in 0..8 {
-            let bits = [&[0xff; 3][..], &binary, &MAGIC, &binary, &[0xff; 2]].concat();
+            let bits = [&[0xff; 3], &*binary, &MAGIC, &binary, &binary, &[0xff; 2]].concat();
             let mut before = 0xffu8;
             let shifted = bits.into_iter().map(|byte| {
                 let pair = u16::from_le_bytes([before, byte]);
@@ -218,7 +223,8 @@ mod tests {
                 (pair >> (8 - shift)).to_le_bytes()[0]
             });
             let bytes: Vec<u8> = shifted.collect();
-            assert_eq!(in_bitcode(&bytes).unwrap(), [&binary[..], &binary]);
+            let two = [&binary[..], &binary].concat();
+            assert_eq!(in_bitcode(&bytes).unwrap(), [&binary[..], &two]);
             assert!(in_bitcode(&bytes[..bytes.len() - 10]).is_err());
         }
     }
