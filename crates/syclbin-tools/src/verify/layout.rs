@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Findings, Severity};
+use super::Findings;
 use syclbin::__private::offload::Binary;
 use syclbin::__private::raw::offload_binary::{self as raw, HEADER_SIZE, StringEntry};
 use syclbin::__private::raw::v2::{VERSION, key, role};
@@ -39,7 +39,7 @@ pub(super) fn overlaps(mut spans: Vec<Span>, findings: &mut Findings) {
             && span.start < end
         {
             let reason = format!("it shares bytes with {}", spans[other].what);
-            findings.add(Severity::Error, span.start, &span.what, reason);
+            findings.at(span.start, &span.what).error(reason);
         }
         let end = span.start.saturating_add(span.size);
         if farthest.is_none_or(|(other, _)| end > other) {
@@ -111,7 +111,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
         if claimed < count {
             let orphans = count - claimed;
             let reason = format!("{orphans} of {count} {what} belong to no abstract module");
-            findings.add(Severity::Warning, file.offset(), Owner::File, reason);
+            findings.at(file.offset(), Owner::File).warning(reason);
         }
     }
 }
@@ -149,12 +149,9 @@ fn claims(mut claims: Vec<Claim>, findings: &mut Findings) {
         {
             let table = claim.table;
             let reason = format!("it claims {table} that abstract module {other} claims as well");
-            findings.add(
-                Severity::Error,
-                claim.offset,
-                Owner::Module(claim.module),
-                reason,
-            );
+            findings
+                .at(claim.offset, Owner::Module(claim.module))
+                .error(reason);
         }
         let end = claim.start + claim.count;
         if same.is_none_or(|(_, other, _)| end > other) {
@@ -168,21 +165,21 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
     match container {
         Container::Bare => {
             let reason = "it has no OffloadBinary around it; the reference runtime needs one";
-            findings.add(Severity::Note, 0, "file", reason);
+            findings.at(0, "file").note(reason);
             return;
         }
         Container::OffloadBinary2 => {
             let reason = "runtimes before 2026.2 load version 1 of the OffloadBinary only";
-            findings.add(Severity::Note, 4, HEADER, reason);
+            findings.at(4, HEADER).note(reason);
         }
         Container::Version2 => {
             let reason = "SYCLBIN version 2 is a draft; no released runtime loads it";
-            findings.add(Severity::Note, 0, HEADER, reason);
+            findings.at(0, HEADER).note(reason);
         }
         Container::Images => {
             let reason = "device images of LLVM's own SYCL compiler, without SYCLBIN: the reference runtime does not \
                           load them; `cargo syclbin convert` makes SYCLBIN of them";
-            findings.add(Severity::Note, 0, "file", reason);
+            findings.at(0, "file").note(reason);
             return;
         }
         _ => {}
@@ -194,18 +191,18 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
     let size = binary.bytes.len();
     if size % 8 != 0 {
         let reason = format!("its size {size:#x} is not a multiple of 8");
-        findings.add(Severity::Error, 8, HEADER, reason);
+        findings.at(8, HEADER).error(reason);
     }
     if bytes.len() > size {
         let reason = format!(
             "{} bytes follow, which no reader looks at",
             bytes.len() - size
         );
-        findings.add(Severity::Warning, size as u64, HEADER, reason);
+        findings.at(size as u64, HEADER).warning(reason);
     }
     if binary.version == 3 {
         let reason = "version 3: the reference runtime loads 1 and 2";
-        findings.add(Severity::Warning, 4, HEADER, reason);
+        findings.at(4, HEADER).warning(reason);
     }
     check_entries(&binary, container, findings);
 }
@@ -245,22 +242,22 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
                 "its image starts at {:#x}, not at a multiple of 8",
                 entry.image_offset
             );
-            findings.add(Severity::Error, at + 24, &record, reason);
+            findings.at(at + 24, &record).error(reason);
         }
         let foreign = ImageKind(entry.image_kind) != ImageKind::SYCLBIN;
         if foreign && version_1 {
             let reason = "image kind 6 is from DPC++ before mid-2025; runtimes of 2026 need 7";
-            findings.add(Severity::Warning, at, &record, reason);
+            findings.at(at, &record).warning(reason);
         } else if foreign || (index > 0 && container != Container::Version2) {
             let reason = "it is not part of the SYCLBIN file, so readers ignore it";
-            findings.add(Severity::Warning, at, &record, reason);
+            findings.at(at, &record).warning(reason);
         } else if OffloadKind(entry.offload_kind) != OffloadKind::SYCL {
             let reason = format!(
                 "offload kind {} is not {}, the one of SYCL",
                 entry.offload_kind,
                 OffloadKind::SYCL.0
             );
-            findings.add(Severity::Note, at + 2, &record, reason);
+            findings.at(at + 2, &record).note(reason);
         }
     }
     overlaps(spans, findings);
@@ -289,7 +286,7 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
         for (name, _) in &entry.strings {
             if !known.contains(&name.as_ref()) {
                 let reason = format!("version {VERSION} knows no string {}", super::shown(name));
-                findings.add(Severity::Note, at, &record, reason);
+                findings.at(at, &record).note(reason);
             }
         }
         let roles = [
@@ -300,7 +297,7 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
         ];
         if !roles.contains(&found) {
             let reason = format!("unknown role {}", super::shown(found));
-            findings.add(Severity::Warning, at, &record, reason);
+            findings.at(at, &record).warning(reason);
         }
     }
 }

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::{Findings, Severity};
+use super::Findings;
 use syclbin::Container;
 use syclbin::metadata::{FileMetadata, IrMetadata, Malformed, ModuleMetadata, NativeMetadata};
 use syclbin::property::PropertySets;
@@ -131,7 +131,7 @@ fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
 fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
     let mut check = |faults: Vec<Malformed>, owner: Owner, offset| {
         for malformed in faults {
-            findings.add(Severity::Error, offset, owner, malformed.to_string());
+            findings.at(offset, owner).error(malformed.to_string());
         }
     };
     let file = &sets.file;
@@ -171,12 +171,9 @@ fn read_sets<'a>(
     let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
     if !sets.is_empty() && kept < lines {
         let reason = "a set or a key comes twice; the last value counts";
-        findings.add(
-            Severity::Warning,
-            offset,
-            format!("{owner}: metadata"),
-            reason,
-        );
+        findings
+            .at(offset, format!("{owner}: metadata"))
+            .warning(reason);
     }
     sets
 }
