@@ -12,6 +12,7 @@ use crate::ui::Size;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a command of `cargo syclbin` failed. The first path of a variant is the file or directory concerned.
+#[allow(missing_docs, reason = "the names of fields explain themselves")]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The home directory is unknown.
@@ -36,7 +37,6 @@ pub enum Error {
          SYCLBIN_CLANG to the clang++ of your own DPC++ or build from prebuilt .syclbin files, \
          and run kernels on an OpenCL driver of your system"
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     Platform { os: String, arch: String },
 
     /// The compiler driver is not beside this program.
@@ -68,7 +68,6 @@ pub enum Error {
         "no pip found to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
          command, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     NoPip { tried: String, wheels: String },
 
     /// pip could not be started, or ended with an error, which it printed itself.
@@ -76,7 +75,6 @@ pub enum Error {
         "`{command}` failed ({status}); check the network, your pip settings (PIP_INDEX_URL) and the free disk \
          space, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     PipFailed {
         command: String,
         status: String,
@@ -93,7 +91,6 @@ pub enum Error {
          another build: delete it and fetch it again",
         file.display()
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     WheelSize {
         file: PathBuf,
         expected: u64,
@@ -106,7 +103,6 @@ pub enum Error {
          wrong again, do not trust its source",
         file.display()
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     WheelHash {
         file: PathBuf,
         expected: String,
@@ -127,7 +123,6 @@ pub enum Error {
          writable, or set SYCLBIN_HOME to another directory",
         file.display(), Size(*needed), home.display()
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     Write {
         file: PathBuf,
         home: PathBuf,
@@ -140,7 +135,6 @@ pub enum Error {
         "cannot remove {}: {cause}; check who owns it, or delete {} by hand",
         file.display(), home.display()
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     Remove {
         file: PathBuf,
         home: PathBuf,
@@ -156,7 +150,6 @@ pub enum Error {
 
     /// A file is not a valid SYCLBIN file. The remedy says what the file seems to be, or which command reports more.
     #[error("{}: {cause}; {remedy}", file.display())]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     NotSyclbin {
         file: PathBuf,
         cause: Box<syclbin::Error>,
@@ -229,7 +222,6 @@ pub enum Error {
 
     /// Cargo refused a command, and printed an error.
     #[error("`cargo {command}` failed: {said}\n{remedy}; nothing was written")]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     CargoFailed {
         command: String,
         said: String,

@@ -52,7 +52,7 @@ use syclbin::{AbstractModule, Image, Syclbin};
 const NAME_LIMIT: usize = 256;
 
 /// A device image, with everything that its file records about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceImage<'a> {
     /// The path to the image within the input, such as `archive member a.o: section .llvm.offloading: entry 0`.
@@ -109,10 +109,11 @@ impl<'a> InSyclbin<'a> {
 }
 
 /// The programming model that a device image was compiled for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OffloadKind {
     /// Not recorded in the file.
+    #[default]
     None,
     /// Host code, which bundles contain along with the device code.
     Host,

@@ -83,12 +83,22 @@ struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    fn note(&mut self, packaged: bool, text: impl Into<Cow<'static, str>>) {
+    /// Adds a note on a packaged image.
+    fn note(&mut self, text: impl Into<Cow<'static, str>>) {
+        self.add_note(true, text.into());
+    }
+
+    /// Adds the reason why an image is not packaged.
+    fn left_out(&mut self, text: impl Into<Cow<'static, str>>) {
+        self.add_note(false, text.into());
+    }
+
+    fn add_note(&mut self, packaged: bool, text: Cow<'static, str>) {
         self.notes.push(Note {
             image: self.image,
             origin: self.origin.clone(),
             packaged,
-            text: text.into(),
+            text,
         });
     }
 
@@ -99,30 +109,23 @@ impl<'a> Packer<'a> {
         }
         self.last = None;
         if image.offload_kind == OffloadKind::Host {
-            return self.note(
-                false,
-                "code of the host, and SYCLBIN holds code of devices only",
-            );
+            return self.left_out("code of the host, and SYCLBIN holds code of devices only");
         }
         let module = match image.content {
             Content::SpirV => self.spirv(&image),
             Content::Ptx => self.ptx(&image),
             Content::LlvmBitcode => {
-                return self.note(
-                    false,
-                    "LLVM bitcode, which SYCLBIN does not hold; compile the source again with -fsyclbin",
+                return self.left_out("LLVM bitcode, which SYCLBIN does not hold; compile the source again with -fsyclbin"
                 );
             }
             Content::Zstd => {
-                return self.note(
-                    false,
-                    "compressed with zstd, which is not unpacked here; link again without --offload-compress",
+                return self.left_out("compressed with zstd, which is not unpacked here; link again without --offload-compress"
                 );
             }
-            Content::Empty => return self.note(false, "no bytes"),
+            Content::Empty => return self.left_out("no bytes"),
             // Extraction descends into these, but a caller may still pass one.
             Content::Syclbin | Content::OffloadBinary => {
-                return self.note(false, "a container itself; extract its images first");
+                return self.left_out("a container itself; extract its images first");
             }
             _ => self.native(&image),
         };
@@ -130,28 +133,22 @@ impl<'a> Packer<'a> {
             return;
         };
         if !matches!(image.offload_kind, OffloadKind::Sycl | OffloadKind::None) {
-            self.note(
-                true,
-                format!(
-                    "made for {}: its kernels take arguments as that model passes them",
-                    image.offload_kind
-                ),
-            );
+            self.note(format!(
+                "made for {}: its kernels take arguments as that model passes them",
+                image.offload_kind
+            ));
         }
         for option in ["compile-opts", "link-opts"] {
             match image.string(option).map(String::from_utf8_lossy) {
-                Some(text) if !text.is_empty() => self.note(
-                    true,
-                    format!(
-                        "`{option}` is `{}`, which SYCLBIN has no place for",
-                        cut(&text)
-                    ),
-                ),
+                Some(text) if !text.is_empty() => self.note(format!(
+                    "`{option}` is `{}`, which SYCLBIN has no place for",
+                    cut(&text)
+                )),
                 _ => {}
             }
         }
         if image.properties.is_none() {
-            self.note(true, NO_PROPERTIES);
+            self.note(NO_PROPERTIES);
         }
         module.images.push(code);
         self.modules.push(module);
@@ -159,7 +156,7 @@ impl<'a> Packer<'a> {
 
     fn add_from_syclbin(&mut self, place: InSyclbin<'a>) {
         let (Some(module), Some(image)) = (place.module(), place.image()) else {
-            return self.note(false, "its SYCLBIN file has no such image");
+            return self.left_out("its SYCLBIN file has no such image");
         };
         let image = image.clone();
         let same = self
@@ -192,7 +189,7 @@ impl<'a> Packer<'a> {
         let code = match Module::parse(&image.bytes) {
             Ok(code) => code,
             Err(error) => {
-                self.note(false, error.to_string());
+                self.left_out(error.to_string());
                 return None;
             }
         };
@@ -215,10 +212,8 @@ impl<'a> Packer<'a> {
             self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
         }
         if constants > 0 {
-            self.note(
-                true,
-                "its specialization constants are not lowered, so no driver can load it; compile with \
-                 -fsyclbin",
+            self.note("its specialization constants are not lowered, so no driver can load it; compile with \
+                 -fsyclbin"
             );
         }
         for (count, what) in [
@@ -226,10 +221,9 @@ impl<'a> Packer<'a> {
             (library, "functions of DPC++'s device library"),
         ] {
             if count > 0 {
-                self.note(
-                    true,
-                    format!("it imports {what} ({count}): link it before it is loaded"),
-                );
+                self.note(format!(
+                    "it imports {what} ({count}): link it before it is loaded"
+                ));
             }
         }
         let triple = if image.triple.is_empty() {
@@ -252,10 +246,7 @@ impl<'a> Packer<'a> {
         for symbol in &text.exports {
             self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
         }
-        self.note(
-            true,
-            "the reference runtime takes every IR module for SPIR-V and cannot load PTX",
-        );
+        self.note("the reference runtime takes every IR module for SPIR-V and cannot load PTX");
         let triple = if image.triple.is_empty() {
             "nvptx64-nvidia-cuda"
         } else {
@@ -288,7 +279,7 @@ impl<'a> Packer<'a> {
                     "{}: nothing names its {what}, which SYCLBIN says of native code; compile with -fsyclbin and name the architecture (--offload-arch)",
                     image.content
                 );
-                self.note(false, text);
+                self.left_out(text);
                 return None;
             }
         }
@@ -296,7 +287,6 @@ impl<'a> Packer<'a> {
         self.kernels(&mut module, image, image.kernel_names());
         if image.content == Content::Unknown {
             self.note(
-                true,
                 "packaged as native code on the word of its file: its content is not recognized",
             );
         }
@@ -312,17 +302,14 @@ impl<'a> Packer<'a> {
         names: Option<Vec<String>>,
     ) {
         match names {
-            None => self.note(
-                true,
-                format!(
-                    "the names of its kernels are not known: {} does not tell them, and no `symbols` \
+            None => self.note(format!(
+                "the names of its kernels are not known: {} does not tell them, and no `symbols` \
                      string does",
-                    image.content
-                ),
-            ),
+                image.content
+            )),
             Some(names) if names.is_empty() => {
                 self.lower(State::Object);
-                self.note(true, "it has no kernels: only of use for linking");
+                self.note("it has no kernels: only of use for linking");
             }
             Some(names) => {
                 for name in names {
@@ -335,10 +322,10 @@ impl<'a> Packer<'a> {
     /// Adds a symbol to a set, or a note if compilers never give such a name.
     fn symbol(&mut self, module: &mut AbstractModule<'a>, set: &'static str, name: &str) {
         match key_problem(name) {
-            Some(_) => self.note(
-                true,
-                format!("`{}` cannot be written as a name in `{set}`", cut(name)),
-            ),
+            Some(_) => self.note(format!(
+                "`{}` cannot be written as a name in `{set}`",
+                cut(name)
+            )),
             None => module.metadata.insert(set, name.to_owned(), 1u32),
         }
     }

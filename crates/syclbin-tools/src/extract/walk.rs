@@ -25,23 +25,6 @@ use syclbin::{Error, ErrorKind};
 /// The maximum nesting depth. An archive of objects with OffloadBinaries that contain SYCLBIN has depth four.
 const MAX_DEPTH: usize = 8;
 
-/// Returns an image without any properties.
-fn unknown<'a>() -> DeviceImage<'a> {
-    DeviceImage {
-        origin: String::new(),
-        offset: 0,
-        offload_kind: OffloadKind::None,
-        triple: Cow::Borrowed(""),
-        arch: Cow::Borrowed(""),
-        image_kind: None,
-        content: Content::Empty,
-        strings: Vec::new(),
-        properties: None,
-        bytes: Cow::Borrowed(&[]),
-        syclbin: None,
-    }
-}
-
 /// Returns an image with the properties that a bundle entry's identifier records.
 fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
     let (offload_kind, triple, arch) = bundle::identifier(id);
@@ -49,7 +32,7 @@ fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
         offload_kind,
         triple: triple.into(),
         arch: arch.into(),
-        ..unknown()
+        ..DeviceImage::default()
     }
 }
 
@@ -94,7 +77,7 @@ pub(super) fn container<'a>(
         machine: cubin::MACHINE,
     } = Content::of(bytes)
     {
-        image(slice, unknown(), found)?;
+        image(slice, DeviceImage::default(), found)?;
         return Ok(Recognized::Container);
     }
     if bytes.starts_with(ARCHIVE_MAGIC) {
@@ -158,7 +141,7 @@ pub(super) fn container<'a>(
         }
         _ => return Ok(Recognized::Nothing),
     }
-    image(slice, unknown(), found)?;
+    image(slice, DeviceImage::default(), found)?;
     Ok(Recognized::Container)
 }
 
@@ -202,16 +185,7 @@ fn object<'a>(
                 }
                 let sizes = sizes.get_mut(&id).and_then(VecDeque::pop_front);
                 let images = modules::bundled(&part, sizes, big_endian)?;
-                let several = images.len() > 1;
-                for (index, bytes) in images.into_iter().enumerate() {
-                    let part = if several {
-                        part.part(bytes, &format!("image {index}"))
-                    } else {
-                        InputSlice {
-                            bytes,
-                            ..part.clone()
-                        }
-                    };
+                for part in parts(&part, &images) {
                     image(&part, of_identifier(&id_text), found)?;
                 }
             }
@@ -235,18 +209,12 @@ fn registered_images<'a>(
     let of_section: Vec<Registered> = registered
         .extract_if(.., |image| range.contains(&image.start))
         .collect();
-    let several = of_section.len() > 1;
     let any = !of_section.is_empty();
-    for (index, of_program) in of_section.into_iter().enumerate() {
-        let bytes = &program.bytes[of_program.start..of_program.start + of_program.size];
-        let part = if several {
-            section.part(bytes, &format!("image {index}"))
-        } else {
-            InputSlice {
-                bytes,
-                ..section.clone()
-            }
-        };
+    let bytes = of_section
+        .iter()
+        .map(|one| &program.bytes[one.start..one.start + one.size]);
+    let parts = parts(section, &bytes.collect::<Vec<_>>());
+    for (of_program, part) in of_section.into_iter().zip(parts) {
         let mut declared = of_identifier(id);
         if !of_program.triple.is_empty() {
             declared.triple = of_program.triple.into();
@@ -257,6 +225,19 @@ fn registered_images<'a>(
         image(&part, declared, found)?;
     }
     Ok(any)
+}
+
+/// Returns the images in a section. They are numbered if there are several.
+fn parts<'a>(section: &InputSlice<'a>, images: &[&'a [u8]]) -> Vec<InputSlice<'a>> {
+    match images {
+        [bytes] => Vec::from([InputSlice {
+            bytes,
+            ..section.clone()
+        }]),
+        _ => (images.iter().enumerate())
+            .map(|(index, bytes)| section.part(bytes, &format!("image {index}")))
+            .collect(),
+    }
 }
 
 /// Reads the images in concatenated OffloadBinaries.
@@ -293,7 +274,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
             strings: (entry.strings.into_iter())
                 .filter(|(key, _)| key != "triple" && key != "arch")
                 .collect(),
-            ..unknown()
+            ..DeviceImage::default()
         };
         // An entry with flag 1 has strings but no image.
         if entry.flags & 1 != 0 && entry.image.is_empty() {
@@ -393,7 +374,7 @@ fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), 
                     module,
                     image: index,
                 }),
-                ..unknown()
+                ..DeviceImage::default()
             };
             let bytes = image.bytes.clone();
             let part = match bytes {

@@ -24,6 +24,7 @@ const MAX_KERNELS: usize = 1 << 16;
 
 /// The statistics that a compiler recorded for a kernel. A value is `None` if the code does not record it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Kernel {
     /// The GPU, for code in an archive: the name of the archive member, such as `64.12.60.7`.
