@@ -7,10 +7,12 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use syclbin_build::process;
+
 use crate::command_line::options::Show;
 use crate::native::ocloc;
 use crate::nvidia::without_notes;
-use crate::{Failure, Result, limit, own};
+use crate::{Failure, Result, own};
 
 /// A process to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,18 +105,22 @@ impl Step {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(variables);
         let limit = match self.gpu {
-            Some(_) => limit::from_environment().map_err(Failure::Own)?,
+            Some(_) => ocloc::limit().map_err(Failure::Own)?,
             None => None,
         };
         let program = self.program.display();
-        match limit::output(command, limit) {
+        let output = match limit {
+            Some(limit) => process::output(command, limit),
+            None => command.output().map(Some),
+        };
+        match output {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
                 "{program} did not finish {} within {} s; try another version of it, leave this target out, or set \
                  {} to more seconds",
                 self.subject,
                 limit.unwrap_or_default().as_secs(),
-                limit::LIMIT_VARIABLE
+                ocloc::LIMIT_VARIABLE
             )),
             Err(error) => own(format!("{program} cannot be started: {error}")),
         }

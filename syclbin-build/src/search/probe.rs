@@ -2,7 +2,7 @@
 //! Asks a program for its version and for `-fsyclbin`, within a time limit.
 
 use std::fmt;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use super::{Candidate, LIMIT_VARIABLE};
@@ -100,11 +100,13 @@ const OF_DPCPP: &str = "-fsycl-device-code-split=auto";
 
 /// Returns the first line of `--version` of a program that supports `-fsyclbin`.
 pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Problem> {
+    let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
+    let folder = tempfile::tempdir().map_err(unwritten)?;
     let mut command = candidate.command();
     command.arg(VERSION);
     let said = run(command, VERSION, limit)?;
     if !said.status.success() {
-        return Err(said.failed(VERSION));
+        return Err(failed(&said, VERSION));
     }
     let Some(version) = first_line(&said.stdout) else {
         return Err(Problem::NoVersion);
@@ -113,8 +115,6 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     if version.starts_with("syclbin-clang ") {
         return Ok(version);
     }
-    let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
-    let folder = tempfile::tempdir().map_err(unwritten)?;
     let source = folder.path().join("probe.cpp");
     std::fs::write(&source, "").map_err(unwritten)?;
     let mut command = candidate.command();
@@ -126,9 +126,10 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
         .arg(&source);
     let said = run(command, OPTION, limit)?;
     if said.status.code().is_none() {
-        return Err(said.failed(OPTION));
+        return Err(failed(&said, OPTION));
     }
-    let mut lines = said.stderr.lines();
+    let stderr = String::from_utf8_lossy(&said.stderr);
+    let mut lines = stderr.lines();
     // Drivers with the old offloading model know the option, and report it as unused.
     let is_unused = |line: &str| line.contains("-fsyclbin") && line.contains("unused");
     if said.status.success() && !lines.any(is_unused) {
@@ -140,46 +141,29 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     }
 }
 
-/// The output of a program, and how it ended.
-struct Said {
-    status: ExitStatus,
-    stdout: String,
-    stderr: String,
-}
-
-impl Said {
-    fn failed(&self, question: &'static str) -> Problem {
-        Problem::Failed {
-            question,
-            how: match self.status.code() {
-                Some(code) => format!("ended with {code}"),
-                None => Ended(self.status).to_string(),
-            },
-            said: first_line(&self.stderr)
-                .or_else(|| first_line(&self.stdout))
-                .unwrap_or_default(),
-        }
+fn failed(said: &Output, question: &'static str) -> Problem {
+    Problem::Failed {
+        question,
+        how: match said.status.code() {
+            Some(code) => format!("ended with {code}"),
+            None => Ended(said.status).to_string(),
+        },
+        said: first_line(&said.stderr)
+            .or_else(|| first_line(&said.stdout))
+            .unwrap_or_default(),
     }
 }
 
 /// Runs a program to its end or its limit. At the limit, stops it and the processes that it started.
-fn run(command: Command, question: &'static str, limit: Duration) -> Result<Said, Problem> {
-    let lost = |error: std::io::Error| Problem::Start(error.to_string());
-    let temporary =
-        || tempfile::tempfile().map_err(|error| Problem::NoTemporary(error.to_string()));
-    let mut output = [temporary()?, temporary()?];
-    let status = process::run(command, &output, limit).map_err(lost)?;
-    let status = status.ok_or(Problem::Hangs { question, limit })?;
-    let [stdout, stderr] = &mut output;
-    Ok(Said {
-        status,
-        stdout: process::text(stdout).map_err(lost)?,
-        stderr: process::text(stderr).map_err(lost)?,
-    })
+fn run(command: Command, question: &'static str, limit: Duration) -> Result<Output, Problem> {
+    let output = process::output(command, limit);
+    let output = output.map_err(|error| Problem::Start(error.to_string()))?;
+    output.ok_or(Problem::Hangs { question, limit })
 }
 
 /// Returns the first line that is not blank, without control characters.
-fn first_line(text: &str) -> Option<String> {
+fn first_line(output: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(output);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let safe = line.chars().filter(|c| !c.is_control());
     Some(safe.take(200).collect())

@@ -188,7 +188,12 @@ impl Manifest {
         }
         pin.wheels
             .iter()
-            .flat_map(|wheel| wheel.members.iter().map(|m| (wheel.target(m), m.size)))
+            .flat_map(|wheel| {
+                wheel
+                    .members
+                    .iter()
+                    .map(|(path, size)| (wheel.target(path), *size))
+            })
             .find(|(path, size)| self.recorded(path) != Some(*size))
             .map(|(path, _)| format!("{MANIFEST} lacks {path}"))
     }
@@ -256,8 +261,8 @@ mod tests {
     fn complete(pin: &ComponentPin) -> Manifest {
         let mut manifest = Manifest::of(pin);
         for wheel in pin.wheels {
-            for member in wheel.members {
-                manifest.record(&wheel.target(member), member.size);
+            for (path, size) in wheel.members {
+                manifest.record(&wheel.target(path), *size);
             }
         }
         manifest

@@ -11,11 +11,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use syclbin::{AbstractModule, Image, ImageKind, IrType, Syclbin};
-use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
+use syclbin_toolchain::{CUDA_MATHEMATICS, Component, INSTALL_COMMAND};
 
 use crate::command_line::targets::{NVIDIA, NvidiaCode};
-use crate::library::Code;
-use crate::library::device_library;
+use crate::library::{self, Code, device_library};
 use crate::{Failure, Result, own};
 use gpu::NvidiaGpu;
 use syclbin_tools::__private::{link, spelled};
@@ -130,11 +129,8 @@ fn named_cuda(clang: &[String]) -> Option<&str> {
 /// Returns the directory of the component, which is laid out like CUDA. The installation that this program belongs
 /// to comes first, then the user's installation.
 fn installed() -> Result<PathBuf> {
-    let program = std::env::current_exe().unwrap_or_default();
-    let users = std::env::var_os(HOME_VARIABLE);
-    let homes = Home::of_compiler(&program, users.as_deref());
-    let mut found = homes.filter_map(|home| home.newest(Component::Nvidia));
-    found.next().map(|installed| installed.folder).ok_or_else(|| {
+    let found = library::installed(Component::Nvidia);
+    found.map(|installed| installed.folder).ok_or_else(|| {
         Failure::Own(format!(
             "target {NVIDIA}: component nvidia is not installed, which has NVIDIA's math library (libdevice) \
              and assembler (ptxas); run `{INSTALL_COMMAND} --component nvidia`"
