@@ -56,16 +56,6 @@ pub(crate) struct Cache {
     before: Files,
 }
 
-/// The cached state of a source.
-pub(crate) enum Lookup {
-    /// The result that compiling it would produce.
-    Hit(Compiled),
-    /// The place of the result once the source is compiled.
-    Miss(Box<Pending>),
-    /// The result cannot be cached.
-    Uncacheable,
-}
-
 /// A source that has to be compiled, and the place of its result.
 pub(crate) struct Pending {
     key: String,
@@ -111,11 +101,12 @@ impl Cache {
         })
     }
 
-    /// Looks up the result of compiling `source`.
-    pub(crate) fn look_up(&mut self, source: &Path) -> Lookup {
+    /// Returns the result that compiling `source` would produce. The error is the place of the result once the source is
+    /// compiled, or `None` if the result cannot be cached.
+    pub(crate) fn look_up(&mut self, source: &Path) -> Result<Compiled, Option<Pending>> {
         let contents = self.before.contents(source);
         let Some(contents) = contents.filter(|contents| contents.asked.is_some()) else {
-            return Lookup::Uncacheable;
+            return Err(None);
         };
         let hash = contents.hash.clone();
         let key = self.setting.key(source, &hash);
@@ -126,14 +117,13 @@ impl Cache {
             let files = record.read.into_iter().map(|read| read.path);
             entry::decode(&bytes, files.collect())
         });
-        match found {
-            Some(compiled) => Lookup::Hit(compiled),
-            None => Lookup::Miss(Box::new(Pending {
+        found.ok_or_else(|| {
+            Some(Pending {
                 key,
                 source: hash,
                 started: SystemTime::now(),
-            })),
-        }
+            })
+        })
     }
 
     /// Caches the result of compiling `source`, unless something changed meanwhile or the result depends on

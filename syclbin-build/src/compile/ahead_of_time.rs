@@ -81,7 +81,7 @@ fn compile_natively(
         .map_err(|error| unusable(error.to_string()))?;
     std::fs::write(&objects, bytes).map_err(Error::write(&objects))?;
     let mut link_flags = vec![OsString::from("-fsycl"), OsString::from("-fsycl-link")];
-    link_flags.extend(default_targets::only(flags));
+    link_flags.extend(default_targets::split(flags).1);
     let task = Task {
         job: Job {
             flags: link_flags,

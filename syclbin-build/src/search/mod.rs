@@ -25,7 +25,7 @@ pub use probe::Problem;
 
 use crate::error::{Error, Result};
 use crate::process;
-use locations::Location;
+use locations::PLACES;
 
 /// The variable that names the only compiler to try.
 pub const VARIABLE: &str = "SYCLBIN_CLANG";
@@ -102,8 +102,8 @@ impl Search<'_> {
         if let Some(value) = (self.variable)(VARIABLE) {
             all.push(self.named(VARIABLE, value));
         }
-        for location in Location::ALL {
-            all.extend(location.candidates(self).unwrap_or_default());
+        for candidates in PLACES {
+            all.extend(candidates(self).unwrap_or_default());
         }
         let taken = all.iter().position(|one| *one == found.candidate);
         let mut behind = all.split_off(taken.map_or(0, |index| index + 1));
@@ -135,8 +135,8 @@ impl Search<'_> {
             });
         }
         let mut seen: Vec<Candidate> = Vec::new();
-        for location in Location::ALL {
-            for candidate in location.candidates(self)? {
+        for candidates in PLACES {
+            for candidate in candidates(self)? {
                 // The directory that a variable names is usually in PATH too.
                 if seen.iter().any(|one| one.is_same_program(&candidate)) {
                     continue;
