@@ -180,30 +180,28 @@ impl Step {
         if output.status.success() {
             return Ok(());
         }
-        match output.status.code() {
-            Some(code) if !self.is_own() => {
+        let (program, subject) = (self.program.display(), &self.subject);
+        let code = match output.status.code() {
+            // The process has reported the error itself.
+            Some(code) if self.is_own() => u8::try_from(code).unwrap_or(1),
+            Some(code) => {
                 let _ = writeln!(
                     stderr,
-                    "syclbin-clang: error: {} ended with {code} on {}",
-                    self.program.display(),
-                    self.subject
+                    "syclbin-clang: error: {program} ended with {code} on {subject}"
                 );
-                Err(Failure::Reported(u8::try_from(code).unwrap_or(1)))
+                u8::try_from(code).unwrap_or(1)
             }
-            // The process has reported the error itself.
-            Some(code) => Err(Failure::Reported(u8::try_from(code).unwrap_or(1))),
             None => {
                 let _ = writeln!(
                     stderr,
-                    "syclbin-clang: error: {} crashed on {} ({}); to repeat it:\n{}",
-                    self.program.display(),
-                    self.subject,
+                    "syclbin-clang: error: {program} crashed on {subject} ({}); to repeat it:\n{}",
                     output.status,
                     self.to_repeat().line()
                 );
-                Err(Failure::Reported(CRASHED))
+                CRASHED
             }
-        }
+        };
+        Err(Failure::Reported(code))
     }
 }
 

@@ -14,6 +14,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod archive;
 #[cfg(feature = "extract")]
 pub mod extract;
 mod link;

@@ -137,8 +137,7 @@ impl Facts {
             cpp_headers: headers(Path::new(HEADERS)),
             pip: pip::Search::from_env()
                 .find()
-                .map(|pip| format!("{} ({})", pip.invocation, pip.version))
-                .map_err(|tried| tried.to_string()),
+                .map(|pip| format!("{} ({})", pip.invocation, pip.version)),
             uv: find_program("uv", search),
             cpu_device: part(Component::CpuDevice, Installed::entry),
             nvidia: part(Component::Nvidia, |installed| installed.folder.clone()),

@@ -174,7 +174,7 @@ impl Installer<'_> {
             Source::Folder(folder) => folder.clone(),
             Source::Pip(search) => {
                 let pip = search.find().map_err(|tried| Error::NoPip {
-                    tried: tried.to_string(),
+                    tried,
                     wheels: listing(wanted),
                 })?;
                 let folder = staging.path().join("wheels");
@@ -249,8 +249,8 @@ impl Installer<'_> {
             driver::write_headers(folder, &mut manifest, staging)?;
         }
         // The file names must reach the disk before the manifest that lists them.
-        for entry in &manifest.files {
-            if let Some(parent) = folder.join(&entry.path).parent() {
+        for path in manifest.files.keys() {
+            if let Some(parent) = folder.join(path).parent() {
                 staging.sync_folder(parent)?;
             }
         }
@@ -370,7 +370,7 @@ impl Installer<'_> {
         if self.driver.path().is_err() {
             return copy.is_file();
         }
-        manifest.recorded(entry) == Some(self.driver.size())
+        manifest.files.get(entry) == Some(&self.driver.size())
             && self.driver.is_same_as(&copy)
             && driver::headers_fit(folder, manifest)
     }
