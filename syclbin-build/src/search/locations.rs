@@ -26,10 +26,11 @@ const WRAPPERS: [&str; 7] = [
     "kache",
 ];
 
-/// The places that are searched for candidates, in this order. Each returns its candidates, best first, without asking
-/// them.
-pub(super) const PLACES: [fn(&Search<'_>) -> Result<Vec<Candidate>, NoHome>; 4] =
-    [in_variables, installed, on_path, by_default];
+/// A place that is searched. Returns its candidates, best first, without asking them.
+type Place = fn(&Search<'_>) -> Result<Vec<Candidate>, NoHome>;
+
+/// The places that are searched for candidates, in this order.
+pub(super) const PLACES: [Place; 4] = [in_variables, installed, on_path, by_default];
 
 /// Returns the candidates that `CXX` and its variants, `CMPLR_ROOT` and `ONEAPI_ROOT` name.
 fn in_variables(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {

@@ -36,12 +36,6 @@ fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
     }
 }
 
-/// Whether a file's format could contain images.
-pub(super) enum Recognized {
-    Container,
-    Nothing,
-}
-
 pub(super) fn images<'a>(
     bytes: &'a [u8],
     open: Option<&mut Open<'_>>,
@@ -53,17 +47,18 @@ pub(super) fn images<'a>(
         packed: false,
         open: open.map(|open| open as _),
     };
-    match container(&slice, &mut found)? {
-        Recognized::Container => Ok(found.images),
-        Recognized::Nothing => Err(slice.fail("file", ErrorKind::no_images(bytes))),
+    if container(&slice, &mut found)? {
+        Ok(found.images)
+    } else {
+        Err(slice.fail("file", ErrorKind::no_images(bytes)))
     }
 }
 
-/// Reads the images of a file or of a member of an archive, in any format.
+/// Reads the images of a file or of a member of an archive. Returns whether its format could contain images.
 pub(super) fn container<'a>(
     slice: &InputSlice<'a>,
     found: &mut Found<'a, '_>,
-) -> Result<Recognized, Error> {
+) -> Result<bool, Error> {
     let bytes = slice.bytes;
     if slice.depth > MAX_DEPTH {
         let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
@@ -71,14 +66,14 @@ pub(super) fn container<'a>(
     }
     if bytes.starts_with(archive::THIN_MAGIC) {
         found.thin_archive(slice)?;
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if let Content::Elf {
         machine: cubin::MACHINE,
     } = Content::of(bytes)
     {
         image(slice, DeviceImage::default(), found)?;
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if bytes.starts_with(ARCHIVE_MAGIC) {
         let members = archive::members(bytes).map_err(|error| slice.error(error))?;
@@ -86,7 +81,7 @@ pub(super) fn container<'a>(
             let name = format!("archive member {}", member.name);
             container(&slice.part(member.bytes, &name), found)?;
         }
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if bytes.starts_with(COMPRESSED_BUNDLE_MAGIC) {
         found.refuse_packed(slice)?;
@@ -96,7 +91,7 @@ pub(super) fn container<'a>(
         found.inside(slice, &part, true, |part, found| {
             container(part, found).map(drop)
         })?;
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     let entries = if bytes.starts_with(BUNDLE_MAGIC) {
         Some(bundle::binary(bytes))
@@ -111,7 +106,7 @@ pub(super) fn container<'a>(
             let part = slice.part(entry.bytes, &name);
             image(&part, of_identifier(&entry.id), found)?;
         }
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if let Some(objects) = universal(bytes) {
         let mut budget = slice.budget();
@@ -119,12 +114,12 @@ pub(super) fn container<'a>(
             slice.spend(&mut budget, bytes, &name)?;
             container(&slice.part(bytes, &format!("object for {name}")), found)?;
         }
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if let Some(sections) = sections(bytes) {
         let sections = sections.map_err(|error| slice.error(error))?;
         object(slice, sections, found)?;
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     match Content::of(bytes) {
         Content::OffloadBinary | Content::Syclbin => {}
@@ -136,13 +131,13 @@ pub(super) fn container<'a>(
                 found.inside(slice, &part, false, offload_binaries)?;
             }
             if !binaries.is_empty() {
-                return Ok(Recognized::Container);
+                return Ok(true);
             }
         }
-        _ => return Ok(Recognized::Nothing),
+        _ => return Ok(false),
     }
     image(slice, DeviceImage::default(), found)?;
-    Ok(Recognized::Container)
+    Ok(true)
 }
 
 /// Reads the images in the sections of an object.
