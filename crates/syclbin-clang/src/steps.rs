@@ -4,7 +4,6 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use syclbin_build::process;
@@ -243,28 +242,30 @@ fn quoted(word: &str) -> String {
 pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
-    let done: Vec<Mutex<Option<Result<Output>>>> = steps.iter().map(|_| Mutex::default()).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(steps.len()) {
-            scope.spawn(|| {
-                while let Some((step, place)) = {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    steps.get(index).zip(done.get(index))
-                } {
-                    step.show(show);
-                    let output = step.run();
-                    if let Ok(mut place) = place.lock() {
-                        *place = Some(output);
-                    }
-                }
-            });
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(step) = steps.get(index) else {
+                return done;
+            };
+            step.show(show);
+            done.push((index, step.run()));
         }
+    };
+    let mut outputs: Vec<(usize, Result<Output>)> = std::thread::scope(|scope| {
+        let workers = (0..threads.min(steps.len())).map(|_| scope.spawn(work));
+        let workers: Vec<_> = workers.collect();
+        let done = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_default());
+        done.flatten().collect()
     });
-    let outputs = done.into_iter().map(|place| {
-        let output = place.into_inner().ok().flatten();
-        output.unwrap_or_else(|| own("a thread of this program died"))
-    });
-    let outputs: Vec<Result<Output>> = outputs.collect();
+    if outputs.len() < steps.len() {
+        return own("a thread of this program died");
+    }
+    outputs.sort_by_key(|(index, _)| *index);
+    let outputs: Vec<_> = outputs.into_iter().map(|(_, output)| output).collect();
     let mut outcome = Ok(());
     for (step, output) in steps.iter().zip(&outputs) {
         let like = step

@@ -5,7 +5,6 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use super::Findings;
 use syclbin::__private::offload::Binary;
@@ -15,36 +14,35 @@ use syclbin::Container;
 use syclbin::offload::{ImageKind, OffloadKind};
 use syclbin::read::{File, Metadata, Owner};
 
-/// The byte range that a record claims.
-pub(super) struct Span {
-    start: u64,
-    size: u64,
-    what: String,
-}
+/// A range that is claimed: its start, its size, and by what.
+type Claim<T> = (u64, u64, T);
 
-impl Span {
-    pub(super) fn new(start: u64, size: u64, what: String) -> Self {
-        Self { start, size, what }
-    }
-}
-
-/// Reports each span that overlaps an earlier span.
-pub(super) fn overlaps(mut spans: Vec<Span>, findings: &mut Findings) {
-    spans.retain(|span| span.size > 0);
-    spans.sort_by_key(|span| (span.start, span.size));
-    // The span with the highest end so far. A later span that starts before this end overlaps it.
-    let mut farthest: Option<(u64, usize)> = None;
-    for (index, span) in spans.iter().enumerate() {
-        if let Some((end, other)) = farthest
-            && span.start < end
+/// Returns each claim that overlaps an earlier one: its start, by what it is claimed, and by what the other is.
+fn overlaps<T: Clone>(mut claims: Vec<Claim<T>>) -> Vec<(u64, T, T)> {
+    claims.retain(|(_, size, _)| *size > 0);
+    claims.sort_by_key(|(start, size, _)| (*start, *size));
+    let mut found = Vec::new();
+    // The claim with the highest end so far. A later claim that starts before this end overlaps it.
+    let mut farthest: Option<(u64, T)> = None;
+    for (start, size, what) in claims {
+        if let Some((end, other)) = &farthest
+            && start < *end
         {
-            let reason = format!("it shares bytes with {}", spans[other].what);
-            findings.at(span.start, &span.what).error(reason);
+            found.push((start, what.clone(), other.clone()));
         }
-        let end = span.start.saturating_add(span.size);
-        if farthest.is_none_or(|(other, _)| end > other) {
-            farthest = Some((end, index));
+        let end = start.saturating_add(size);
+        if farthest.as_ref().is_none_or(|(other, _)| end > *other) {
+            farthest = Some((end, what));
         }
+    }
+    found
+}
+
+/// Reports records that share bytes.
+fn check_overlaps(records: Vec<Claim<String>>, findings: &mut Findings) {
+    for (start, record, other) in overlaps(records) {
+        let reason = format!("it shares bytes with {other}");
+        findings.at(start, record).error(reason);
     }
 }
 
@@ -53,13 +51,13 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     let (mut spans, mut images) = (Vec::new(), Vec::new());
     let mut claim = |what: String, metadata: Metadata<'_>| {
         let size = metadata.text().len() as u64;
-        spans.push(Span::new(metadata.offset(), size, what));
+        spans.push((metadata.offset(), size, what));
     };
     match file.global() {
         Ok(metadata) => claim("global metadata".into(), metadata),
         Err(error) => findings.error(error),
     }
-    let mut headers = Vec::new();
+    let mut tables = [("IR modules", Vec::new()), ("native images", Vec::new())];
     let mut claimed = (0, 0);
     for index in 0..file.module_count() {
         let module = match file.module(index) {
@@ -76,13 +74,10 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
         let (ir, native) = module.image_counts();
         claimed = (claimed.0 + ir, claimed.1 + native);
         if let Some(header) = module.header() {
-            headers.push(Claim::new("IR modules", &header.ir, index, header.at));
-            headers.push(Claim::new(
-                "native images",
-                &header.native,
-                index,
-                header.at,
-            ));
+            for ((_, claims), range) in tables.iter_mut().zip([&header.ir, &header.native]) {
+                let (start, size) = (range.start as u64, range.len() as u64);
+                claims.push((start, size, (index, header.at)));
+            }
         }
     }
     // Iterates over the image table instead of the modules' claims, which may overlap.
@@ -92,7 +87,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
                 let owner = image.owner();
                 claim(format!("{owner}: metadata"), image.metadata());
                 let size = image.bytes().len() as u64;
-                images.push(Span::new(image.offset(), size, owner.to_string()));
+                images.push((image.offset(), size, owner.to_string()));
             }
             Err(error) => findings.error(error),
         }
@@ -100,9 +95,14 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     spans.append(&mut images);
     // In version 2, these are the images of the wrapper's entries, which the wrapper's check covers.
     if !matches!(file.container(), Container::Version2 | Container::Images) {
-        overlaps(spans, findings);
+        check_overlaps(spans, findings);
     }
-    claims(headers, findings);
+    for (table, claims) in tables {
+        for (_, (module, at), (other, _)) in overlaps(claims) {
+            let reason = format!("it claims {table} that abstract module {other} claims as well");
+            findings.at(at, Owner::Module(module)).error(reason);
+        }
+    }
     let (ir, native) = file.image_counts();
     for (claimed, count, what) in [
         (claimed.0, ir, "IR modules"),
@@ -112,50 +112,6 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
             let orphans = count - claimed;
             let reason = format!("{orphans} of {count} {what} belong to no abstract module");
             findings.at(file.offset(), Owner::File).warning(reason);
-        }
-    }
-}
-
-/// The images in one table that a module claims.
-struct Claim {
-    table: &'static str,
-    start: usize,
-    count: usize,
-    module: usize,
-    offset: u64,
-}
-
-impl Claim {
-    fn new(table: &'static str, range: &Range<usize>, module: usize, offset: u64) -> Self {
-        Self {
-            table,
-            start: range.start,
-            count: range.len(),
-            module,
-            offset,
-        }
-    }
-}
-
-/// Reports modules that claim images of another module.
-fn claims(mut claims: Vec<Claim>, findings: &mut Findings) {
-    claims.retain(|claim| claim.count > 0);
-    claims.sort_by_key(|claim| (claim.table, claim.start));
-    let mut farthest: Option<(&str, usize, usize)> = None;
-    for claim in claims {
-        let same = farthest.filter(|(table, ..)| *table == claim.table);
-        if let Some((_, end, other)) = same
-            && claim.start < end
-        {
-            let table = claim.table;
-            let reason = format!("it claims {table} that abstract module {other} claims as well");
-            findings
-                .at(claim.offset, Owner::Module(claim.module))
-                .error(reason);
-        }
-        let end = claim.start + claim.count;
-        if same.is_none_or(|(_, other, _)| end > other) {
-            farthest = Some((claim.table, end, claim.module));
         }
     }
 }
@@ -209,11 +165,12 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
 
 fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findings) {
     let entries_end = binary.entry_at(binary.count);
+    let entries_size = entries_end - binary.entry_offset;
     let mut spans = Vec::from([
-        Span::new(0, HEADER_SIZE as u64, "OffloadBinary header".into()),
-        Span::new(
+        (0, HEADER_SIZE as u64, String::from("OffloadBinary header")),
+        (
             binary.entry_offset,
-            entries_end - binary.entry_offset,
+            entries_size,
             "OffloadBinary entries".into(),
         ),
     ]);
@@ -226,16 +183,10 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
         };
         let strings = StringEntry::size(binary.version) as u64;
         let strings = strings.saturating_mul(entry.string_count);
-        spans.push(Span::new(
-            entry.string_offset,
-            strings,
-            format!("{record}: string entries"),
-        ));
-        spans.push(Span::new(
-            entry.image_offset,
-            entry.image_size,
-            format!("{record}: image"),
-        ));
+        let what = format!("{record}: string entries");
+        spans.push((entry.string_offset, strings, what));
+        let what = format!("{record}: image");
+        spans.push((entry.image_offset, entry.image_size, what));
         let version_1 = container != Container::Version2 && index == 0;
         if version_1 && entry.image_offset % 8 != 0 {
             let reason = format!(
@@ -260,7 +211,7 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
             findings.at(at + 2, &record).note(reason);
         }
     }
-    overlaps(spans, findings);
+    check_overlaps(spans, findings);
     if container == Container::Version2 {
         check_strings(binary, findings);
     }
