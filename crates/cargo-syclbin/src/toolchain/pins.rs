@@ -77,10 +77,16 @@ impl WheelPin {
         format!("licenses/{}", self.name)
     }
 
+    /// Returns the start of its own directories' names: `intel_sycl_rt-2026.2.0`.
+    #[must_use]
+    pub fn stem(&self) -> String {
+        format!("{}-{}", self.name.replace('-', "_"), self.version)
+    }
+
     /// Returns the name of the member at `path` inside the zip file.
     #[must_use]
     pub fn source(&self, path: &str) -> String {
-        let stem = format!("{}-{}", self.name.replace('-', "_"), self.version);
+        let stem = self.stem();
         match path.split_once('/') {
             Some(("data", path)) => format!("{stem}.data/data/{path}"),
             Some(("dist-info", path)) => format!("{stem}.dist-info/{path}"),
@@ -299,8 +305,7 @@ mod tests {
     #[test]
     fn each_wheel_has_its_licence_and_stem() {
         for wheel in ALL.iter().flat_map(|pin| pin.wheels) {
-            let stem = format!("{}-{}", wheel.name.replace('-', "_"), wheel.version);
-            assert!(wheel.file.starts_with(&format!("{stem}-py")));
+            assert!(wheel.file.starts_with(&format!("{}-py", wheel.stem())));
             assert_eq!(wheel.sha256.len(), 64);
             let licence = format!("licenses/{}/license.txt", wheel.name);
             let mut targets = wheel.members.iter().map(|(path, _)| wheel.target(path));
