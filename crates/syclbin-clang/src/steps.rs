@@ -40,7 +40,7 @@ impl Step {
     pub(crate) fn of_own(subject: &str, arguments: Vec<String>) -> Result<Self> {
         let program = std::env::current_exe().or_else(|error| {
             own(format!(
-                "cannot find the path of this program: {error}; start it by its full path"
+                "cannot determine the path of this program: {error}; start it by its full path"
             ))
         })?;
         Ok(Self::new(program, subject, arguments))
@@ -115,8 +115,8 @@ impl Step {
         match output {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
-                "{program} did not finish {} within {} s; try another version of it, leave this target out, or set \
-                 {} to more seconds",
+                "{program} did not finish {} within {} s; try another version of it, remove this target, or set {} to \
+                 more seconds",
                 self.subject,
                 limit.unwrap_or_default().as_secs(),
                 ocloc::LIMIT_VARIABLE
@@ -186,14 +186,14 @@ impl Step {
             Some(code) => {
                 let _ = writeln!(
                     stderr,
-                    "syclbin-clang: error: {program} ended with {code} on {subject}"
+                    "syclbin-clang: error: {program} exited with {code} on {subject}"
                 );
                 u8::try_from(code).unwrap_or(1)
             }
             None => {
                 let _ = writeln!(
                     stderr,
-                    "syclbin-clang: error: {program} crashed on {subject} ({}); to repeat it:\n{}",
+                    "syclbin-clang: error: {program} crashed on {subject} ({}); to reproduce it:\n{}",
                     output.status,
                     self.to_repeat().line()
                 );
@@ -262,7 +262,7 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
         done.flatten().collect()
     });
     if outputs.len() < steps.len() {
-        return own("a thread of this program died");
+        return own("a thread of this program panicked");
     }
     outputs.sort_by_key(|(index, _)| *index);
     let outputs: Vec<_> = outputs.into_iter().map(|(_, output)| output).collect();

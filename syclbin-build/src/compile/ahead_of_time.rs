@@ -30,7 +30,9 @@ pub(crate) fn link(
         file = compile_natively(file, compiler, flags, work)?;
     } else {
         for module in link_modules(&mut file.modules) {
-            cargo::warning(&format!("{module}; it is linked when a program loads it"));
+            cargo::warning(&format!(
+                "{module}; it will be linked when a program loads it"
+            ));
         }
     }
     let state = if needs_linking(&file) {

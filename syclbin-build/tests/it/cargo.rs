@@ -92,7 +92,7 @@ fn source_without_kernels_is_a_warning() {
         let warnings = ran.said("warning");
         assert_eq!(warnings.len(), 1, "{ran:?}");
         let expected = format!(
-            "kernels/vector_ops.cpp: no kernel was found in it. A source with host code only need not be compiled \
+            "kernels/vector_ops.cpp: no kernel was found in it. A source that contains only host code does not belong \
              here; otherwise write {hint}"
         );
         assert!(warnings[0].starts_with(&expected), "{ran:?}");

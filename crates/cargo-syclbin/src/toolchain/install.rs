@@ -150,14 +150,14 @@ impl Installer<'_> {
             };
             let folder = self.folder(pin);
             if let Some(reason) = reason {
-                say(format!("installing {} anew: {reason}", title(pin)));
+                say(format!("reinstalling {}: {reason}", title(pin)));
             }
             let (size, shown) = (Size(self.kept(pin)), folder.display());
             say(format!("{} takes {size} in {shown}", title(pin)));
             let is_used = |wheel: &mut &WheelPin| pin.uses(wheel);
             for wheel in untold.extract_if(.., is_used) {
                 say(format!(
-                    "  {} {} ({}) comes under: {}; its text will be in {}",
+                    "  {} {} ({}) is licensed under: {}; the text will be in {}",
                     wheel.name,
                     wheel.version,
                     Size(wheel.size),

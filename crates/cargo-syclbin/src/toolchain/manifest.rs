@@ -83,7 +83,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> std::result::Result<Self, String> {
         let text = std::fs::read_to_string(folder.join(MANIFEST))
             .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
-        Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is not one"))
+        Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is not a manifest"))
     }
 
     /// Reads the manifest of a complete installation.
@@ -148,7 +148,7 @@ impl Manifest {
             Ok(found) => {
                 let found = found.len();
                 Some(format!(
-                    "{path} has {found} bytes and was installed with {size}"
+                    "{path} has {found} bytes, but was installed with {size}"
                 ))
             }
         })
@@ -161,7 +161,7 @@ impl Manifest {
         if (self.component, &self.version) != (wanted.component, &wanted.version)
             || self.wheels != wanted.wheels
         {
-            return Some(format!("{MANIFEST} names other wheels"));
+            return Some(format!("{MANIFEST} lists other wheels"));
         }
         pin.wheels
             .iter()
@@ -172,7 +172,7 @@ impl Manifest {
                     .map(|(path, size)| (wheel.target(path), *size))
             })
             .find(|(path, size)| self.files.get(path) != Some(size))
-            .map(|(path, _)| format!("{MANIFEST} lacks {path}"))
+            .map(|(path, _)| format!("{MANIFEST} does not list {path}"))
     }
 
     fn text(&self) -> String {

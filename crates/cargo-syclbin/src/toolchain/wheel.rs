@@ -83,7 +83,7 @@ impl<'a> Wheel<'a> {
         for member in pin.members {
             let target = pin.target(member.0);
             if !stays_below(Path::new(&target)) {
-                return Err(self.content(format!("the path {target} leads out of its directory")));
+                return Err(self.content(format!("the path {target} points outside its directory")));
             }
             self.unpack_member(*member, &folder.join(&target), staging, progress)?;
             manifest.record(&target, member.1);
@@ -123,7 +123,7 @@ impl<'a> Wheel<'a> {
             if written > size || (count == 0 && written < size) {
                 let relation = if count == 0 { "only" } else { "at least" };
                 return Err(content(format!(
-                    "{name} unpacks to {relation} {written} bytes, the pin says {}",
+                    "{name} unpacks to {relation} {written} bytes, but the pin specifies {}",
                     size
                 )));
             }

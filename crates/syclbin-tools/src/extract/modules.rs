@@ -146,7 +146,7 @@ pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
                 continue;
             };
             let binary = shifted.get(start..end).ok_or_else(|| {
-                let kind = ErrorKind::Object(String::from("the bitcode is cut off or malformed"));
+                let kind = ErrorKind::Object(String::from("the bitcode is truncated or malformed"));
                 Error::new("LLVM bitcode", start as u64, kind)
             })?;
             match found.last_mut() {

@@ -78,15 +78,15 @@ fn check_image(
             match expected {
                 Some((expected, _)) if expected == content => {}
                 Some((Content::SpirV, _)) if !spirv::is_target(target) => place.warning(format!(
-                    "it is stored as SPIR-V and contains {content} for {}, which the reference runtime \
-                     would read as SPIR-V; name an architecture when compiling",
+                    "it is stored as SPIR-V but contains {content} for {}, which the reference runtime would read as \
+                     SPIR-V; specify an architecture when compiling",
                     shown(target)
                 )),
                 Some((_, name)) => {
-                    place.error(format!("its type is {name}, and it contains {content}"));
+                    place.error(format!("its type is {name}, but it contains {content}"));
                 }
                 None => place.warning(format!(
-                    "its type {} is one that no launcher is known to take",
+                    "its type {} is not supported by any known runtime",
                     ty.number()
                 )),
             }
@@ -108,12 +108,12 @@ fn check_image(
             }
             if let Some(expected) = not_native(content, target) {
                 place.error(format!(
-                    "its target {} takes {expected}, and it contains {content}",
+                    "its target {} requires {expected}, but it contains {content}",
                     shown(target)
                 ));
             }
             if state == Some(State::Input) {
-                place.warning("the state is input, in which no runtime takes native code");
+                place.warning("the state is input, in which no runtime accepts native code");
             }
             kernels::check_native(image.bytes(), arch, &mut place);
         }
@@ -138,7 +138,7 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
                 content,
                 Content::SpirV | Content::Ptx | Content::LlvmBitcode
             ),
-            "code of Intel's offline compiler",
+            "output of Intel's offline compiler",
         ),
         "spir64_x86_64" | "native_cpu" => (matches!(content, Content::Elf { .. }), "ELF"),
         _ => (true, ""),
@@ -154,7 +154,7 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
         .partition(|(image, _)| image.is_native());
     let offset = module.module.offset;
     if state == Some(State::Input) && ir.is_empty() && !native.is_empty() {
-        let reason = "the state is input, and it has native code alone: it loads nowhere";
+        let reason = "the state is input, but it contains only native code, which no runtime loads in that state";
         findings.at(offset, module.owner).error(reason);
     }
     let is_ptx = |says: &model::Image<'_>| matches!(says.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
@@ -166,12 +166,14 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
     if let Some((image, described)) = ir.first()
         && is_ptx(&described.says)
     {
-        let reason = "the reference runtime takes the first IR module for SPIR-V, and so refuses the whole file; put SPIR-V before it, or file it as native code with its architecture";
+        let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the whole \
+            file; put SPIR-V before it, or store it as native code with its architecture";
         findings.at(image.offset(), image.owner()).warning(reason);
     }
     if alike > 1 {
         let count = ir.len();
-        let reason = format!("it has {count} IR modules; the reference runtime takes the first");
+        let reason =
+            format!("it has {count} IR modules; the reference runtime uses only the first");
         findings.at(offset, module.owner).warning(reason);
     }
 }

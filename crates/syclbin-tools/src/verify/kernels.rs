@@ -39,7 +39,7 @@ pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
         }
         for kernel in code.spirv.iter().flatten() {
             if let Some(first) = owners.insert(kernel, module.owner) {
-                let reason = format!("kernel {} is in {first} as well", shown(kernel));
+                let reason = format!("kernel {} is also in {first}", shown(kernel));
                 findings
                     .at(module.module.offset, module.owner)
                     .warning(reason);
@@ -95,16 +95,16 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
         let name = shown(name);
         if is_exported {
             place.note(format!(
-                "{name} is named as a kernel, and is an exported function"
+                "{name} is listed as a kernel, but is an exported function"
             ));
         } else {
-            place.error(format!("kernel {name} is in none of its images"));
+            place.error(format!("none of its images contains kernel {name}"));
         }
     }
     for kernel in kernels.iter().filter(|name| !named.contains(name.as_str())) {
         let kernel = shown(kernel);
         place.warning(format!(
-            "kernel {kernel} is not named, so no runtime finds it"
+            "kernel {kernel} is not listed, so no runtime finds it"
         ));
     }
     for of_kernels in [set::KERNEL_PARAM_OPT, set::KERNELS] {
@@ -112,7 +112,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
         for name in keys.filter(|name| !named.contains(name) && without_run_prefix(name) == *name) {
             let name = shown(name);
             place.note(format!(
-                "set `{of_kernels}` names {name}, which is not a kernel"
+                "set `{of_kernels}` lists {name}, which is not a kernel"
             ));
         }
     }
@@ -148,11 +148,13 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
             let (severity, remedy) = match Import::of(import) {
                 Import::SpecializationConstant => (
                     Severity::Error,
-                    "the compiler left it unlowered, and drivers cannot run it; compile with a DPC++ clang++ (-fsyclbin), or pass the value as an argument",
+                    "the compiler did not lower it, so drivers cannot run it; compile with a DPC++ clang++ \
+                     (-fsyclbin), or pass the value as an argument",
                 ),
                 Import::DeviceLibrary if import == ASSERT_FAIL => (
                     Severity::Note,
-                    "an `assert` that fails ends the process, on devices with cl_intel_devicelib_assert; others do not load it",
+                    "a failed `assert` ends the process on devices with cl_intel_devicelib_assert; other devices \
+                     cannot load it",
                 ),
                 _ => (severity, remedy),
             };
@@ -166,7 +168,7 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
 /// Checks an image that is declared as PTX.
 pub(super) fn check_ptx(bytes: &[u8], target: &str, place: &mut Place<'_, Owner>) {
     if !target.is_empty() && !target.starts_with("nvptx") {
-        place.error(format!("it is PTX, and its target is {}", shown(target)));
+        place.error(format!("it is PTX, but its target is {}", shown(target)));
     }
     check_text(bytes, None, place);
 }
@@ -195,14 +197,14 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner
         Content::Ptx => check_text(bytes, Some(named), place),
         Content::CudaFatbin => match check_entries(bytes, named) {
             Ok(None) => {}
-            Ok(Some(code)) => place.error(format!("its architecture is {named}, and {code}")),
+            Ok(Some(code)) => place.error(format!("its architecture is {named}, but {code}")),
             Err(error) => place.damage(&error),
         },
         _ => match cubin::target(bytes) {
             // The file may not record the suffix.
             Ok(target) if target.number == named.number => {}
             Ok(target) => place.error(format!(
-                "its architecture is {named}, and its code is for {target}"
+                "its architecture is {named}, but its code is for {target}"
             )),
             Err(error) => place.damage(&error),
         },
@@ -217,7 +219,7 @@ fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>)
     let (target, version) = (module.target, module.version);
     match target.first_version() {
         Some(first) if version < first => place.error(format!(
-            "{target} came with PTX {first}, and it is PTX {version}: no driver takes it"
+            "{target} requires PTX {first}, but it is PTX {version}: no driver accepts it"
         )),
         Some(_) => {}
         None => place.note(format!("its target {target} is unknown")),
@@ -226,7 +228,7 @@ fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>)
         && !target.ptx_runs_on(named.major(), named.minor())
     {
         place.error(format!(
-            "its architecture is {named}, and its PTX is for {target} and newer"
+            "its architecture is {named}, but its PTX is for {target} and newer"
         ));
     }
 }
@@ -250,7 +252,7 @@ fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
     }
     Ok((!fits).then(|| match targets.as_str() {
         "" => "it is empty".into(),
-        targets => format!("it has code for {targets}"),
+        targets => format!("it contains code for {targets}"),
     }))
 }
 
@@ -269,7 +271,7 @@ pub(super) fn check_ptx_names(
         if !kernels.contains(kernel.as_str()) {
             let kernel = shown(kernel);
             place.error(format!(
-                "kernel {kernel} is in the SPIR-V, and not in the PTX"
+                "kernel {kernel} is in the SPIR-V, but not in the PTX"
             ));
         }
     }
@@ -277,7 +279,7 @@ pub(super) fn check_ptx_names(
         if spirv.is_some_and(|spirv| !spirv.contains(kernel)) {
             let kernel = shown(kernel);
             place.error(format!(
-                "kernel {kernel} is in the PTX, and not in the SPIR-V"
+                "kernel {kernel} is in the PTX, but not in the SPIR-V"
             ));
         }
     }
@@ -290,7 +292,8 @@ pub(super) fn check_ptx_names(
             .and_then(Value::as_str);
         if symbol.is_none_or(|symbol| !variables.contains(symbol)) {
             place.warning(format!(
-                "device global {} is not in the PTX by the name that `{mapping}` says; no host reaches it there",
+                "device global {} is not in the PTX under the name that `{mapping}` records; the host cannot access \
+                 it there",
                 shown(global)
             ));
         }

@@ -99,7 +99,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     }
     for (table, claims) in tables {
         for (_, (module, at), (other, _)) in overlaps(claims) {
-            let reason = format!("it claims {table} that abstract module {other} claims as well");
+            let reason = format!("it claims {table} that abstract module {other} also claims");
             findings.at(at, Owner::Module(module)).error(reason);
         }
     }
@@ -120,12 +120,13 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
     const HEADER: &str = raw::Header::RECORD;
     match container {
         Container::Bare => {
-            let reason = "it has no OffloadBinary around it; the reference runtime needs one";
+            let reason =
+                "it is not wrapped in an OffloadBinary, which the reference runtime requires";
             findings.at(0, "file").note(reason);
             return;
         }
         Container::OffloadBinary2 => {
-            let reason = "runtimes before 2026.2 load version 1 of the OffloadBinary only";
+            let reason = "runtimes before 2026.2 load only version 1 of the OffloadBinary";
             findings.at(4, HEADER).note(reason);
         }
         Container::Version2 => {
@@ -134,7 +135,7 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         }
         Container::Images => {
             let reason = "device images of LLVM's own SYCL compiler, without SYCLBIN: the reference runtime does not \
-                          load them; `cargo syclbin convert` makes SYCLBIN of them";
+                          load them; `cargo syclbin convert` converts them to SYCLBIN";
             findings.at(0, "file").note(reason);
             return;
         }
@@ -150,14 +151,11 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         findings.at(8, HEADER).error(reason);
     }
     if bytes.len() > size {
-        let reason = format!(
-            "{} bytes follow, which no reader looks at",
-            bytes.len() - size
-        );
+        let reason = format!("{} bytes follow, which readers ignore", bytes.len() - size);
         findings.at(size as u64, HEADER).warning(reason);
     }
     if binary.version == 3 {
-        let reason = "version 3: the reference runtime loads 1 and 2";
+        let reason = "version 3: the reference runtime loads only 1 and 2";
         findings.at(4, HEADER).warning(reason);
     }
     check_entries(&binary, container, findings);
@@ -204,7 +202,7 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
             findings.at(at, &record).warning(reason);
         } else if OffloadKind(entry.offload_kind) != OffloadKind::SYCL {
             let reason = format!(
-                "offload kind {} is not {}, the one of SYCL",
+                "offload kind {} is not {}, the SYCL kind",
                 entry.offload_kind,
                 OffloadKind::SYCL.0
             );
@@ -236,7 +234,10 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
         ];
         for (name, _) in &entry.strings {
             if !known.contains(&name.as_ref()) {
-                let reason = format!("version {VERSION} knows no string {}", super::shown(name));
+                let reason = format!(
+                    "version {VERSION} does not define string {}",
+                    super::shown(name)
+                );
                 findings.at(at, &record).note(reason);
             }
         }

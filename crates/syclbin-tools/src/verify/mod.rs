@@ -90,7 +90,10 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
             layout::check(&file, &mut findings);
             // With overlapping records, the remaining checks could take more than linear time.
             if findings.has_error() {
-                findings.at(0, "file").note("because of the errors, whether images, kernels and metadata agree was not checked");
+                findings.at(0, "file").note(
+                    "the consistency of images, kernels and metadata was not checked, because \
+                    of the errors",
+                );
             } else {
                 let sets = sets::read(&file, &mut findings);
                 images::check(&file, &sets, &mut findings);

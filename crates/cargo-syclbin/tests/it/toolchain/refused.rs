@@ -114,7 +114,7 @@ fn a_member_that_climbs_out_is_refused() {
             pin.members = Vec::leak(vec![(path, 6)]);
         });
         let text = refusal(&world).to_string();
-        assert!(text.contains("leads out of its directory"), "{text}");
+        assert!(text.contains("points outside its directory"), "{text}");
     }
 }
 
