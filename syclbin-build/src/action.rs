@@ -51,7 +51,7 @@ impl<'r> Action<'r> {
         if let Some(kept) = kept.filter(|kept| kept.exists()) {
             cargo::rerun_if_changed(kept);
         }
-        let find = || Compiler::find(request, &paths.directory);
+        let find = || Compiler::find(request);
         Ok(match (order, kept) {
             (Some(Order::Check), kept) => Self::Check(kept),
             (Some(Order::Commit), Some(kept)) => Self::Commit(kept, find()?),

@@ -9,7 +9,7 @@ use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::compile::diagnostics::hints;
 use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
-use crate::search::{Failure, Origin, PassedOver};
+use crate::search::{Origin, PassedOver};
 
 /// The reason why a build produced no SYCLBIN file.
 #[derive(Debug, thiserror::Error)]
@@ -247,16 +247,6 @@ impl Error {
             | Self::Hangs { diagnostics, .. }
             | Self::Sources { diagnostics, .. } => diagnostics,
             _ => "",
-        }
-    }
-}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Unusable(only) => Self::Unusable(only),
-            Failure::NotFound { home, passed_over } => Self::NoCompiler { home, passed_over },
-            Failure::NoHome(problem) => Self::NoHome(problem),
         }
     }
 }

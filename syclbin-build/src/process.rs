@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The longest output that is read. Anything longer is not a diagnostic.
@@ -99,7 +99,7 @@ impl Process {
     ///
     /// Fails if the file cannot be read.
     pub fn said(&mut self) -> io::Result<String> {
-        text(&mut self.stderr)
+        Ok(String::from_utf8_lossy(&read(&mut self.stderr)?).into_owned())
     }
 
     /// Stops the program and the processes that it started, as far as they can be found.
@@ -121,18 +121,14 @@ impl Drop for Process {
     }
 }
 
-/// Runs a program to its end, without input. Returns `None` if it ran for `limit` and was stopped, together with the
-/// processes that it started. `output` receives standard output and standard error.
+/// Runs a program to its end, without input, and returns its output. Returns `None` if it ran for `limit` and was
+/// stopped, together with the processes that it started.
 ///
 /// # Errors
 ///
 /// Fails if the process cannot be started or waited for.
-pub fn run(
-    command: Command,
-    output: &[File; 2],
-    limit: Duration,
-) -> io::Result<Option<ExitStatus>> {
-    let [stdout, stderr] = output;
+pub fn output(command: Command, limit: Duration) -> io::Result<Option<Output>> {
+    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut process = Process::start(
         command,
         Stdio::null(),
@@ -141,9 +137,12 @@ pub fn run(
     )?;
     let mut pause = Duration::from_micros(500);
     loop {
-        let status = process.ended()?;
-        if status.is_some() {
-            return Ok(status);
+        if let Some(status) = process.ended()? {
+            return Ok(Some(Output {
+                status,
+                stdout: read(&mut stdout)?,
+                stderr: read(&mut stderr)?,
+            }));
         }
         if process.runs_for() >= limit {
             process.stop();
@@ -155,15 +154,11 @@ pub fn run(
 }
 
 /// Returns what a program wrote to `file`.
-///
-/// # Errors
-///
-/// Fails if the file cannot be read.
-pub fn text(file: &mut File) -> io::Result<String> {
+fn read(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.take(MOST_SAID).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(bytes)
 }
 
 /// The descendants of a process. A process group would find them too, but Ctrl-C does not reach a compiler in its own
@@ -215,6 +210,27 @@ mod tree {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    fn sh(script: &str, limit: Duration) -> Option<Output> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        output(command, limit).expect("a shell runs")
+    }
+
+    #[test]
+    fn hanging_process_is_killed() {
+        assert_eq!(sh("exec sleep 600", Duration::from_millis(50)), None);
+    }
+
+    #[test]
+    fn output_within_the_limit_is_whole() {
+        // More than a pipe holds.
+        let script = "seq 50000; seq 50000 >&2; exit 3";
+        let output = sh(script, Duration::from_secs(600)).expect("it ends");
+        assert_eq!(output.status.code(), Some(3));
+        assert_eq!(output.stdout.len(), 288_894);
+        assert_eq!(output.stdout, output.stderr);
+    }
 
     #[test]
     fn what_a_program_started_is_stopped_with_it() {

@@ -165,7 +165,7 @@ impl Watch {
         let work = tempfile::tempdir().map_err(Error::write(&std::env::temp_dir()))?;
         let compiler = match self.compiler.take() {
             Some(compiler) => compiler,
-            None => Compiler::find(&request, work.path())?,
+            None => Compiler::find(&request)?,
         };
         let (whole, files) = compile::compile(&compiler, &request, work.path())?;
         self.compiler = Some(compiler);

@@ -12,6 +12,7 @@ use crate::ui::Size;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a command of `cargo syclbin` failed. The first path of a variant is the file or directory concerned.
+#[allow(missing_docs, reason = "the names of fields explain themselves")]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The home directory is unknown.
@@ -36,7 +37,6 @@ pub enum Error {
          the clang++ of your own DPC++ or build from prebuilt .syclbin files, and run kernels with an OpenCL driver \
          of your system"
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     Platform { os: String, arch: String },
 
     /// The compiler driver is not beside this program.
@@ -67,7 +67,6 @@ pub enum Error {
         "found no pip to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
          command, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     NoPip { tried: String, wheels: String },
 
     /// pip could not be started, or ended with an error, which it printed itself.
@@ -75,7 +74,6 @@ pub enum Error {
         "`{command}` failed ({status}); check the network, your pip settings (PIP_INDEX_URL) and the free disk \
          space, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     PipFailed {
         command: String,
         status: String,
@@ -92,7 +90,6 @@ pub enum Error {
          delete it and fetch it again",
         file.display()
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     WheelSize {
         file: PathBuf,
         expected: u64,
@@ -105,7 +102,6 @@ pub enum Error {
          still wrong, do not trust its source",
         file.display()
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     WheelHash {
         file: PathBuf,
         expected: String,
@@ -126,7 +122,6 @@ pub enum Error {
          writable, or set SYCLBIN_HOME to another directory",
         file.display(), Size(*needed), home.display()
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     Write {
         file: PathBuf,
         home: PathBuf,
@@ -139,7 +134,6 @@ pub enum Error {
         "cannot remove {}: {cause}; check its owner, or delete {} manually",
         file.display(), home.display()
     )]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     Remove {
         file: PathBuf,
         home: PathBuf,
@@ -155,7 +149,6 @@ pub enum Error {
 
     /// A file is not a valid SYCLBIN file. The remedy says what the file seems to be, or which command reports more.
     #[error("{}: {cause}; {remedy}", file.display())]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     NotSyclbin {
         file: PathBuf,
         cause: Box<syclbin::Error>,
@@ -228,7 +221,6 @@ pub enum Error {
 
     /// Cargo refused a command, and printed an error.
     #[error("`cargo {command}` failed: {said}\n{remedy}; nothing was written")]
-    #[allow(missing_docs, reason = "the names explain themselves")]
     CargoFailed {
         command: String,
         said: String,

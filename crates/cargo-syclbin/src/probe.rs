@@ -3,7 +3,9 @@
 
 use std::io::{self, Read as _, Write as _};
 
-use cargo_syclbin::doctor::file::{Answers, DeviceReport, ImageReport, Position, Step};
+use cargo_syclbin::doctor::file::{
+    Answers, DeviceReport, ImageReport, Outcome, Part, Position, Step,
+};
 use cargo_syclbin::doctor::{KERNEL, Ran, VALUE};
 use syclbin::property::{key, set};
 use syclbin::read::File;
@@ -60,15 +62,19 @@ fn probe(bytes: &[u8], start: Position) -> Result<(), Stop> {
         };
         let written = |model| syclbin::write::to_vec(&model, container).map_err(failed);
         let (module, others) = divided(&model, index);
-        say(&Step::Building(index))?;
+        say(&Step::Trying(Part::module(index, Vec::new())))?;
+        let refused = |error| {
+            let part = Part::module(index, Vec::new());
+            say(&Step::Tried(
+                part.failed(Outcome::Refused, reason(&error, index)),
+            ))
+        };
         match load(&queue, &written(module)?, &written(others)?) {
             Ok(module) => match module.build() {
-                Err(error) if image(&module, index).is_none() => {
-                    say(&Step::Refused(reason(&error, index)))?;
-                }
+                Err(error) if image(&module, index).is_none() => refused(error)?,
                 _ => kernels(&module, index, behind)?,
             },
-            Err(error) => say(&Step::Refused(reason(&error, index)))?,
+            Err(error) => refused(error)?,
         }
     }
     Ok(())
@@ -113,20 +119,22 @@ fn image(module: &Module, index: usize) -> Option<ImageChoice> {
 
 fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
     let choice = image(module, index);
-    say(&Step::Built(
-        choice.as_ref().map(ImageReport::all).unwrap_or_default(),
-    ))?;
+    let images = choice.as_ref().map(ImageReport::all);
+    say(&Step::Tried(Part::module(
+        index,
+        images.unwrap_or_default(),
+    )))?;
     for symbol in module.kernel_names().skip(behind) {
-        say(&Step::Making(symbol.to_owned()))?;
+        say(&Step::Trying(Part::kernel(symbol, None)))?;
         let kernel = module.kernel(symbol);
         let answers = kernel.and_then(|kernel| {
             let info = kernel.attributes()?;
             Ok(Answers::new(&info, kernel.required_local_size()))
         });
-        say(&match answers {
-            Ok(answers) => Step::Made(answers),
-            Err(error) => Step::Refused(error.to_string()),
-        })?;
+        say(&Step::Tried(match answers {
+            Ok(answers) => Part::kernel(symbol, Some(answers)),
+            Err(error) => Part::kernel(symbol, None).failed(Outcome::Refused, error.to_string()),
+        }))?;
     }
     Ok(())
 }

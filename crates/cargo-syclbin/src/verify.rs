@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use syclbin_tools::verify::{self, Severity};
+use syclbin_tools::verify::{self, Finding, Severity};
 
 use crate::error::Result;
 use crate::input::Input;
@@ -61,19 +61,6 @@ pub struct FileReport {
     pub findings: Vec<Finding>,
 }
 
-/// A finding about a file.
-#[derive(Clone, Debug, Serialize)]
-pub struct Finding {
-    /// `error`, `warning` or `note`.
-    pub severity: &'static str,
-    /// The offset in bytes from the start of the file.
-    pub offset: u64,
-    /// The record concerned, such as `IR module 2`.
-    pub record: String,
-    /// The problem.
-    pub reason: String,
-}
-
 /// Prints the problems of files, and returns whether the files pass. An unreadable file does not prevent the others
 /// from being checked.
 ///
@@ -82,7 +69,11 @@ pub struct Finding {
 /// Fails if standard output cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
     let files = options.files.iter().map(|path| match Input::read(path) {
-        Ok(input) => FileReport::of(&input),
+        Ok(input) => FileReport {
+            path: input.name(),
+            unreadable: None,
+            findings: verify::verify(&input.bytes),
+        },
         Err(error) => FileReport {
             path: path.to_string_lossy().into_owned(),
             unreadable: Some(error.to_string()),
@@ -90,13 +81,13 @@ pub fn run(options: &Options) -> Result<bool> {
         },
     });
     let files: Vec<_> = files.collect();
-    let denied: &[&str] = match options.deny {
-        Some(Deny::Warnings) => &["error", "warning"],
-        None => &["error"],
+    let denied = match options.deny {
+        Some(Deny::Warnings) => Severity::Warning,
+        None => Severity::Error,
     };
     let good = |file: &FileReport| {
         let mut findings = file.findings.iter();
-        file.unreadable.is_none() && findings.all(|finding| !denied.contains(&finding.severity))
+        file.unreadable.is_none() && findings.all(|finding| finding.severity < denied)
     };
     let report = Report {
         schema_version: SCHEMA_VERSION,
@@ -114,28 +105,6 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(report.passed)
 }
 
-impl FileReport {
-    fn of(input: &Input) -> Self {
-        let findings = verify::verify(&input.bytes).into_iter();
-        Self {
-            path: input.name(),
-            unreadable: None,
-            findings: findings
-                .map(|finding| Finding {
-                    severity: match finding.severity {
-                        Severity::Error => "error",
-                        Severity::Warning => "warning",
-                        Severity::Note => "note",
-                    },
-                    offset: finding.offset,
-                    record: finding.record,
-                    reason: finding.reason,
-                })
-                .collect(),
-        }
-    }
-}
-
 /// Formats a line for each finding, as compilers do, and a verdict on each file.
 fn render(report: &Report) -> String {
     let mut text = String::new();
@@ -145,22 +114,27 @@ fn render(report: &Report) -> String {
     };
     for file in report.files.iter().filter(|file| file.unreadable.is_none()) {
         let path = Escaped(&file.path);
-        let mut counts = [("error", 0), ("warning", 0), ("note", 0)];
         for finding in &file.findings {
             let style = match finding.severity {
-                "error" => ERROR,
-                "warning" => WARNING,
-                _ => NOTE,
+                Severity::Error => ERROR,
+                Severity::Warning => WARNING,
+                Severity::Note => NOTE,
             };
             let (severity, offset) = (finding.severity, finding.offset);
             let (record, reason) = (Escaped(&finding.record), Escaped(&finding.reason));
             line(format_args!(
                 "{path}:{offset:#x}: {style}{severity}{style:#}: {record}: {reason}"
             ));
-            for (name, count) in &mut counts {
-                *count += usize::from(*name == severity);
-            }
         }
+        let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+            let findings = file.findings.iter();
+            (
+                severity,
+                findings
+                    .filter(|finding| finding.severity == severity)
+                    .count(),
+            )
+        });
         let [(_, errors), (_, warnings), _] = counts;
         let (style, verdict) = match (errors, warnings) {
             (0, 0) => (GOOD, "good"),

@@ -19,7 +19,6 @@
 mod command_line;
 mod compile;
 mod library;
-mod limit;
 mod link;
 mod lower;
 mod make;

@@ -4,13 +4,14 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use syclbin_build::process;
 
 use crate::command_line::options::Show;
 use crate::native::ocloc;
 use crate::nvidia::without_notes;
-use crate::{Failure, Result, limit, own};
+use crate::{Failure, Result, own};
 
 /// A process to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,18 +104,22 @@ impl Step {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(variables);
         let limit = match self.gpu {
-            Some(_) => limit::from_environment().map_err(Failure::Own)?,
+            Some(_) => ocloc::limit().map_err(Failure::Own)?,
             None => None,
         };
         let program = self.program.display();
-        match limit::output(command, limit) {
+        let output = match limit {
+            Some(limit) => process::output(command, limit),
+            None => command.output().map(Some),
+        };
+        match output {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
                 "{program} did not finish {} within {} s; try another version of it, remove this target, or set {} to \
                  more seconds",
                 self.subject,
                 limit.unwrap_or_default().as_secs(),
-                limit::LIMIT_VARIABLE
+                ocloc::LIMIT_VARIABLE
             )),
             Err(error) => own(format!("{program} cannot be started: {error}")),
         }
@@ -174,30 +179,28 @@ impl Step {
         if output.status.success() {
             return Ok(());
         }
-        match output.status.code() {
-            Some(code) if !self.is_own() => {
+        let (program, subject) = (self.program.display(), &self.subject);
+        let code = match output.status.code() {
+            // The process has reported the error itself.
+            Some(code) if self.is_own() => u8::try_from(code).unwrap_or(1),
+            Some(code) => {
                 let _ = writeln!(
                     stderr,
-                    "syclbin-clang: error: {} exited with {code} on {}",
-                    self.program.display(),
-                    self.subject
+                    "syclbin-clang: error: {program} exited with {code} on {subject}"
                 );
-                Err(Failure::Reported(u8::try_from(code).unwrap_or(1)))
+                u8::try_from(code).unwrap_or(1)
             }
-            // The process has reported the error itself.
-            Some(code) => Err(Failure::Reported(u8::try_from(code).unwrap_or(1))),
             None => {
                 let _ = writeln!(
                     stderr,
-                    "syclbin-clang: error: {} crashed on {} ({}); to reproduce it:\n{}",
-                    self.program.display(),
-                    self.subject,
+                    "syclbin-clang: error: {program} crashed on {subject} ({}); to reproduce it:\n{}",
                     output.status,
                     self.to_repeat().line()
                 );
-                Err(Failure::Reported(CRASHED))
+                CRASHED
             }
-        }
+        };
+        Err(Failure::Reported(code))
     }
 }
 
@@ -239,28 +242,30 @@ fn quoted(word: &str) -> String {
 pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
-    let done: Vec<Mutex<Option<Result<Output>>>> = steps.iter().map(|_| Mutex::default()).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(steps.len()) {
-            scope.spawn(|| {
-                while let Some((step, place)) = {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    steps.get(index).zip(done.get(index))
-                } {
-                    step.show(show);
-                    let output = step.run();
-                    if let Ok(mut place) = place.lock() {
-                        *place = Some(output);
-                    }
-                }
-            });
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(step) = steps.get(index) else {
+                return done;
+            };
+            step.show(show);
+            done.push((index, step.run()));
         }
+    };
+    let mut outputs: Vec<(usize, Result<Output>)> = std::thread::scope(|scope| {
+        let workers = (0..threads.min(steps.len())).map(|_| scope.spawn(work));
+        let workers: Vec<_> = workers.collect();
+        let done = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_default());
+        done.flatten().collect()
     });
-    let outputs = done.into_iter().map(|place| {
-        let output = place.into_inner().ok().flatten();
-        output.unwrap_or_else(|| own("a thread of this program panicked"))
-    });
-    let outputs: Vec<Result<Output>> = outputs.collect();
+    if outputs.len() < steps.len() {
+        return own("a thread of this program panicked");
+    }
+    outputs.sort_by_key(|(index, _)| *index);
+    let outputs: Vec<_> = outputs.into_iter().map(|(_, output)| output).collect();
     let mut outcome = Ok(());
     for (step, output) in steps.iter().zip(&outputs) {
         let like = step

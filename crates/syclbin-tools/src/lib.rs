@@ -14,9 +14,11 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod archive;
 #[cfg(feature = "extract")]
 pub mod extract;
 mod link;
+mod names;
 pub mod native;
 mod rename;
 pub mod verify;
@@ -24,6 +26,7 @@ pub mod verify;
 /// Internal to this project. Any release may change it.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::names::{described, qualified, spelled};
     pub use crate::rename::{Unrenamed, rename_kernels};
 
     /// The source directory of this crate. `syclbin-build` caches the results of this code.
@@ -32,7 +35,7 @@ pub mod __private {
     /// Links SPIR-V ahead of time.
     pub mod link {
         pub use crate::link::{
-            LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata,
+            LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata, set_apart,
         };
     }
 }

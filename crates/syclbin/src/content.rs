@@ -15,7 +15,7 @@ pub const COMPRESSED_BUNDLE_MAGIC: &[u8] = b"CCOB";
 pub const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
 
 /// The content of an image, detected from its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Content {
     /// SPIR-V.
@@ -44,6 +44,7 @@ pub enum Content {
     /// Zstd-compressed content, as written by `--offload-compress`.
     Zstd,
     /// No content.
+    #[default]
     Empty,
     /// Unrecognized content.
     Unknown,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files as they are at one moment, each read once.
+//! Files as they are at one moment, each read once: their hashes, and every other file whose existence a result depends
+//! on.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -7,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::SystemTime;
 
+use hmac_sha256::Hash as Sha256;
 use syclbin_toolchain::file::{TICK, changed, stamp_of};
-
-use super::contents::Contents;
+use syclbin_toolchain::store::hex;
 
 /// A file that was read for a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,5 +103,140 @@ impl Files {
         };
         let state = self.states.entry(path.to_owned()).or_insert_with(look);
         state.as_ref()
+    }
+}
+
+/// The compiler replaces these with the time of the compile or of the file.
+const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
+
+/// The operators that ask whether a file exists.
+const QUESTIONS: [&str; 2] = ["__has_include", "__has_embed"];
+
+/// A file that a compiler reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Contents {
+    /// SHA-256 of all bytes, in hexadecimal.
+    pub(crate) hash: String,
+    /// The result of [`asked`].
+    pub(crate) asked: Option<BTreeSet<String>>,
+}
+
+impl Contents {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        Self {
+            hash: hex(Sha256::hash(bytes)),
+            asked: asked(&String::from_utf8_lossy(bytes)),
+        }
+    }
+}
+
+/// Returns the names of files that `text` asks for and that may not exist. Returns `None` if the text uses the time, or
+/// asks for a file whose name cannot be determined here.
+///
+/// Comments are searched too: a false match only costs a compile, but a missed one would reuse a wrong result.
+pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
+    // A backslash at the end of a line joins two lines, even within a word.
+    let text = text.replace("\\\n", "").replace("\\\r\n", "");
+    if TIMES.iter().any(|time| has_word(&text, time)) {
+        return None;
+    }
+    let mut names = BTreeSet::new();
+    for question in QUESTIONS {
+        for (at, _) in text.match_indices(question) {
+            let after = &text[at + question.len()..];
+            let after = after.strip_prefix("_next").unwrap_or(after);
+            let after = after.trim_start_matches([' ', '\t']);
+            if text[..at].trim_end().ends_with("define") {
+                continue;
+            }
+            if let Some(argument) = after.strip_prefix('(') {
+                names.insert(quoted(argument.trim_start())?.to_owned());
+            } else if after.starts_with('/') {
+                // A comment may precede the argument.
+                return None;
+            }
+        }
+    }
+    Some(names)
+}
+
+/// Returns the name at the start of `text`: `<name>` or `"name"`.
+fn quoted(text: &str) -> Option<&str> {
+    let close = match text.as_bytes().first()? {
+        b'<' => '>',
+        b'"' => '"',
+        _ => return None,
+    };
+    text[1..].split_once(close).map(|(name, _)| name)
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn asks(text: &str, expected: &[&str]) {
+        let names = asked(text).map(|names| names.into_iter().collect::<Vec<_>>());
+        let expected = expected.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(names, Some(expected), "{text}");
+    }
+
+    #[test]
+    fn the_time_is_found_as_a_word() {
+        for text in [
+            "s = __DATE__;",
+            "__TIME__",
+            "f(__TIMESTAMP__)",
+            "// __TIME__",
+            "__TI\\\nME__",
+            "__TI\\\r\nME__",
+        ] {
+            assert_eq!(asked(text), None, "{text}");
+        }
+        for text in ["__TIME_T_TYPE", "MY__TIME__", "__TIME__2", "time"] {
+            asks(text, &[]);
+        }
+    }
+
+    #[test]
+    fn questions_name_their_files() {
+        asks("#if __has_include(<a b.hpp>)", &["a b.hpp"]);
+        asks("#if __has_include_next ( \"a//b.hpp\" )", &["a//b.hpp"]);
+        asks(
+            "#if defined(X) && \\\n __has_embed(\"t.bin\" limit(3)) || __has_include(<x>)",
+            &["t.bin", "x"],
+        );
+        asks("#if __has_in\\\nclude(<a>)", &["a"]);
+        asks("#if __has_include ( <a> )", &["a"]);
+        asks("#ifdef __has_include\n#endif /* __has_include_next */", &[]);
+        asks("#  define __has_include(x) 0", &[]);
+    }
+
+    #[test]
+    fn questions_without_a_plain_name_are_refused() {
+        for text in [
+            "#if __has_include(NAME)",
+            "#define HAS(x) __has_include(x)",
+            "#if __has_include /* a */ (<b>)",
+            "#if __has_include(/* a */ <b>)",
+            "#if __has_include(<a",
+            "__has_include(",
+        ] {
+            assert_eq!(asked(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_can_be_read() {
+        let text = Contents::read(b"\xff__has_include(<\xe4\x00>)");
+        assert_eq!(text.asked.map(|names| names.len()), Some(1));
+        assert_ne!(text.hash, Contents::read(b"").hash);
     }
 }

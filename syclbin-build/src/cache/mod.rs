@@ -10,28 +10,22 @@
 //!
 //! | module | noun |
 //! |---|---|
-//! | `contents` | the hash of a file, and the other files that it asks for |
-//! | `files` | files as they are at one moment |
+//! | `files` | files as they are at one moment, their hashes, and the other files that they ask for |
 //! | `candidates` | the files that a compiler could take for the names of headers |
 //! | `setting` | every input except files: compiler, arguments, environment |
 //! | `arguments` | the files that arguments name |
-//! | `manifest` | the results of one source and setting |
-//! | `entry` | a result as bytes |
-//! | `directory` | the directory of the cache, and its size limit |
+//! | `manifest` | results as bytes, and the results of one source and setting |
 //!
 //! If the cache fails, the build compiles without it.
 
 mod arguments;
 mod candidates;
-mod contents;
-mod directory;
-mod entry;
 mod files;
 mod manifest;
 mod setting;
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -43,10 +37,57 @@ use crate::cargo;
 use crate::compiler::Compiler;
 use crate::compiler::headers;
 use crate::compiler::output::Compiled;
-pub use directory::{CACHE_VARIABLE, LIMIT, SIZE_VARIABLE, folder};
 use files::Files;
-use manifest::{Manifest, Record};
+use manifest::{Manifest, Record, decode_result, encode_result};
 use setting::Setting;
+
+/// The variable that names the directory of the cache, or is `off`.
+pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
+
+/// The variable with the size limit: bytes, or a number followed by K, M or G.
+pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
+
+/// The default size limit in bytes.
+pub const LIMIT: u64 = 1 << 30;
+
+/// Returns the directory of the cache: the directory in [`SYCLBIN_CACHE`](CACHE_VARIABLE), else a directory
+/// of the toolchain. Returns `None` without a cache.
+///
+/// # Errors
+///
+/// Fails if the variable names a relative path, which would mean another directory for each package.
+pub fn folder(named: Option<&OsStr>, home: Option<&Home>) -> Result<Option<PathBuf>, String> {
+    match named {
+        Some(off) if off.eq_ignore_ascii_case("off") => Ok(None),
+        Some(folder) if Path::new(folder).is_absolute() => Ok(Some(PathBuf::from(folder))),
+        Some(folder) => Err(format!(
+            "{CACHE_VARIABLE}={} is relative, so nothing is cached; set it to an absolute path, or to off",
+            folder.display()
+        )),
+        None => Ok(home.map(|home| home.path().join("kernels"))),
+    }
+}
+
+/// Returns the size limit in a value of [`SIZE_VARIABLE`].
+fn size_limit(value: Option<&OsStr>) -> Result<u64, String> {
+    let Some(value) = value else {
+        return Ok(LIMIT);
+    };
+    let text = value.to_string_lossy();
+    let text = text.trim();
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1u64 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let number = number.trim().parse::<u64>().ok();
+    number
+        .and_then(|number| number.checked_mul(unit))
+        .ok_or_else(|| {
+            format!("{SIZE_VARIABLE}={text} is not a valid size, so the limit is 1G; use a size such as 500M or 2G")
+        })
+}
 
 /// The cache as one build uses it.
 pub(crate) struct Cache {
@@ -54,16 +95,6 @@ pub(crate) struct Cache {
     setting: Setting,
     /// The sources and headers as they were before anything was compiled.
     before: Files,
-}
-
-/// The cached state of a source.
-pub(crate) enum Lookup {
-    /// The result that compiling it would produce.
-    Hit(Compiled),
-    /// The place of the result once the source is compiled.
-    Miss(Box<Pending>),
-    /// The result cannot be cached.
-    Uncacheable,
 }
 
 /// A source that has to be compiled, and the place of its result.
@@ -81,7 +112,7 @@ impl Cache {
         // A build with the cache turned off must compile, so Cargo has to know the variable.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
-        let folder = match directory::folder(named.as_deref(), home.ok().as_ref()) {
+        let folder = match folder(named.as_deref(), home.ok().as_ref()) {
             Ok(folder) => folder?,
             Err(problem) => {
                 cargo::warning(&problem);
@@ -97,11 +128,11 @@ impl Cache {
             return None;
         }
         let size = cargo::env_again(SIZE_VARIABLE);
-        let limit = match directory::limit(size.as_deref()) {
+        let limit = match size_limit(size.as_deref()) {
             Ok(limit) => limit,
             Err(problem) => {
                 cargo::warning(&problem);
-                directory::LIMIT
+                LIMIT
             }
         };
         Some(Self {
@@ -111,11 +142,12 @@ impl Cache {
         })
     }
 
-    /// Looks up the result of compiling `source`.
-    pub(crate) fn look_up(&mut self, source: &Path) -> Lookup {
+    /// Returns the result that compiling `source` would produce. The error is the place of the result once the source is
+    /// compiled, or `None` if the result cannot be cached.
+    pub(crate) fn look_up(&mut self, source: &Path) -> Result<Compiled, Option<Pending>> {
         let contents = self.before.contents(source);
         let Some(contents) = contents.filter(|contents| contents.asked.is_some()) else {
-            return Lookup::Uncacheable;
+            return Err(None);
         };
         let hash = contents.hash.clone();
         let key = self.setting.key(source, &hash);
@@ -124,16 +156,15 @@ impl Cache {
             let record = records.find(|record| self.holds(record))?;
             let bytes = self.store.read(&result_name(&record.id))?;
             let files = record.read.into_iter().map(|read| read.path);
-            entry::decode(&bytes, files.collect())
+            decode_result(&bytes, files.collect())
         });
-        match found {
-            Some(compiled) => Lookup::Hit(compiled),
-            None => Lookup::Miss(Box::new(Pending {
+        found.ok_or_else(|| {
+            Some(Pending {
                 key,
                 source: hash,
                 started: SystemTime::now(),
-            })),
-        }
+            })
+        })
     }
 
     /// Caches the result of compiling `source`, unless something changed meanwhile or the result depends on
@@ -148,7 +179,7 @@ impl Cache {
         let Some(record) = self.record(pending, source, compiled, after) else {
             return;
         };
-        let Some(bytes) = entry::encode(compiled) else {
+        let Some(bytes) = encode_result(compiled) else {
             return;
         };
         // The result is written first: a manifest without its result is useless.
@@ -224,4 +255,41 @@ fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
         hash.update([0]);
     }
     hex(hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directory_is_configured_or_the_default() {
+        let home = Home::locate(Some(OsStr::new("/home"))).unwrap();
+        let of = |named: Option<&str>| folder(named.map(OsStr::new), Some(&home));
+        assert_eq!(of(None), Ok(Some(PathBuf::from("/home/kernels"))));
+        assert_eq!(
+            of(Some("/else where")),
+            Ok(Some(PathBuf::from("/else where")))
+        );
+        assert_eq!(of(Some("off")), Ok(None));
+        assert_eq!(of(Some("OFF")), Ok(None));
+        assert!(
+            of(Some("here"))
+                .unwrap_err()
+                .contains("SYCLBIN_CACHE=here is relative")
+        );
+        assert_eq!(folder(None, None), Ok(None));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let of = |text: &str| size_limit(Some(OsStr::new(text)));
+        assert_eq!(size_limit(None), Ok(1 << 30));
+        assert_eq!(of("1000"), Ok(1000));
+        assert_eq!(of("5k"), Ok(5 << 10));
+        assert_eq!(of(" 500 M "), Ok(500 << 20));
+        assert_eq!(of("2G"), Ok(2 << 30));
+        for nonsense in ["", "G", "-1", "1T", "99999999999999G", "1.5G"] {
+            assert!(of(nonsense).is_err(), "{nonsense}");
+        }
+    }
 }

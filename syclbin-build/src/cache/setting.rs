@@ -11,8 +11,7 @@ use syclbin_toolchain::store::hex;
 
 use super::arguments::Named;
 use super::candidates::candidates;
-use super::contents;
-use super::files::{Dependency, Files};
+use super::files::{self, Dependency, Files};
 use crate::compiler::{self, Compiler};
 
 /// Changes when the meaning of entries changes.
@@ -91,7 +90,7 @@ impl Setting {
         }
         for text in &arguments {
             // A macro may ask for the time or for a file.
-            contents::asked(text).filter(BTreeSet::is_empty)?;
+            files::asked(text).filter(BTreeSet::is_empty)?;
             // Our headers are compared only if a source reads them.
             let word = crate::compiler::headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());

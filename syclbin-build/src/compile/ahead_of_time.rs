@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use syclbin::__private::mangled;
 use syclbin::__private::spirv::Import;
 use syclbin::property::set;
 use syclbin::{AbstractModule, Container, State, Syclbin};
@@ -30,8 +29,7 @@ pub(crate) fn link(
     if compiler.links_files() && default_targets::name_native(flags) {
         file = compile_natively(file, compiler, flags, work)?;
     } else {
-        let names: Vec<String> = file.modules.iter().map(kernels).collect();
-        for module in link_modules(&mut file.modules, &names) {
+        for module in link_modules(&mut file.modules) {
             cargo::warning(&format!(
                 "{module}; it will be linked when a program loads it"
             ));
@@ -65,20 +63,6 @@ fn imports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> 
     symbols(module, set::IMPORTED_SYMBOLS)
 }
 
-/// Describes a module by its kernels, for messages.
-fn kernels(module: &AbstractModule<'_>) -> String {
-    let name = |symbol| match mangled::parse(symbol) {
-        Some(name) => name.qualified(),
-        None => symbol.to_owned(),
-    };
-    let names: Vec<String> = module.kernel_names().map(name).collect();
-    match names.as_slice() {
-        [] => "a module without kernels".to_owned(),
-        [kernel] => format!("kernel {kernel}"),
-        kernels => format!("kernels {}", kernels.join(", ")),
-    }
-}
-
 /// Lets the compiler link the modules, and compile them to native code again. The code that it made of each source
 /// alone lacks the functions of other sources.
 fn compile_natively(
@@ -99,7 +83,7 @@ fn compile_natively(
         .map_err(|error| unusable(error.to_string()))?;
     std::fs::write(&objects, bytes).map_err(Error::write(&objects))?;
     let mut link_flags = vec![OsString::from("-fsycl"), OsString::from("-fsycl-link")];
-    link_flags.extend(default_targets::only(flags));
+    link_flags.extend(default_targets::split(flags).1);
     let task = Task {
         job: Job {
             flags: link_flags,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use syclbin::{State, Syclbin};
 
-use crate::cache::{Cache, Lookup, Pending};
+use crate::cache::{Cache, Pending};
 use crate::cargo;
 use crate::compiler::default_targets;
 use crate::compiler::headers;
@@ -82,7 +82,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     ];
     let mut flags: Vec<OsString> = own.map(OsString::from).into();
     flags.extend(request.arguments.iter().cloned());
-    if !default_targets::are_named(request.arguments.iter()) {
+    if default_targets::split(&request.arguments).1.is_empty() {
         flags.extend(compiler.default_targets());
     }
     flags.extend(headers::arguments());
@@ -101,16 +101,15 @@ fn compile_each(
 ) -> Result<Vec<Result<Compiled>>> {
     let mut cache = Cache::open(compiler, flags);
     let mut results: Vec<Option<Result<Compiled>>> = Vec::new();
-    let mut missing: Vec<(usize, Option<Box<Pending>>)> = Vec::new();
+    let mut missing: Vec<(usize, Option<Pending>)> = Vec::new();
     for (index, source) in sources.iter().enumerate() {
-        let known = cache.as_mut().map(|cache| cache.look_up(source));
-        let pending = match known {
-            Some(Lookup::Hit(compiled)) => {
+        let pending = match cache.as_mut().map(|cache| cache.look_up(source)) {
+            Some(Ok(compiled)) => {
                 results.push(Some(Ok(compiled)));
                 continue;
             }
-            Some(Lookup::Miss(pending)) => Some(pending),
-            Some(Lookup::Uncacheable) | None => None,
+            Some(Err(pending)) => pending,
+            None => None,
         };
         missing.push((index, pending));
         results.push(None);
@@ -156,7 +155,7 @@ fn run(
             ..code.clone()
         };
         // Only SPIR-V has this information, whatever the targets are.
-        debug.flags = default_targets::without(&debug.flags);
+        debug.flags = default_targets::split(flags).0;
         let described = [
             "-g",
             // This includes structs that only template arguments use, as in work_group_memory<Pair[]>.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Default targets: the targets of a build that names none.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
@@ -50,26 +50,6 @@ pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString
     parts
 }
 
-/// Returns whether arguments of a compiler name targets, or are for the compiler of a target.
-pub(crate) fn are_named(mut arguments: impl Iterator<Item = impl AsRef<OsStr>>) -> bool {
-    arguments.any(|argument| {
-        let text = argument.as_ref().to_string_lossy();
-        [TARGETS, OPTIONAL, "--offload-arch", "-Xs"]
-            .iter()
-            .any(|option| text.starts_with(option))
-    })
-}
-
-/// Returns `flags` without the flags that name targets, or that are for the compilers of targets.
-pub(crate) fn without(flags: &[OsString]) -> Vec<OsString> {
-    split(flags).0
-}
-
-/// Returns only the flags that name targets, or that are for the compilers of targets.
-pub(crate) fn only(flags: &[OsString]) -> Vec<OsString> {
-    split(flags).1
-}
-
 /// Returns whether `flags` may name native code of SPIR-V: for processors or Intel's GPUs.
 pub(crate) fn name_native(flags: &[OsString]) -> bool {
     let is_native = |target: &str| target != "spir64" && !target.starts_with("nv");
@@ -82,28 +62,28 @@ pub(crate) fn name_native(flags: &[OsString]) -> bool {
     })
 }
 
-/// Returns the flags that have nothing to do with targets, and the others.
-fn split(flags: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
-    let (mut kept, mut of_targets) = (Vec::new(), Vec::new());
+/// Returns the flags that have nothing to do with targets, and those that name targets or are for their compilers.
+pub(crate) fn split(flags: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
+    const BACKEND: &str = "-Xsycl-target-backend";
+    let (mut others, mut of_targets) = (Vec::new(), Vec::new());
     let mut flags = flags.iter();
     while let Some(flag) = flags.next() {
         let text = flag.to_string_lossy();
-        let is_backend = text == "-Xs" || text.starts_with("-Xsycl-target-backend");
-        // `-XsOPTION` is joined with its value.
-        let is_joined = text.starts_with("-Xs") && !text.starts_with("-Xsycl");
-        let names_targets = [TARGETS, OPTIONAL, "--offload-arch="]
-            .iter()
-            .any(|option| text.starts_with(option));
-        if text == "--offload-arch" || is_backend {
+        let is = |option| text.starts_with(option);
+        if [TARGETS, OPTIONAL, "--offload-arch", BACKEND]
+            .into_iter()
+            .any(is)
+            || is("-Xs") && !is("-Xsycl")
+        {
             of_targets.push(flag.clone());
-            of_targets.extend(flags.next().cloned()); // its value
-        } else if names_targets || is_joined {
-            of_targets.push(flag.clone());
+            if text == "--offload-arch" || text == "-Xs" || is(BACKEND) {
+                of_targets.extend(flags.next().cloned()); // its value
+            }
         } else {
-            kept.push(flag.clone());
+            others.push(flag.clone());
         }
     }
-    (kept, of_targets)
+    (others, of_targets)
 }
 
 /// Returns where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.
@@ -160,7 +140,7 @@ mod tests {
 
     #[test]
     fn variable_decides_over_targets() {
-        let home = Home::locate(Some(OsStr::new("/nowhere"))).unwrap();
+        let home = Home::locate(Some("/nowhere".as_ref())).unwrap();
         let set =
             |name: &str| (name == VARIABLE).then(|| OsString::from("spir64,nvidia_gpu_sm_90"));
         let found = compiler(&home, "clang version 23.0.0");
@@ -178,9 +158,8 @@ mod tests {
             "-Xsycl-target-backend",
             "-Xs",
         ] {
-            assert!(are_named(["-O2", named].iter()), "{named}");
+            assert_eq!(split(&["-O2", named].map(OsString::from)).1, [named]);
         }
-        assert!(!are_named(["-O2", "-DX"].iter()));
     }
 
     #[test]
@@ -202,7 +181,8 @@ mod tests {
             "-DX",
         ];
         let flags = flags.map(OsString::from);
-        assert_eq!(without(&flags), ["-O2", "-DX"]);
-        assert_eq!(only(&flags), flags[1..4]);
+        let (others, of_targets) = split(&flags);
+        assert_eq!(others, ["-O2", "-DX"]);
+        assert_eq!(of_targets, flags[1..4]);
     }
 }

@@ -18,7 +18,7 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::{Request, Triples};
-use crate::search::{Answers, Detected, Origin, Problem, Search, SearchResult};
+use crate::search::{Detected, Origin, Problem, Search, SearchResult};
 pub(crate) use job::{Job, Running, limit};
 
 /// Variables that clang, icpx, their GCC parts and `syclbin-clang` read.
@@ -57,9 +57,9 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// Returns the compiler that `request` names, else the first that [`Search`] finds. Caches the answers of
-    /// compilers in the given directory. Cargo then tracks what the choice depends on.
-    pub(crate) fn find(request: &Request, folder: &Path) -> Result<Self> {
+    /// Returns the compiler that `request` names, else the first that [`Search`] finds. Cargo then tracks what the choice
+    /// depends on.
+    pub(crate) fn find(request: &Request) -> Result<Self> {
         for variable in variables() {
             cargo::env(variable);
         }
@@ -68,7 +68,6 @@ impl Compiler {
             variable: &cargo::env,
             target,
             host,
-            answers: Answers::in_folder(folder),
         };
         let compiler = Self::from_search(search.run(request.compiler.as_deref()))?;
         for part in compiler.parts() {

@@ -49,32 +49,31 @@ impl Outputs {
         source: &Path,
         diagnostics: String,
     ) -> Result<Compiled> {
-        let unusable = |problem: String| Error::Output {
+        self.read_as(diagnostics).map_err(|problem| Error::Output {
             program: program.to_owned(),
             source_file: source.to_owned(),
-            problem,
-        };
-        let bytes = std::fs::read(&self.code).map_err(|error| unusable(error.to_string()))?;
-        let code = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
-        let bytes = std::fs::read(&self.described).map_err(|error| unusable(error.to_string()))?;
-        let debug = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
-        let described = describe(&debug).map_err(|error| unusable(error.to_string()))?;
+            problem: problem.to_string(),
+        })
+    }
+
+    fn read_as(&self, diagnostics: String) -> Result<Compiled, Box<dyn std::error::Error>> {
+        let bytes = std::fs::read(&self.code)?;
+        let code = syclbin::read::parse(&bytes)?;
+        let bytes = std::fs::read(&self.described)?;
+        let described = describe(&syclbin::read::parse(&bytes)?)?;
         // Without the list of headers, kernels would go stale silently.
         let list = std::fs::read(&self.dependencies).map_err(|error| {
-            unusable(format!(
-                "cannot read the list of files that it read (-MD -MF): {error}"
-            ))
+            format!("cannot read the list of files that it read (-MD -MF): {error}")
         })?;
         let files = depfile::prerequisites(&String::from_utf8_lossy(&list));
-        let has_kernel = has_kernel(&code).map_err(|error| unusable(error.to_string()))?;
+        let has_kernel = has_kernel(&code)?;
         let exports = code.modules.iter().flat_map(exports).count();
         let modules = code.modules.into_iter().map(|module| {
             let mut module = module.into_owned();
             record(&mut module, &described).map(|()| module)
         });
-        let modules = modules.collect::<std::result::Result<_, _>>();
         Ok(Compiled {
-            modules: modules.map_err(|error| unusable(error.to_string()))?,
+            modules: modules.collect::<Result<_, _>>()?,
             files: files.into_iter().filter(|path| path.exists()).collect(),
             diagnostics,
             is_of_use: has_kernel || exports > 0,

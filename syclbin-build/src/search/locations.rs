@@ -26,96 +26,72 @@ const WRAPPERS: [&str; 7] = [
     "kache",
 ];
 
-/// The places that are searched for candidates, in the order of [`Self::ALL`].
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Location {
-    /// `CXX` and its variants.
-    Cxx,
-    /// `CMPLR_ROOT`, `ONEAPI_ROOT`.
-    OneApi,
-    /// The installed toolchain.
-    Installed,
-    /// `PATH`.
-    Path,
-    /// `/opt/intel/oneapi`.
-    Default,
+/// A place that is searched. Returns its candidates, best first, without asking them.
+type Place = fn(&Search<'_>) -> Result<Vec<Candidate>, NoHome>;
+
+/// The places that are searched for candidates, in this order.
+pub(super) const PLACES: [Place; 4] = [in_variables, installed, on_path, by_default];
+
+/// Returns the candidates that `CXX` and its variants, `CMPLR_ROOT` and `ONEAPI_ROOT` name.
+fn in_variables(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
+    let variable = search.variable;
+    let names = cxx_variables(search.target.as_deref(), search.host.as_deref());
+    let named = names.into_iter().filter_map(|name| {
+        let value = variable(&name)?;
+        search.command_line(name, &value)
+    });
+    let mut found: Vec<_> = named.collect();
+    if let Some(root) = variable("CMPLR_ROOT") {
+        found.extend(compilers_of(root.as_ref(), &Origin::Folder("CMPLR_ROOT")));
+    }
+    if let Some(root) = variable("ONEAPI_ROOT") {
+        found.extend(versions_of(root.as_ref(), &Origin::Folder("ONEAPI_ROOT")));
+    }
+    Ok(found)
 }
 
-impl Location {
-    pub(super) const ALL: [Self; 5] = [
-        Self::Cxx,
-        Self::OneApi,
-        Self::Installed,
-        Self::Path,
-        Self::Default,
-    ];
+/// Returns the compiler of the installed toolchain.
+fn installed(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
+    let home = match search.home() {
+        Ok(home) => home,
+        // Nothing can be installed there, but the search continues elsewhere.
+        Err(NoHome::Unknown) => return Ok(Vec::new()),
+        Err(relative) => return Err(relative),
+    };
+    let newest = home.newest(Component::Compiler).into_iter();
+    let candidates = newest.map(|installed| {
+        let program = installed.entry();
+        let (folder, version) = (installed.folder, installed.version);
+        Candidate::program(Origin::Installed { folder, version }, program)
+    });
+    Ok(candidates.collect())
+}
 
-    /// Returns the candidates in this place, best first, without asking them.
-    pub(super) fn candidates(self, search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
-        let variable = search.variable;
-        Ok(match self {
-            Self::Cxx => cxx_variables(search.target.as_deref(), search.host.as_deref())
-                .into_iter()
-                .filter_map(|name| {
-                    let value = variable(&name)?;
-                    search.command_line(name, &value)
-                })
-                .collect(),
-            Self::OneApi => {
-                let mut found = Vec::new();
-                if let Some(root) = variable("CMPLR_ROOT") {
-                    found.extend(compilers_of(
-                        Path::new(&root),
-                        &Origin::Folder("CMPLR_ROOT"),
-                    ));
-                }
-                if let Some(root) = variable("ONEAPI_ROOT") {
-                    found.extend(versions_of(
-                        Path::new(&root),
-                        &Origin::Folder("ONEAPI_ROOT"),
-                    ));
-                }
-                found
-            }
-            Self::Installed => {
-                let home = match search.home() {
-                    Ok(home) => home,
-                    // Nothing can be installed there, but the search continues elsewhere.
-                    Err(NoHome::Unknown) => return Ok(Vec::new()),
-                    Err(relative) => return Err(relative),
-                };
-                home.newest(Component::Compiler)
-                    .map(|installed| {
-                        let program = installed.entry();
-                        let origin = Origin::Installed {
-                            folder: installed.folder,
-                            version: installed.version,
-                        };
-                        Candidate::program(origin, program)
-                    })
-                    .into_iter()
-                    .collect()
-            }
-            Self::Path => {
-                let path = variable("PATH").unwrap_or_default();
-                let folders: Vec<_> = std::env::split_paths(&path)
-                    // To a shell, an empty entry means the current directory.
-                    .filter(|folder| folder.is_absolute())
-                    .collect();
-                let programs = NAMES
-                    .iter()
-                    .flat_map(|name| folders.iter().map(move |folder| folder.join(program(name))));
-                programs
-                    .filter(|program| program.is_file())
-                    .map(|program| Candidate::program(Origin::Path, program))
-                    .collect()
-            }
-            Self::Default => match variable("ONEAPI_ROOT") {
-                Some(_) => Vec::new(),
-                None => versions_of(Path::new(ONEAPI), &Origin::Default),
-            },
-        })
-    }
+/// Returns the compilers in the directories of `PATH`.
+fn on_path(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
+    let path = (search.variable)("PATH").unwrap_or_default();
+    // To a shell, an empty entry means the current directory.
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let folders: Vec<_> = folders.collect();
+    let programs = NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(program(name))));
+    Ok(existing(programs, &Origin::Path))
+}
+
+/// Returns the compilers in `/opt/intel/oneapi`.
+fn by_default(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
+    Ok(match (search.variable)("ONEAPI_ROOT") {
+        Some(_) => Vec::new(),
+        None => versions_of(ONEAPI.as_ref(), &Origin::Default),
+    })
+}
+
+fn existing(programs: impl Iterator<Item = PathBuf>, origin: &Origin) -> Vec<Candidate> {
+    let programs = programs.filter(|program| program.is_file());
+    programs
+        .map(|program| Candidate::program(origin.clone(), program))
+        .collect()
 }
 
 /// Returns the variables that crate `cc` reads for a C++ compiler, in its order, then the host's variables.
@@ -146,12 +122,10 @@ pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<Str
 /// Returns the compilers in `root/bin`. oneAPI has its `clang++` one directory deeper.
 fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     let folders = ["bin", "bin/compiler"];
-    NAMES
+    let programs = NAMES
         .iter()
-        .flat_map(|name| folders.map(|folder| root.join(folder).join(program(name))))
-        .filter(|program| program.is_file())
-        .map(|program| Candidate::program(origin.clone(), program))
-        .collect()
+        .flat_map(|name| folders.map(|folder| root.join(folder).join(program(name))));
+    existing(programs, origin)
 }
 
 /// Returns the compilers in `root/compiler/VERSION/bin`, `latest` first, then by version.

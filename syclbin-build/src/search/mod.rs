@@ -10,7 +10,6 @@
 //! 4. The installed compiler: it was installed for this, and is the same on every machine.
 //! 5. `PATH`, then `/opt/intel/oneapi`: whatever exists there.
 
-mod answers;
 mod candidate;
 mod locations;
 mod probe;
@@ -21,12 +20,12 @@ use std::time::Duration;
 
 use syclbin_toolchain::NoHome;
 
-pub use answers::Answers;
 pub use candidate::{Candidate, Origin};
 pub use probe::Problem;
 
+use crate::error::{Error, Result};
 use crate::process;
-use locations::Location;
+use locations::PLACES;
 
 /// The variable that names the only compiler to try.
 pub const VARIABLE: &str = "SYCLBIN_CLANG";
@@ -45,8 +44,6 @@ pub struct Search<'s> {
     pub target: Option<String>,
     /// The triple that Cargo compiles on.
     pub host: Option<String>,
-    /// The cache of the compilers' answers.
-    pub answers: Answers,
 }
 
 /// A compiler that supports `-fsyclbin`.
@@ -80,33 +77,11 @@ impl std::fmt::Display for PassedOver {
     }
 }
 
-/// Why a search found no compiler. [`Error`](crate::Error) says what to do.
-#[derive(Debug)]
-pub enum Failure {
-    /// The only candidate that was tried was rejected.
-    Unusable(Box<PassedOver>),
-    /// Every candidate was rejected.
-    NotFound {
-        /// The directory of installed compilers.
-        home: Option<PathBuf>,
-        /// All candidates.
-        passed_over: Vec<PassedOver>,
-    },
-    /// The directory of installed compilers cannot be determined.
-    NoHome(NoHome),
-}
-
-impl From<NoHome> for Failure {
-    fn from(problem: NoHome) -> Self {
-        Self::NoHome(problem)
-    }
-}
-
 /// The compiler that a search chose, and the candidates that it rejected.
 #[derive(Debug)]
 pub struct SearchResult {
     /// The compiler, or why there is none.
-    pub taken: Result<Detected, Failure>,
+    pub taken: Result<Detected>,
     /// The candidates before it, which were rejected.
     pub passed_over: Vec<PassedOver>,
 }
@@ -127,8 +102,8 @@ impl Search<'_> {
         if let Some(value) = (self.variable)(VARIABLE) {
             all.push(self.named(VARIABLE, value));
         }
-        for location in Location::ALL {
-            all.extend(location.candidates(self).unwrap_or_default());
+        for candidates in PLACES {
+            all.extend(candidates(self).unwrap_or_default());
         }
         let taken = all.iter().position(|one| *one == found.candidate);
         let mut behind = all.split_off(taken.map_or(0, |index| index + 1));
@@ -142,11 +117,7 @@ impl Search<'_> {
         behind
     }
 
-    fn find(
-        &self,
-        forced: Option<&Path>,
-        passed_over: &mut Vec<PassedOver>,
-    ) -> Result<Detected, Failure> {
+    fn find(&self, forced: Option<&Path>, passed_over: &mut Vec<PassedOver>) -> Result<Detected> {
         let only = match forced {
             Some(path) => Some(Candidate::program(
                 Origin::Chosen,
@@ -157,15 +128,15 @@ impl Search<'_> {
         };
         if let Some(only) = only {
             return self.ask(&only).map_err(|problem| {
-                Failure::Unusable(Box::new(PassedOver {
+                Error::Unusable(Box::new(PassedOver {
                     candidate: only,
                     problem,
                 }))
             });
         }
         let mut seen: Vec<Candidate> = Vec::new();
-        for location in Location::ALL {
-            for candidate in location.candidates(self)? {
+        for candidates in PLACES {
+            for candidate in candidates(self)? {
                 // The directory that a variable names is usually in PATH too.
                 if seen.iter().any(|one| one.is_same_program(&candidate)) {
                     continue;
@@ -180,22 +151,19 @@ impl Search<'_> {
                 seen.push(candidate);
             }
         }
-        Err(Failure::NotFound {
+        Err(Error::NoCompiler {
             home: self.home().ok().map(|home| home.path().to_owned()),
             passed_over: passed_over.clone(),
         })
     }
 
-    /// Returns whether a candidate supports `-fsyclbin`, from the cached answers if it was asked before.
+    /// Returns the version of a candidate that supports `-fsyclbin`.
     fn ask(&self, candidate: &Candidate) -> Result<Detected, Problem> {
         if !candidate.exists() {
             return Err(Problem::NotFound);
         }
-        let limit = self.limit();
-        let answer = self
-            .answers
-            .recall_or(candidate, || probe::ask(candidate, limit))?;
-        answer.into_version().map(|version| Detected {
+        let version = probe::ask(candidate, self.limit())?;
+        Ok(Detected {
             candidate: candidate.clone(),
             version,
         })

@@ -2,7 +2,7 @@
 //! Asks a program for its version and for `-fsyclbin`, within a time limit.
 
 use std::fmt;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use super::{Candidate, LIMIT_VARIABLE};
@@ -94,62 +94,28 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The answers of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// The first line of `--version`.
-    pub(super) version: String,
-    pub(super) support: Support,
-}
-
-/// The support of a program for `-fsyclbin`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Support {
-    Full,
-    /// DPC++ before 2025.2.
-    TooOld,
-    /// It knows no option of DPC++'s own, as LLVM's `clang++` and `g++`.
-    NotDpcpp,
-}
-
-impl Answer {
-    /// Returns the version of a program that supports it.
-    pub(super) fn into_version(self) -> Result<String, Problem> {
-        let version = self.version;
-        match self.support {
-            Support::Full => Ok(version),
-            Support::TooOld => Err(Problem::NoOption { version }),
-            Support::NotDpcpp => Err(Problem::NotDpcpp { version }),
-        }
-    }
-}
-
 const VERSION: &str = "--version";
 const OPTION: &str = "-fsyclbin -###";
 /// An option that every DPC++ has and no other compiler.
 const OF_DPCPP: &str = "-fsycl-device-code-split=auto";
 
-/// Asks both questions. Only an answer is worth caching: a program that hangs today may answer tomorrow.
-pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Problem> {
+/// Returns the first line of `--version` of a program that supports `-fsyclbin`.
+pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Problem> {
+    let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
+    let folder = tempfile::tempdir().map_err(unwritten)?;
     let mut command = candidate.command();
     command.arg(VERSION);
     let said = run(command, VERSION, limit)?;
     if !said.status.success() {
-        return Err(said.failed(VERSION));
+        return Err(failed(&said, VERSION));
     }
     let Some(version) = first_line(&said.stdout) else {
         return Err(Problem::NoVersion);
     };
-    let answer = |support| Answer {
-        version: version.clone(),
-        support,
-    };
     // Our own driver supports the option in every version, and older versions do not know `-###`.
     if version.starts_with("syclbin-clang ") {
-        return Ok(answer(Support::Full));
+        return Ok(version);
     }
-    let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
-    let folder = tempfile::tempdir().map_err(unwritten)?;
     let source = folder.path().join("probe.cpp");
     std::fs::write(&source, "").map_err(unwritten)?;
     let mut command = candidate.command();
@@ -161,64 +127,44 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<Answer, Prob
         .arg(&source);
     let said = run(command, OPTION, limit)?;
     if said.status.code().is_none() {
-        return Err(said.failed(OPTION));
+        return Err(failed(&said, OPTION));
     }
+    let stderr = String::from_utf8_lossy(&said.stderr);
+    let mut lines = stderr.lines();
     // Drivers with the old offloading model know the option, and report it as unused.
-    let mut lines = said.stderr.lines();
     let is_unused = |line: &str| line.contains("-fsyclbin") && line.contains("unused");
-    Ok(answer(if said.status.success() {
-        if lines.any(is_unused) {
-            Support::TooOld
-        } else {
-            Support::Full
-        }
-    } else if lines.any(|line| line.contains(OF_DPCPP)) {
-        Support::NotDpcpp
+    if said.status.success() && !lines.any(is_unused) {
+        Ok(version)
+    } else if !said.status.success() && lines.any(|line| line.contains(OF_DPCPP)) {
+        Err(Problem::NotDpcpp { version })
     } else {
-        Support::TooOld
-    }))
+        Err(Problem::NoOption { version })
+    }
 }
 
-/// The output of a program, and how it ended.
-struct Said {
-    status: ExitStatus,
-    stdout: String,
-    stderr: String,
-}
-
-impl Said {
-    fn failed(&self, question: &'static str) -> Problem {
-        Problem::Failed {
-            question,
-            how: match self.status.code() {
-                Some(code) => format!("exited with {code}"),
-                None => Ended(self.status).to_string(),
-            },
-            said: first_line(&self.stderr)
-                .or_else(|| first_line(&self.stdout))
-                .unwrap_or_default(),
-        }
+fn failed(said: &Output, question: &'static str) -> Problem {
+    Problem::Failed {
+        question,
+        how: match said.status.code() {
+            Some(code) => format!("exited with {code}"),
+            None => Ended(said.status).to_string(),
+        },
+        said: first_line(&said.stderr)
+            .or_else(|| first_line(&said.stdout))
+            .unwrap_or_default(),
     }
 }
 
 /// Runs a program to its end or its limit. At the limit, stops it and the processes that it started.
-fn run(command: Command, question: &'static str, limit: Duration) -> Result<Said, Problem> {
-    let lost = |error: std::io::Error| Problem::Start(error.to_string());
-    let temporary =
-        || tempfile::tempfile().map_err(|error| Problem::NoTemporary(error.to_string()));
-    let mut output = [temporary()?, temporary()?];
-    let status = process::run(command, &output, limit).map_err(lost)?;
-    let status = status.ok_or(Problem::Hangs { question, limit })?;
-    let [stdout, stderr] = &mut output;
-    Ok(Said {
-        status,
-        stdout: process::text(stdout).map_err(lost)?,
-        stderr: process::text(stderr).map_err(lost)?,
-    })
+fn run(command: Command, question: &'static str, limit: Duration) -> Result<Output, Problem> {
+    let output = process::output(command, limit);
+    let output = output.map_err(|error| Problem::Start(error.to_string()))?;
+    output.ok_or(Problem::Hangs { question, limit })
 }
 
 /// Returns the first line that is not blank, without control characters.
-fn first_line(text: &str) -> Option<String> {
+fn first_line(output: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(output);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let safe = line.chars().filter(|c| !c.is_control());
     Some(safe.take(200).collect())

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::script::{self, ASK_CC, COMPILE, Package, Ran, Script, TARGET, VECTOR_OPS};
+use crate::script::{ASK_CC, COMPILE, Package, Ran, Script, TARGET, VECTOR_OPS};
 
 /// A script that no variable tells which compiler to take.
 fn unnamed(package: &Package) -> Script {
@@ -382,28 +382,4 @@ fn failing_compiler_is_named_with_its_output() {
         let ran = script.env("FAKE_CLANG_PROBE", probe).run();
         assert!(ran.failed().contains(expected), "{expected}: {ran:?}");
     }
-}
-
-#[test]
-fn a_compiler_is_asked_once_until_it_changes() {
-    let package = Package::new();
-    let compiler = package.compiler("bin/clang++");
-    let run = || {
-        let script = package.script(VECTOR_OPS, COMPILE);
-        script.env("SYCLBIN_CLANG", &compiler).run().succeeded();
-        package.questions().matches("--version").count()
-    };
-    assert_eq!(run(), 1);
-    assert_eq!(run(), 1);
-    fs::remove_file(&compiler).unwrap();
-    program(
-        &package,
-        "bin/clang++",
-        &format!(
-            "#!/bin/sh\nexec '{}' \"$@\"\n",
-            script::fake_clang_program().display()
-        ),
-    );
-    assert_eq!(run(), 2);
-    assert_eq!(run(), 2);
 }

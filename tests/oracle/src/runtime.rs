@@ -36,7 +36,7 @@ impl Runtime {
             .iter()
             .find(|pin| pin.name == "intel-sycl-rt")
             .ok_or("the compiler component is no longer made of intel-sycl-rt")?;
-        let folder = oracle.join(pin.stem);
+        let folder = oracle.join(pin.stem());
         if !folder.exists() {
             let wheels = Wheels {
                 pins: &[pin],
@@ -103,8 +103,8 @@ fn installed(home: &Home, component: Component) -> Result<Installed> {
 
 /// Where a member of the wheel goes: the library, the headers and the licence.
 fn place(pin: &WheelPin, member: &str) -> Option<String> {
-    let data = format!("{}.data/data/", pin.stem);
-    let licence = format!("{}.dist-info/LICENSE.txt", pin.stem);
+    let data = format!("{}.data/data/", pin.stem());
+    let licence = format!("{}.dist-info/LICENSE.txt", pin.stem());
     match member.strip_prefix(&data) {
         Some(path) if path == LIBRARY || path.starts_with(HEADERS) => Some(path.to_owned()),
         None if member == licence => Some("LICENSE.txt".to_owned()),

@@ -73,9 +73,7 @@ fn fetch(target: &Path, directory: &Path) -> Result<()> {
     let work = tempfile::tempdir_in(target).map_err(|error| at(target, error))?;
     let list = work.path().join("requirements.txt");
     std::fs::write(&list, REQUIREMENTS).map_err(|error| at(&list, error))?;
-    let pip = Search::from_env()
-        .find()
-        .map_err(|tried| tried.to_string())?;
+    let pip = Search::from_env().find()?;
     let unpacked = work.path().join("unpacked");
     let mut command = pip.invocation.command();
     command

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
-use syclbin_build::search::{Answers, Detected, Failure, Origin, Search};
+use syclbin_build::search::{Detected, Search};
 use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
@@ -63,22 +63,11 @@ pub(super) struct Facts {
 #[derive(Clone, Debug)]
 pub(super) struct Compilers {
     /// The compiler that a build would use, or why there is none.
-    pub(super) taken: Result<Taken, String>,
+    pub(super) taken: Result<Detected, String>,
     /// The candidates before it that were rejected, each with the reason.
     pub(super) passed_over: Vec<String>,
     /// The candidates after it, which are not tried.
     pub(super) behind: Vec<String>,
-}
-
-/// The compiler that a build would use.
-#[derive(Clone, Debug)]
-pub(super) struct Taken {
-    /// Where it is, and how it was found.
-    pub(super) text: String,
-    /// The version that it reports.
-    pub(super) version: String,
-    /// Whether it is the installed compiler.
-    pub(super) is_installed: bool,
 }
 
 /// An installed component.
@@ -116,8 +105,8 @@ impl Facts {
                 version: installed.version,
             })
         };
-        let (compilers, found) = compilers();
-        let trial = found.as_ref().map(trial::compile);
+        let compilers = compilers();
+        let trial = compilers.taken.as_ref().ok().map(trial::compile);
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
         let unsupported = toolchain::supports(std::env::consts::OS, std::env::consts::ARCH);
         Self {
@@ -137,8 +126,7 @@ impl Facts {
             cpp_headers: headers(Path::new(HEADERS)),
             pip: pip::Search::from_env()
                 .find()
-                .map(|pip| format!("{} ({})", pip.invocation, pip.version))
-                .map_err(|tried| tried.to_string()),
+                .map(|pip| format!("{} ({})", pip.invocation, pip.version)),
             uv: find_program("uv", search),
             cpu_device: part(Component::CpuDevice, Installed::entry),
             nvidia: part(Component::Nvidia, |installed| installed.folder.clone()),
@@ -192,48 +180,32 @@ fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
 }
 
 /// Finds the compiler for a build script that does not call `.compiler(..)`.
-fn compilers() -> (Compilers, Option<Detected>) {
+fn compilers() -> Compilers {
     let host = host();
     let search = Search {
         variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
         target: host.clone(),
         host,
-        // No cached answers: the doctor reports the current state.
-        answers: Answers::default(),
     };
     let outcome = search.run(None);
-    let found = outcome.taken.as_ref().ok().cloned();
-    let compilers = Compilers {
-        behind: found.as_ref().map_or_else(Vec::new, |found| {
-            search
-                .behind(found)
-                .iter()
-                .map(ToString::to_string)
-                .collect()
-        }),
-        taken: match outcome.taken {
-            Ok(found) => Ok(Taken {
-                text: found.candidate.to_string(),
-                version: found.version,
-                is_installed: matches!(found.candidate.origin, Origin::Installed { .. }),
-            }),
+    let behind = outcome.taken.as_ref().map(|found| search.behind(found));
+    let behind = behind.unwrap_or_default();
+    let skipped = outcome.passed_over.iter();
+    Compilers {
+        passed_over: skipped.map(ToString::to_string).collect(),
+        behind: behind.iter().map(ToString::to_string).collect(),
+        taken: outcome.taken.map_err(|error| match error {
             // Rejected candidates are reported on lines of their own.
-            Err(Failure::NotFound { .. }) => Err("none found".to_owned()),
-            Err(failure) => Err(syclbin_build::Error::from(failure).to_string()),
-        },
-        passed_over: outcome
-            .passed_over
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-    };
-    (compilers, found)
+            syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
+            error => error.to_string(),
+        }),
+    }
 }
 
 /// Returns whether a build script would find a compiler.
 #[must_use]
 pub fn has_compiler() -> bool {
-    compilers().1.is_some()
+    compilers().taken.is_ok()
 }
 
 /// Returns the triple of the host, as reported by rustc.

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use syclbin_build::search::Origin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use super::facts::{Facts, Part};
@@ -126,10 +127,11 @@ fn compile(facts: &Facts) -> Vec<Item> {
         None => format!("run `{INSTALL_COMMAND} --component compiler`"),
         Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++".to_owned(),
     };
-    let is_installed = compilers.taken.as_ref().is_ok_and(|one| one.is_installed);
+    let is_installed = (compilers.taken.as_ref())
+        .is_ok_and(|taken| matches!(taken.candidate.origin, Origin::Installed { .. }));
     match &compilers.taken {
         Ok(taken) => {
-            items.push(good("compiler", &taken.text));
+            items.push(good("compiler", &taken.candidate));
             items.push(note("version", &taken.version));
         }
         // Where a variable forces a compiler, the reason already contains the remedy.

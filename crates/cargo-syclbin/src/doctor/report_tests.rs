@@ -2,12 +2,25 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use syclbin_build::search::{Candidate, Detected};
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use super::*;
 use crate::doctor::Ran;
-use crate::doctor::facts::{Compilers, Device, Facts, Part, Taken};
+use crate::doctor::facts::{Compilers, Device, Facts, Part};
 use crate::doctor::trial::Compiled;
+
+fn detected(origin: Origin, program: &str, version: &str) -> Detected {
+    Detected {
+        candidate: Candidate {
+            origin,
+            program: program.into(),
+            leading: Vec::new(),
+            wrapped: None,
+        },
+        version: version.to_owned(),
+    }
+}
 
 /// Returns the facts of a machine that has everything.
 fn complete() -> Facts {
@@ -16,11 +29,14 @@ fn complete() -> Facts {
         home_is_set: false,
         unsupported: None,
         compilers: Compilers {
-            taken: Ok(Taken {
-                text: "/cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)".to_owned(),
-                version: "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)".to_owned(),
-                is_installed: true,
-            }),
+            taken: Ok(detected(
+                Origin::Installed {
+                    folder: PathBuf::from("/cache/syclbin"),
+                    version: "2026.2.0".to_owned(),
+                },
+                "/cache/syclbin/bin/syclbin-clang",
+                "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
+            )),
             passed_over: Vec::new(),
             behind: Vec::new(),
         },
@@ -112,11 +128,12 @@ fn configured_compiler_replaces_the_installed_compiler() {
     let mut facts = complete();
     facts.compiler = None;
     facts.cpp_headers = None;
-    facts.compilers.taken = Ok(Taken {
-        text: "SYCLBIN_CLANG=/opt/dpcpp/clang++".to_owned(),
-        version: "clang version 22.0.0".to_owned(),
-        is_installed: false,
-    });
+    let program = "/opt/dpcpp/clang++";
+    let origin = Origin::Variable {
+        name: "SYCLBIN_CLANG".to_owned(),
+        value: program.into(),
+    };
+    facts.compilers.taken = Ok(detected(origin, program, "clang version 22.0.0"));
     assert!(Report::of(&facts).compiles);
     facts.compiler = complete().compiler;
     facts.compilers.taken =

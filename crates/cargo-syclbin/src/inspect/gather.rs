@@ -15,8 +15,8 @@ use syclbin_toolchain::store::hex;
 
 use super::known::{Views, is_known};
 use super::{
-    FileFacts, ForeignEntry, Image, Kernel, Module, NativeKernel, Parameter, Property,
-    PropertyValue, Report, Set, StringEntry,
+    FileFacts, ForeignEntry, Image, Kernel, Module, Parameter, Property, PropertyValue, Report,
+    Set, StringEntry,
 };
 use crate::error::Result;
 use crate::input::{Input, sha256};
@@ -196,7 +196,7 @@ impl Image {
             sha256: sha256(&image.bytes),
             content: Content::of(&image.bytes).to_string(),
             cuda: cuda_parts(&image.bytes),
-            native_kernels: native_kernels(&image.bytes),
+            native_kernels: syclbin_tools::native::kernels(&image.bytes),
             strings: strings(&image.strings),
             property_sets: sets(&image.metadata),
         }
@@ -304,21 +304,4 @@ fn cuda_part(entry: &cubin::Entry<'_>) -> String {
         Some(Compression::Zstd) => format!("{what} (zstd)"),
         Some(Compression::Lz4) => format!("{what} (LZ4)"),
     }
-}
-
-/// Returns the kernels in native code for GPUs.
-fn native_kernels(bytes: &[u8]) -> Vec<NativeKernel> {
-    let kernels = syclbin_tools::native::kernels(bytes).into_iter();
-    let kernels = kernels.map(|kernel| NativeKernel {
-        symbol: kernel.symbol,
-        device: kernel.device,
-        simd_width: kernel.simd_width,
-        registers: kernel.registers,
-        spill_size: kernel.spill_size,
-        private_size: kernel.private_size,
-        local_size: kernel.local_size,
-        barriers: kernel.barriers,
-        stack_calls: kernel.stack_calls,
-    });
-    kernels.collect()
 }

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use syclbin::__private::mangled;
 use syclbin::signature::{self, Access, Argument, Element, Layouts, Pointee, Scalar, Type};
+use syclbin_tools::__private as names;
 
 use super::{Kernel, Parameter, ParameterType};
 use crate::ui::{ATTENTION, Shown};
@@ -97,16 +97,12 @@ pub(super) fn extent(size: &[impl ToString]) -> String {
 /// Returns the qualified name in a symbol, or the symbol itself if it cannot be demangled.
 #[must_use]
 pub fn qualified(symbol: &str) -> String {
-    let name = mangled::parse(symbol).map(|name| name.qualified());
-    Shown(name.as_deref().unwrap_or(symbol)).to_string()
+    Shown(&names::qualified(symbol)).to_string()
 }
 
 /// Returns the same name, with the parameters of a function.
 pub(super) fn declared(symbol: &str) -> String {
-    let parameters = mangled::parse(symbol).and_then(|name| name.parameters);
-    let parameters = parameters.map(|types| format!("({})", types.join(", ")));
-    let parameters = parameters.unwrap_or_default();
-    format!("{}{}", qualified(symbol), Shown(&parameters))
+    Shown(&names::spelled(symbol)).to_string()
 }
 
 impl Parameter {

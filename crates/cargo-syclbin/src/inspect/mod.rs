@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use syclbin_tools::native;
 
 pub use gather::state_name;
 pub use kernel::qualified;
@@ -232,34 +233,11 @@ pub struct Image {
     /// For code for NVIDIA GPUs: the kind of each part, and its GPUs.
     pub cuda: Vec<String>,
     /// What the compiler recorded about each kernel in native code for GPUs.
-    pub native_kernels: Vec<NativeKernel>,
+    pub native_kernels: Vec<native::Kernel>,
     /// Strings of the wrapper without a meaning in SYCLBIN.
     pub strings: Vec<StringEntry>,
     /// Its properties in the file.
     pub property_sets: Vec<Set>,
-}
-
-/// What a compiler recorded about a kernel in native code. A value is `null` if the code does not record it.
-#[derive(Clone, Debug, Serialize)]
-pub struct NativeKernel {
-    /// The symbol.
-    pub symbol: String,
-    /// The GPU, for code of several GPUs in an archive.
-    pub device: Option<String>,
-    /// The number of work-items that a hardware thread executes at once.
-    pub simd_width: Option<u32>,
-    /// The registers of a hardware thread, or of a work-item on NVIDIA GPUs.
-    pub registers: Option<u32>,
-    /// The bytes for values that did not fit into registers.
-    pub spill_size: Option<u64>,
-    /// The bytes of private memory.
-    pub private_size: Option<u64>,
-    /// The bytes of work-group memory whose size is known at compile time.
-    pub local_size: Option<u64>,
-    /// The number of barriers that a work-group uses.
-    pub barriers: Option<u32>,
-    /// Whether it calls functions by a stack.
-    pub stack_calls: Option<bool>,
 }
 
 /// A property set, as stored in the file.

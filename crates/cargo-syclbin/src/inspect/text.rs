@@ -6,12 +6,10 @@ use std::fmt::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 use syclbin::Aspect;
 use syclbin::metadata::Target;
+use syclbin_tools::native;
 
 use super::kernel::{beside, declared, extent, qualified, signature};
-use super::{
-    Build, Image, Kernel, Module, NativeKernel, PropertyValue, Report, Requirements, Set,
-    StringEntry,
-};
+use super::{Build, Image, Kernel, Module, PropertyValue, Report, Requirements, Set, StringEntry};
 use crate::ui::{ATTENTION, Escaped, Shown, Size};
 
 const TITLE: Style = Style::new().bold();
@@ -365,7 +363,7 @@ impl fmt::Display for Raw<'_> {
 }
 
 /// Describes a kernel on one line. Spills stand out, because they cost time.
-fn native_line(kernel: &NativeKernel) -> String {
+fn native_line(kernel: &native::Kernel) -> String {
     let mut facts = Vec::new();
     let device = kernel.device.as_deref();
     facts.extend(device.map(|device| format!("GPU {}", Shown(device))));

@@ -92,10 +92,10 @@ pub(super) fn is_header(path: &str) -> bool {
 
 /// Returns whether the compiler's directory holds exactly these headers, and the manifest records no others.
 pub(super) fn headers_fit(folder: &Path, manifest: &Manifest) -> bool {
-    let recorded = manifest.files.iter().filter(|entry| is_header(&entry.path));
+    let recorded = manifest.files.keys().filter(|path| is_header(path));
     let same = ALL.iter().all(|(path, text)| {
         let path = format!("{FOLDER}/{path}");
-        manifest.recorded(&path) == u64::try_from(text.len()).ok()
+        manifest.files.get(&path) == Some(&(text.len() as u64))
             && std::fs::read(folder.join(path)).is_ok_and(|old| old == text.as_bytes())
     });
     same && recorded.count() == ALL.len()
@@ -108,7 +108,7 @@ pub(super) fn write_headers(
     staging: &Staging,
 ) -> Result<()> {
     staging.create_folder(&folder.join(FOLDER).join("syclbin"))?;
-    manifest.files.retain(|entry| !is_header(&entry.path));
+    manifest.files.retain(|path, _| !is_header(path));
     for (path, text) in ALL {
         let path = format!("{FOLDER}/{path}");
         let target = folder.join(&path);

@@ -66,22 +66,31 @@ impl Installer<'_> {
         for pin in pins {
             pin.component.check_directory(self.home.path())?;
         }
-        let mut steps = self.plan(pins);
-        if steps.iter().any(|step| *step != Step::Keep) {
-            self.check_driver(pins, &steps)?;
-            let needed = self.needed(pins, &steps);
+        let mut plan = self.plan(pins);
+        if plan.iter().any(|(_, step)| *step != Step::Keep) {
+            let is_missing =
+                |(pin, step): &Planned<'_>| driver_of(pin).is_some() && *step != Step::Keep;
+            if plan.iter().any(is_missing) {
+                // A missing driver must not cost a download.
+                self.driver.path()?;
+            }
+            let needed = self.needed(&plan);
             let purpose = Purpose::Install { needed };
             let staging = Staging::open(self.home.path(), purpose, self.progress)?;
             #[cfg(unix)]
             staging.check_executable()?;
             // Plans again: the previous holder of the lock may have done all the work.
-            steps = self.plan(pins);
-            self.refresh_all(pins, &steps, &staging)?;
-            self.install_all(pins, &steps, &staging)?;
+            plan = self.plan(pins);
+            for (pin, step) in &plan {
+                if *step == Step::Refresh {
+                    self.refresh(&self.folder(pin), pin.component.entry(), &staging)?;
+                }
+            }
+            self.install_all(&plan, &staging)?;
             // Its content is not needed any more, and a failure to remove it does not affect the installation.
             drop(staging);
         }
-        let outcomes = pins.iter().zip(&steps).map(|(pin, step)| {
+        let outcomes = plan.iter().map(|(pin, step)| {
             let (verb, outcome) = match step {
                 Step::Keep => ("already installed", Outcome::Present),
                 Step::Refresh => ("refreshed syclbin-clang of", Outcome::Refreshed),
@@ -93,15 +102,6 @@ impl Installer<'_> {
             outcome
         });
         Ok(outcomes.collect())
-    }
-
-    fn refresh_all(&self, pins: &[ComponentPin], steps: &[Step], staging: &Staging) -> Result<()> {
-        for (pin, step) in pins.iter().zip(steps) {
-            if *step == Step::Refresh {
-                self.refresh(&self.folder(pin), pin.component.entry(), staging)?;
-            }
-        }
-        Ok(())
     }
 
     /// Replaces the driver, the headers, then their sizes in the manifest, each by a rename. If it is killed in
@@ -125,15 +125,15 @@ impl Installer<'_> {
         staging.sync_folder(folder)
     }
 
-    fn install_all(&self, pins: &[ComponentPin], steps: &[Step], staging: &Staging) -> Result<()> {
-        let wanted = wheels(pins, steps);
+    fn install_all(&self, plan: &[Planned<'_>], staging: &Staging) -> Result<()> {
+        let wanted = wheels(plan);
         if wanted.is_empty() {
             return Ok(());
         }
-        self.announce(pins, steps);
+        self.announce(plan, wanted.clone());
         let folder = self.fetch(&wanted, staging)?;
         let mut opened = self.check(&wanted, &folder)?;
-        for (pin, step) in pins.iter().zip(steps) {
+        for (pin, step) in plan {
             if matches!(step, Step::Install(_)) {
                 self.install(pin, &mut opened, staging)?;
             }
@@ -141,10 +141,10 @@ impl Installer<'_> {
         Ok(())
     }
 
-    fn announce(&self, pins: &[ComponentPin], steps: &[Step]) {
+    /// Tells what is installed, and the licence of each wheel with the first component that it is for.
+    fn announce(&self, plan: &[Planned<'_>], mut untold: Vec<&WheelPin>) {
         let say = |text: String| self.progress.line(&text);
-        let mut told: Vec<&str> = Vec::new();
-        for (pin, step) in pins.iter().zip(steps) {
+        for (pin, step) in plan {
             let Step::Install(reason) = step else {
                 continue;
             };
@@ -152,17 +152,10 @@ impl Installer<'_> {
             if let Some(reason) = reason {
                 say(format!("reinstalling {}: {reason}", title(pin)));
             }
-            say(format!(
-                "{} takes {} in {}",
-                title(pin),
-                Size(self.kept(pin)),
-                folder.display()
-            ));
-            for wheel in pin.wheels {
-                if told.contains(&wheel.sha256) {
-                    continue;
-                }
-                told.push(wheel.sha256);
+            let (size, shown) = (Size(self.kept(pin)), folder.display());
+            say(format!("{} takes {size} in {shown}", title(pin)));
+            let is_used = |wheel: &mut &WheelPin| pin.uses(wheel);
+            for wheel in untold.extract_if(.., is_used) {
                 say(format!(
                     "  {} {} ({}) is licensed under: {}; the text will be in {}",
                     wheel.name,
@@ -181,7 +174,7 @@ impl Installer<'_> {
             Source::Folder(folder) => folder.clone(),
             Source::Pip(search) => {
                 let pip = search.find().map_err(|tried| Error::NoPip {
-                    tried: tried.to_string(),
+                    tried,
                     wheels: listing(wanted),
                 })?;
                 let folder = staging.path().join("wheels");
@@ -242,11 +235,7 @@ impl Installer<'_> {
     ) -> Result<()> {
         let mut manifest = Manifest::of(pin);
         for wheel in opened {
-            if pin
-                .wheels
-                .iter()
-                .any(|used| used.sha256 == wheel.pin().sha256)
-            {
+            if pin.uses(wheel.pin()) {
                 wheel.unpack(folder, &mut manifest, staging, self.progress)?;
             }
         }
@@ -260,8 +249,8 @@ impl Installer<'_> {
             driver::write_headers(folder, &mut manifest, staging)?;
         }
         // The file names must reach the disk before the manifest that lists them.
-        for entry in &manifest.files {
-            if let Some(parent) = folder.join(&entry.path).parent() {
+        for path in manifest.files.keys() {
+            if let Some(parent) = folder.join(path).parent() {
                 staging.sync_folder(parent)?;
             }
         }
@@ -318,9 +307,9 @@ fn title(pin: &ComponentPin) -> String {
 }
 
 /// Returns the wheels of everything to install, without duplicates.
-fn wheels(pins: &[ComponentPin], steps: &[Step]) -> Vec<&'static WheelPin> {
+fn wheels(plan: &[Planned<'_>]) -> Vec<&'static WheelPin> {
     let mut wheels: Vec<&'static WheelPin> = Vec::new();
-    for (pin, step) in pins.iter().zip(steps) {
+    for (pin, step) in plan {
         let wanted = matches!(step, Step::Install(_));
         for wheel in pin.wheels.iter().filter(|_| wanted) {
             if wheels.iter().all(|other| other.sha256 != wheel.sha256) {
@@ -330,6 +319,9 @@ fn wheels(pins: &[ComponentPin], steps: &[Step]) -> Vec<&'static WheelPin> {
     }
     wheels
 }
+
+/// A component, and the action to take for it.
+type Planned<'p> = (&'p ComponentPin, Step);
 
 /// The action to take for a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -341,8 +333,8 @@ enum Step {
 }
 
 impl Installer<'_> {
-    fn plan(&self, pins: &[ComponentPin]) -> Vec<Step> {
-        pins.iter().map(|pin| self.step(pin)).collect()
+    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Planned<'p>> {
+        pins.iter().map(|pin| (pin, self.step(pin))).collect()
     }
 
     fn step(&self, pin: &ComponentPin) -> Step {
@@ -378,27 +370,18 @@ impl Installer<'_> {
         if self.driver.path().is_err() {
             return copy.is_file();
         }
-        manifest.recorded(entry) == Some(self.driver.size())
+        manifest.files.get(entry) == Some(&self.driver.size())
             && self.driver.is_same_as(&copy)
             && driver::headers_fit(folder, manifest)
     }
 
-    /// Checks for the driver before anything is fetched, so that a missing driver does not cost a download.
-    fn check_driver(&self, pins: &[ComponentPin], steps: &[Step]) -> Result<()> {
-        let mut pairs = pins.iter().zip(steps);
-        if pairs.any(|(pin, step)| driver_of(pin).is_some() && *step != Step::Keep) {
-            self.driver.path()?;
-        }
-        Ok(())
-    }
-
     /// Returns the peak space in bytes that the home directory needs: wheels and everything unpacked.
-    fn needed(&self, pins: &[ComponentPin], steps: &[Step]) -> u64 {
+    fn needed(&self, plan: &[Planned<'_>]) -> u64 {
         let fetched = match self.source {
-            Source::Pip(_) => wheels(pins, steps).iter().map(|wheel| wheel.size).sum(),
+            Source::Pip(_) => wheels(plan).iter().map(|wheel| wheel.size).sum(),
             Source::Folder(_) => 0,
         };
-        let kept = pins.iter().zip(steps).map(|(pin, step)| match step {
+        let kept = plan.iter().map(|(pin, step)| match step {
             Step::Keep => 0,
             Step::Refresh => self.driver.size(),
             Step::Install(_) => self.kept(pin),

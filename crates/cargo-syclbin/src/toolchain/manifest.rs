@@ -18,6 +18,7 @@
 //! Sizes reveal a file that was cut short, replaced or deleted. Hashing some 300 MB for that would delay the answer
 //! "already installed" too much.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -39,8 +40,8 @@ pub struct Manifest {
     pub version: String,
     /// The wheels that it came from.
     pub wheels: Vec<Wheel>,
-    /// Its files, without the manifest itself.
-    pub files: Vec<Entry>,
+    /// The sizes of its files in bytes, without the manifest itself. Paths are relative to the component's directory.
+    pub files: BTreeMap<String, u64>,
 }
 
 /// A wheel that files came from.
@@ -52,15 +53,6 @@ pub struct Wheel {
     pub file: String,
     /// The licence it came under.
     pub licence: String,
-}
-
-/// An installed file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its path relative to the component's directory.
-    pub path: String,
-    /// Its size in bytes.
-    pub size: u64,
 }
 
 impl Manifest {
@@ -79,7 +71,7 @@ impl Manifest {
                     licence: wheel.licence.to_owned(),
                 })
                 .collect(),
-            files: Vec::new(),
+            files: BTreeMap::new(),
         }
     }
 
@@ -125,7 +117,7 @@ impl Manifest {
     /// Returns the size of all files in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.files.iter().map(|entry| entry.size).sum()
+        self.files.values().sum()
     }
 
     /// Returns the licences of the wheels, without duplicates.
@@ -140,39 +132,24 @@ impl Manifest {
         licences
     }
 
-    /// Returns the recorded size of the file at `path`.
-    #[must_use]
-    pub fn recorded(&self, path: &str) -> Option<u64> {
-        let entry = self.files.iter().find(|entry| entry.path == path)?;
-        Some(entry.size)
-    }
-
     /// Records that the file at `path` has `size` bytes.
     pub fn record(&mut self, path: &str, size: u64) {
-        match self.files.iter_mut().find(|entry| entry.path == path) {
-            Some(entry) => entry.size = size,
-            None => self.files.push(Entry {
-                path: path.to_owned(),
-                size,
-            }),
-        }
+        self.files.insert(path.to_owned(), size);
     }
 
     /// Returns a description of the first file in a directory that differs from its record, or `None` if all match.
     /// Files for which `besides` returns true are not checked.
     #[must_use]
     pub fn damage(&self, folder: &Path, besides: impl Fn(&str) -> bool) -> Option<String> {
-        let checked = self.files.iter().filter(|entry| !besides(&entry.path));
-        checked.into_iter().find_map(|entry| {
-            let path = &entry.path;
-            match std::fs::metadata(folder.join(path)) {
-                Err(cause) => Some(format!("{path}: {cause}")),
-                Ok(found) if found.len() == entry.size => None,
-                Ok(found) => Some(format!(
-                    "{path} has {} bytes, but was installed with {}",
-                    found.len(),
-                    entry.size
-                )),
+        let mut checked = self.files.iter().filter(|(path, _)| !besides(path));
+        checked.find_map(|(path, size)| match std::fs::metadata(folder.join(path)) {
+            Err(cause) => Some(format!("{path}: {cause}")),
+            Ok(found) if found.len() == *size => None,
+            Ok(found) => {
+                let found = found.len();
+                Some(format!(
+                    "{path} has {found} bytes, but was installed with {size}"
+                ))
             }
         })
     }
@@ -188,8 +165,13 @@ impl Manifest {
         }
         pin.wheels
             .iter()
-            .flat_map(|wheel| wheel.members.iter().map(|m| (wheel.target(m), m.size)))
-            .find(|(path, size)| self.recorded(path) != Some(*size))
+            .flat_map(|wheel| {
+                wheel
+                    .members
+                    .iter()
+                    .map(|(path, size)| (wheel.target(path), *size))
+            })
+            .find(|(path, size)| self.files.get(path) != Some(size))
             .map(|(path, _)| format!("{MANIFEST} does not list {path}"))
     }
 
@@ -207,8 +189,8 @@ impl Manifest {
                 wheel.sha256, wheel.file, wheel.licence
             );
         }
-        for entry in &self.files {
-            let _ = writeln!(text, "file {} {}", entry.size, entry.path);
+        for (path, size) in &self.files {
+            let _ = writeln!(text, "file {size} {path}");
         }
         text
     }
@@ -222,7 +204,7 @@ impl Manifest {
             component: Component::from_name(lines.next()?.strip_prefix("component ")?)?,
             version: lines.next()?.strip_prefix("version ")?.to_owned(),
             wheels: Vec::new(),
-            files: Vec::new(),
+            files: BTreeMap::new(),
         };
         for line in lines {
             match line.split_once(' ')? {
@@ -236,10 +218,7 @@ impl Manifest {
                 }
                 ("file", rest) => {
                     let (size, path) = rest.split_once(' ')?;
-                    manifest.files.push(Entry {
-                        path: path.to_owned(),
-                        size: size.parse().ok()?,
-                    });
+                    manifest.record(path, size.parse().ok()?);
                 }
                 _ => return None,
             }
@@ -256,8 +235,8 @@ mod tests {
     fn complete(pin: &ComponentPin) -> Manifest {
         let mut manifest = Manifest::of(pin);
         for wheel in pin.wheels {
-            for member in wheel.members {
-                manifest.record(&wheel.target(member), member.size);
+            for (path, size) in wheel.members {
+                manifest.record(&wheel.target(path), *size);
             }
         }
         manifest
@@ -277,7 +256,7 @@ mod tests {
     fn a_manifest_of_other_pins_does_not_match() {
         let mut manifest = complete(&COMPILER);
         assert!(manifest.mismatch(&CPU_DEVICE).is_some());
-        manifest.files.pop();
+        manifest.files.pop_last();
         assert!(
             manifest
                 .mismatch(&COMPILER)

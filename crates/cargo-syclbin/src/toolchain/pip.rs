@@ -70,20 +70,6 @@ pub struct Pip {
     pub version: String,
 }
 
-/// The commands that are not a usable pip on this machine, each with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried(Vec<(String, String)>);
-
-impl fmt::Display for Tried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (command, reason)) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "; " };
-            write!(f, "{separator}`{command}`: {reason}")?;
-        }
-        Ok(())
-    }
-}
-
 impl Search {
     /// Reads the variables of this process.
     #[must_use]
@@ -99,21 +85,21 @@ impl Search {
     /// # Errors
     ///
     /// Fails if none answers. The error lists what was tried.
-    pub fn find(&self) -> std::result::Result<Pip, Tried> {
+    pub fn find(&self) -> std::result::Result<Pip, String> {
         let search = self.path.as_deref();
         if let Some(explicit) = &self.explicit {
-            let shown = format!("{VARIABLE}={}", explicit.to_string_lossy());
+            let shown = explicit.to_string_lossy();
             return answer(explicit_invocation(explicit, search))
-                .map_err(|reason| Tried(vec![(shown, reason)]));
+                .map_err(|reason| format!("`{VARIABLE}={shown}`: {reason}"));
         }
         let mut tried = Vec::new();
         for words in CANDIDATES {
             match answer(Invocation::find(words, search)) {
                 Ok(pip) => return Ok(pip),
-                Err(reason) => tried.push((words.join(" "), reason)),
+                Err(reason) => tried.push(format!("`{}`: {reason}", words.join(" "))),
             }
         }
-        Err(Tried(tried))
+        Err(tried.join("; "))
     }
 }
 
@@ -169,14 +155,10 @@ fn answer(invocation: Option<Invocation>) -> std::result::Result<Pip, String> {
     let invocation = invocation.ok_or_else(|| "not found".to_owned())?;
     // uv itself is asked, not its pip: uv would have to fetch pip first, and the doctor, which must not fetch
     // anything, asks too.
-    let asked = if invocation.leading == UV[1..] {
-        Invocation {
-            program: invocation.program.clone(),
-            leading: Vec::new(),
-        }
-    } else {
-        invocation.clone()
-    };
+    let mut asked = invocation.clone();
+    if asked.leading == UV[1..] {
+        asked.leading.clear();
+    }
     let version = asked.version()?;
     Ok(Pip {
         invocation,
@@ -261,7 +243,7 @@ mod tests {
 
     #[test]
     fn missing_pip_error_lists_all_candidates() {
-        let tried = Search::default().find().unwrap_err().to_string();
+        let tried = Search::default().find().unwrap_err();
         for words in CANDIDATES {
             let expected = format!("`{}`: not found", words.join(" "));
             assert!(tried.contains(&expected), "{tried}");
@@ -276,7 +258,7 @@ mod tests {
             path: Some("/bin:/usr/bin".into()),
         };
         // `true` prints nothing, so it is not a usable pip.
-        let tried = search.find().unwrap_err().to_string();
+        let tried = search.find().unwrap_err();
         assert_eq!(tried, "`SYCLBIN_PIP=sh -c true`: it printed no version");
         search.explicit = Some("no-such-pip --isolated".into());
         assert!(

@@ -13,7 +13,7 @@ use syclbin_toolchain::store::hex;
 use zip::ZipArchive;
 
 use super::manifest::Manifest;
-use super::pins::{Member, MemberKind, WheelPin};
+use super::pins::{Member, WheelPin, is_program};
 use super::staging::Staging;
 use crate::error::{Error, Result};
 use crate::ui::Progress;
@@ -81,19 +81,19 @@ impl<'a> Wheel<'a> {
     ) -> Result<()> {
         let pin = self.pin;
         for member in pin.members {
-            let target = pin.target(member);
+            let target = pin.target(member.0);
             if !stays_below(Path::new(&target)) {
                 return Err(self.content(format!("the path {target} points outside its directory")));
             }
-            self.unpack_member(member, &folder.join(&target), staging, progress)?;
-            manifest.record(&target, member.size);
+            self.unpack_member(*member, &folder.join(&target), staging, progress)?;
+            manifest.record(&target, member.1);
         }
         Ok(())
     }
 
     fn unpack_member(
         &mut self,
-        member: &Member,
+        (member, size): Member,
         target: &Path,
         staging: &Staging,
         progress: &dyn Progress,
@@ -120,11 +120,11 @@ impl<'a> Wheel<'a> {
                 .map_err(|error| content(format!("{name}: {error}")))?;
             written += count as u64;
             // The check comes before the write: a member may claim one size and unpack to another.
-            if written > member.size || (count == 0 && written < member.size) {
+            if written > size || (count == 0 && written < size) {
                 let relation = if count == 0 { "only" } else { "at least" };
                 return Err(content(format!(
                     "{name} unpacks to {relation} {written} bytes, but the pin specifies {}",
-                    member.size
+                    size
                 )));
             }
             if count == 0 {
@@ -134,7 +134,7 @@ impl<'a> Wheel<'a> {
                 .map_err(|cause| staging.failed(target, cause))?;
             progress.advance(count as u64);
         }
-        if member.kind == MemberKind::CudaProgram {
+        if is_program(member) {
             make_executable(&file).map_err(|cause| staging.failed(target, cause))?;
         }
         file.sync_all()

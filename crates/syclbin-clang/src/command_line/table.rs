@@ -36,150 +36,39 @@ pub(crate) enum Treatment {
     Ours,
 }
 
-use Form::{Either, Flag, Joined, Separate};
-use Treatment::{Inner, Join, Nothing, Ours, Pass, Refused, Unused};
+/// The table: see its first lines.
+const TABLE: &str = include_str!("options.txt");
 
-const ONLY_SYCLBIN: &str = "this program only writes SYCLBIN files";
-const NOT_64: &str = "only 64-bit SYCL device code is supported";
-
-/// A form, a treatment, and the options that have them.
-type Row = (Form, Treatment, &'static str);
-
-const ROWS: [Row; 29] = [
-    // Options that this program reads.
-    (
-        Flag,
-        Ours,
-        "-fsyclbin -fsycl-link -v --verbose -### --version --help -h -help -w -Qunused-arguments -MD -MMD -MP \
-         -fsycl-allow-device-image-dependencies -fno-sycl-allow-device-image-dependencies --build-for-cpu \
-         --save-bitcode",
-    ),
-    (
-        Joined,
-        Ours,
-        "-fsyclbin= -fsycl-targets= --offload-arch= -Wp, --output= -Xsycl-target-backend= -Xsycl-target-frontend= \
-         --compile-bitcode= --compile-ptx= --optional-target=",
-    ),
-    (Either, Ours, "-o -MF -MT -MQ -x -Xs"),
-    (
-        Separate,
-        Ours,
-        "--output --language -Xsycl-target-backend -Xsycl-target-frontend",
-    ),
-    // Options for clang.
-    (
-        Either,
-        Join,
-        "-I -D -U -isystem -iquote -idirafter -isysroot -B -F -iprefix -iwithprefix -iwithprefixbefore \
-         -cxx-isystem -stdlib++-isystem -iframework -iframeworkwithsysroot -iwithsysroot",
-    ),
-    (Either, Inner, "-include -imacros"),
-    (Separate, Inner, "--include --imacros"),
-    (Joined, Inner, "--include= --imacros="),
-    (
-        Separate,
-        Pass,
-        "-Xclang -Xpreprocessor -Xarch_device --param -target --sysroot --include-directory \
-         --include-directory-after --define-macro --undefine-macro --prefix -resource-dir -serialize-diagnostics \
-         --serialize-diagnostics --system-header-prefix --no-system-header-prefix -ftrapv-handler -mthread-model",
-    ),
-    (Flag, Pass, "-undef -emit-pch"), // so that they are not taken for -u and -e
-    // Options that request the default behavior.
-    (Flag, Nothing, "-c -fsycl -pipe --offload-new-driver"),
-    (
-        Flag,
-        Ours,
-        "-fsycl-rdc -fgpu-rdc --offload-rdc -foffload-rdc -fno-sycl-rdc -fno-gpu-rdc --no-offload-rdc \
-         -fno-offload-rdc",
-    ),
-    // Options for steps that do not exist here.
-    (Either, Unused, "-L -l -T"),
-    (Joined, Unused, "-Wl, -Wa, -fuse-ld= -fsycl-host-compiler"),
-    (
-        Separate,
-        Unused,
-        "-Xlinker -Xassembler -Xarch_host -Xanalyzer -Xcuda-fatbinary -Xcuda-ptxas -Xopenmp-target -rpath -z -u -e \
-         -framework",
-    ),
-    (
-        Flag,
-        Unused,
-        "-shared -static -pie -no-pie -rdynamic -s -r -t -nostdlib -nostartfiles -nodefaultlibs -nolibsycl \
-         -static-libgcc -static-libstdc++ -shared-libgcc",
-    ),
-    // Options that would mislead.
-    // The library hangs or crashes on some of these.
-    (
-        Joined,
-        Refused("the compiler library does not support profiling or coverage of device code"),
-        "-fprofile- -fcoverage- --coverage -coverage",
-    ),
-    (
-        Either,
-        Refused("the compiler library ignores it"),
-        "-mllvm -ivfsoverlay -isystem-after",
-    ),
-    (
-        Joined,
-        Refused("this program does not read it; pass the file as @FILE"),
-        "--config",
-    ),
-    (
-        Separate,
-        Refused("device code is compiled for the targets of -fsycl-targets"),
-        "-arch",
-    ),
-    (
-        Flag,
-        Refused(ONLY_SYCLBIN),
-        "-E -S -fsyntax-only -emit-llvm --precompile -emit-ast",
-    ),
-    (
-        Flag,
-        Refused("use -MD or -MMD to write a depfile beside the SYCLBIN file"),
-        "-M -MM -MG -MV -MJ -dependency-file",
-    ),
-    (Flag, Refused(NOT_64), "-m32 -m16 -mx32"),
-    (
-        Flag,
-        Refused(
-            "with it, clang++ writes LLVM bitcode even with -fsyclbin; remove it, and use `cargo syclbin extract` to \
-             write the SPIR-V of the file",
-        ),
-        "-fsycl-device-only",
-    ),
-    (
-        Flag,
-        Refused("it overrides -fsyclbin in clang++; remove it"),
-        "-fno-sycl",
-    ),
-    (
-        Flag,
-        Refused("the old driver of clang++ cannot write SYCLBIN files"),
-        "--no-offload-new-driver -fno-offload-new-driver",
-    ),
-    (
-        Joined,
-        Refused(
-            "the compiler library does not support it; run this program in the directory you want, without \
-             intermediate files",
-        ),
-        "-working-directory -save-temps --save-temps",
-    ),
-    (
-        Joined,
-        Refused(
-            "with precompiled headers, the compiler library loses the aspects of kernels; include \
-             <syclbin/kernel.hpp> instead of <sycl/sycl.hpp>, which is even faster",
-        ),
-        "--persistent-auto-pch --auto-pch -include-pch -fpch-",
-    ),
-    (
-        Joined,
-        Refused("this program has no such step; use a DPC++ clang++ (SYCLBIN_CLANG)"),
-        "-Xsycl-target-linker -Xdevice-post-link -Xoffload-linker -fsycl-link- -fsycl-link= --no-offload-arch=",
-    ),
-];
+/// Returns the form and treatment of each option in the table.
+fn rows() -> impl Iterator<Item = (Form, Treatment, &'static str)> {
+    let mut treatment = Treatment::Ours;
+    let lines = TABLE
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let rows = lines.filter_map(move |line| {
+        let (first, names) = line.split_once(' ').unwrap_or((line, ""));
+        let form = match first {
+            "flag" => Form::Flag,
+            "joined" => Form::Joined,
+            "separate" => Form::Separate,
+            "either" => Form::Either,
+            title => {
+                treatment = match title {
+                    "join" => Treatment::Join,
+                    "pass" => Treatment::Pass,
+                    "inner" => Treatment::Inner,
+                    "nothing" => Treatment::Nothing,
+                    "unused" => Treatment::Unused,
+                    "refused:" => Treatment::Refused(names),
+                    _ => Treatment::Ours,
+                };
+                return None;
+            }
+        };
+        Some(names.split(' ').map(move |name| (form, treatment, name)))
+    });
+    rows.flatten()
+}
 
 /// An option on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,27 +85,23 @@ pub(crate) struct Known<'a> {
 /// Returns the row for `argument`. The longest matching name wins.
 pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
     let mut best: Option<Known<'_>> = None;
-    for (form, treatment, names) in ROWS {
-        for name in names.split(' ') {
-            let Some(rest) = argument.strip_prefix(name) else {
-                continue;
-            };
-            let (value, next) = match form {
-                Flag if rest.is_empty() => (None, false),
-                Separate if rest.is_empty() => (None, true),
-                Joined => (Some(rest), false),
-                Either if rest.is_empty() => (None, true),
-                Either => (Some(rest), false),
-                Flag | Separate => continue,
-            };
-            if best.is_none_or(|best| best.name.len() < name.len()) {
-                best = Some(Known {
-                    name,
-                    treatment,
-                    value,
-                    next,
-                });
-            }
+    for (form, treatment, name) in rows() {
+        let Some(rest) = argument.strip_prefix(name) else {
+            continue;
+        };
+        let (value, next) = match form {
+            Form::Flag if rest.is_empty() => (None, false),
+            Form::Separate | Form::Either if rest.is_empty() => (None, true),
+            Form::Joined | Form::Either => (Some(rest), false),
+            Form::Flag | Form::Separate => continue,
+        };
+        if best.is_none_or(|best| best.name.len() < name.len()) {
+            best = Some(Known {
+                name,
+                treatment,
+                value,
+                next,
+            });
         }
     }
     best
@@ -228,9 +113,9 @@ mod tests {
 
     #[test]
     fn no_option_is_in_two_rows() {
-        let rows = ROWS.iter();
-        let mut names: Vec<_> = rows.flat_map(|(.., names)| names.split(' ')).collect();
+        let mut names: Vec<_> = rows().map(|(.., name)| name).collect();
         let all = names.len();
+        assert!(all > 160, "{all}");
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all);

@@ -22,7 +22,7 @@ use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::{Result, own};
 use pinned::{HEAD_SHA256, SIZE, check};
-pub(crate) use pinned::{PinnedFile, VERSION, find};
+pub(crate) use pinned::{PinnedFile, VERSION, find, installed};
 
 /// The kind of code that the library makes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 use syclbin_toolchain::store::hex;
-use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
+use syclbin_toolchain::{
+    COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, INSTALL_COMMAND, Installed,
+};
 
 use crate::{Result, own};
 
@@ -72,6 +74,14 @@ pub(crate) fn find() -> Result<PathBuf> {
             "the compiler library is not installed; run `{INSTALL_COMMAND}`"
         )),
     }
+}
+
+/// Returns the newest installation of a component in the home that this program belongs to, or else in the user's.
+pub(crate) fn installed(component: Component) -> Option<Installed> {
+    let program = std::env::current_exe().unwrap_or_default();
+    let users = std::env::var_os(HOME_VARIABLE);
+    let mut homes = Home::of_compiler(&program, users.as_deref());
+    homes.find_map(|home| home.newest(component))
 }
 
 /// Rejects every file except the library version that this module was written for.

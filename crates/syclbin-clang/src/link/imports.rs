@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::property::{PropertySet, Value, key, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, State, ptx};
+use syclbin_tools::__private::spelled;
 
 use crate::link::InputFile;
-use crate::link::symbols::named;
 use crate::{Result, own};
 
 /// Returns the symbols that a module exports.
@@ -97,6 +97,16 @@ pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
         crate::Failure::Own(text) => own(format!("'{name}': {text}")),
         other => Err(other),
     })
+}
+
+/// Returns a symbol, with its C++ spelling if that says more.
+pub(crate) fn named(symbol: &str) -> String {
+    let spelled = spelled(symbol);
+    if spelled == symbol {
+        spelled
+    } else {
+        format!("{symbol}, which is {spelled}")
+    }
 }
 
 /// The macro that keeps `assert` in kernels. It is defined like `NDEBUG`, which removes it.

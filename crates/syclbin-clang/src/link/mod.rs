@@ -7,7 +7,6 @@
 
 pub(crate) mod imports;
 pub(crate) mod objects;
-pub(crate) mod symbols;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +17,7 @@ use syclbin::{State, Syclbin};
 
 use crate::command_line::states::check_join;
 use crate::{Result, own};
-use symbols::spelled;
+use syclbin_tools::__private::spelled;
 
 /// The contribution of an input to the file.
 #[derive(Clone, Debug)]

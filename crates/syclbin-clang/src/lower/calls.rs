@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::mangled;
 use syclbin::__private::spirv::Import;
+use syclbin_tools::__private::qualified;
 
 use super::Refusal;
 use super::index::{Index, Slots};
@@ -170,9 +171,5 @@ pub(super) fn kernels(module: &Module, place: usize) -> Vec<String> {
     }
     // An entry point may be a wrapper that calls the kernel.
     let names = entries.into_iter().filter(|(id, _)| reached.contains(id));
-    let names = names.map(|(_, symbol)| match mangled::parse(&symbol) {
-        Some(name) => name.qualified(),
-        None => symbol,
-    });
-    names.collect()
+    names.map(|(_, symbol)| qualified(&symbol)).collect()
 }

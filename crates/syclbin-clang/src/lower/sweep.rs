@@ -21,30 +21,19 @@ pub(super) fn unneeded(
     let mut sweep = Sweep {
         module,
         index,
-        fewer: BTreeMap::new(),
+        used: replaced.values().flat_map(Instruction::uses).collect(),
         gone: BTreeSet::new(),
         idle: Vec::new(),
     };
-    for new in replaced.values() {
-        for id in new.uses() {
-            *sweep.fewer.entry(id).or_default() -= 1;
-        }
-    }
-    for old in replaced
-        .keys()
-        .filter_map(|at| module.instructions.get(*at))
-    {
-        sweep.forget(old);
-    }
-    sweep.drain();
+    replaced.keys().for_each(|place| sweep.remove(*place));
     for _ in 0..MAX_ROUNDS {
+        sweep.drain();
         let before = sweep.gone.len();
         for slot in found.slots.values().flatten() {
             if slot.loads.iter().all(|load| sweep.gone.contains(load)) {
                 sweep.remove(slot.store);
             }
         }
-        sweep.drain();
         if sweep.gone.len() == before {
             break;
         }
@@ -52,14 +41,15 @@ pub(super) fn unneeded(
     for function in &found.functions {
         sweep.function(*function);
     }
+    sweep.gone.retain(|place| !replaced.contains_key(place));
     sweep.gone
 }
 
 struct Sweep<'m> {
     module: &'m Module,
     index: &'m Index<'m>,
-    /// The number of removed uses of each id; negative if there are new uses.
-    fewer: BTreeMap<u32, isize>,
+    /// The ids that new instructions use.
+    used: BTreeSet<u32>,
     gone: BTreeSet<usize>,
     /// Ids that may have become unused.
     idle: Vec<u32>,
@@ -67,32 +57,24 @@ struct Sweep<'m> {
 
 impl Sweep<'_> {
     fn is_used(&self, id: u32) -> bool {
-        let uses = self.index.users(id).len();
-        let gone = self.fewer.get(&id).copied().unwrap_or(0);
-        isize::try_from(uses).is_ok_and(|uses| uses > gone)
+        let mut users = self.index.users(id).iter();
+        self.used.contains(&id) || users.any(|place| !self.gone.contains(place))
     }
 
     fn remove(&mut self, place: usize) {
         if let Some(instruction) = self.module.instructions.get(place)
             && self.gone.insert(place)
         {
-            self.forget(instruction);
-        }
-    }
-
-    fn forget(&mut self, instruction: &Instruction) {
-        for id in instruction.uses() {
-            *self.fewer.entry(id).or_default() += 1;
-            self.idle.push(id);
+            self.idle.extend(instruction.uses());
         }
     }
 
     fn drain(&mut self) {
         while let Some(id) = self.idle.pop() {
-            if !self.is_used(id)
-                && let Some(place) = self.index.place(id)
+            if let Some(place) = self.index.place(id)
                 && let Some(instruction) = self.module.instructions.get(place)
                 && self.may_go(id, instruction)
+                && !self.is_used(id)
             {
                 self.remove(place);
             }

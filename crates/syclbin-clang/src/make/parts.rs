@@ -14,11 +14,11 @@ use crate::command_line::targets::{NVIDIA, Target};
 use crate::compile;
 use crate::link::imports;
 use crate::link::objects::{self, Candidate, Object};
-use crate::link::symbols::spelled;
 use crate::link::{self, InputFile};
 use crate::nvidia::{self, Ptx};
 use crate::steps::{self, Step};
 use crate::{Failure, Result, own};
+use syclbin_tools::__private::spelled;
 
 /// Returns the paths of the file and the depfile of input number `index` until they are joined.
 pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBuf; 2] {

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use syclbin::architecture::Family;
 use syclbin::metadata::DeviceRequirements;
 use syclbin::{AbstractModule, Architecture, Aspect, State};
+use syclbin_toolchain::Component;
 use syclbin_toolchain::file::find_program;
-use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use super::{import, objection};
 use crate::command_line::options::Options;
 use crate::command_line::targets::{Target, processor, processors};
+use crate::library;
 use crate::link::imports;
 use crate::nvidia;
 use crate::steps::Step;
@@ -121,10 +122,13 @@ impl Backend {
             }
         }
         let mut variables = Vec::new();
-        if let Some(library) = installed_cpu_device() {
+        if let Some(installed) = library::installed(Component::CpuDevice) {
             // The libraries that the user named stay, after the installed library.
             let named = std::env::var(LIBRARY_VARIABLE).unwrap_or_default();
-            variables.push((LIBRARY_VARIABLE, format!("{};{named}", library.display())));
+            variables.push((
+                LIBRARY_VARIABLE,
+                format!("{};{named}", installed.entry().display()),
+            ));
         }
         if let Some(processor) = wanted {
             variables.push((PROCESSOR_VARIABLE, processor.to_owned()));
@@ -286,13 +290,4 @@ fn lacks_doubles(arch: &str) -> bool {
     let [first, after, arch] = ["icllp", "pvc", arch].map(Architecture::from_name);
     let is_of_intel = arch.is_some_and(|arch| arch.family() == Family::IntelGpu);
     is_of_intel && first <= arch && arch < after
-}
-
-/// Returns the CPU device of the installation that this program belongs to, or else the user's.
-fn installed_cpu_device() -> Option<PathBuf> {
-    let program = std::env::current_exe().unwrap_or_default();
-    let users = std::env::var_os(HOME_VARIABLE);
-    let homes = Home::of_compiler(&program, users.as_deref());
-    let mut found = homes.filter_map(|home| home.newest(Component::CpuDevice));
-    found.next().map(|installed| installed.entry())
 }

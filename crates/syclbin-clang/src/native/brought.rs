@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use syclbin::{AbstractModule, Image, ImageKind, State};
+use syclbin_tools::__private::described;
 
-use super::{Backend, described};
+use super::Backend;
 use crate::command_line::targets::Target;
 use crate::link::InputFile;
 use crate::link::imports;

@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 
 use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Image, State, Syclbin};
+use syclbin_tools::__private::described;
 use syclbin_tools::__private::link::link_modules;
 
 use crate::command_line::options::Show;
 use crate::command_line::targets::Target;
 use crate::library;
 use crate::link::imports;
-use crate::link::symbols::{named, spelled};
+use crate::link::imports::named;
 use crate::steps;
 use crate::{Result, own};
 
@@ -50,21 +51,10 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
     ))
 }
 
-/// Describes a module, for messages.
-fn described(module: &AbstractModule<'_>) -> String {
-    let kernels: Vec<_> = module.kernel_names().map(spelled).collect();
-    match kernels.as_slice() {
-        [] => "a module without kernels".to_owned(),
-        [kernel] => format!("kernel {kernel}"),
-        kernels => format!("kernels {}", kernels.join(", ")),
-    }
-}
-
 /// Links the SPIR-V of each module with its imports from other modules, so that it can be compiled to native code. A
 /// module that cannot be linked stays unchanged, with a warning, and is linked at load time.
 pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
-    let names: Vec<String> = file.modules.iter().map(described).collect();
-    let unlinked = link_modules(&mut file.modules, &names).into_iter();
+    let unlinked = link_modules(&mut file.modules).into_iter();
     unlinked
         .map(|module| format!("{module}; it will be linked when a program loads it"))
         .collect()

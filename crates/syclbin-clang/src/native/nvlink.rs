@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, Syclbin, ptx};
+use syclbin_tools::__private::described;
 use syclbin_tools::__private::link::linked_metadata;
 
 use super::backend::{Backend, Tool};
-use super::{described, import, write};
+use super::{import, write};
 use crate::command_line::options::Show;
 use crate::steps::{self, Step};
 use crate::{Result, own};
@@ -19,7 +20,6 @@ use crate::{Result, own};
 /// The modules of a file that are to be linked, and the processes that link them.
 pub(super) struct Nvlink<'f> {
     modules: &'f [AbstractModule<'static>],
-    names: Vec<String>,
     folder: &'f Path,
     assemble: Vec<Step>,
     link: Vec<Step>,
@@ -38,7 +38,6 @@ impl<'f> Nvlink<'f> {
     pub(super) fn new(file: &'f Syclbin<'static>, folder: &'f Path) -> Self {
         Self {
             modules: &file.modules,
-            names: file.modules.iter().map(described).collect(),
             folder,
             assemble: Vec::new(),
             link: Vec::new(),
@@ -83,7 +82,7 @@ impl<'f> Nvlink<'f> {
         arguments.extend(["-o".to_owned(), output.display().to_string()]);
         self.link.push(Step {
             writes: vec![output.clone()],
-            ..Step::new(linker, &self.names[index], arguments)
+            ..Step::new(linker, &described(&self.modules[index]), arguments)
         });
         let empty = || Linked {
             module: AbstractModule {
@@ -139,10 +138,10 @@ impl<'f> Nvlink<'f> {
         if let Some(index) = needed[1..].iter().find(has_constants) {
             return Err(format!(
                 "uses {}, which reads specialization constants",
-                self.names[*index]
+                described(&self.modules[*index])
             ));
         }
-        let metadata = linked_metadata(self.modules, &self.names, &needed, &resolved);
+        let metadata = linked_metadata(self.modules, &needed, &resolved);
         let mut metadata = metadata.map_err(|obstacle| format!("cannot be linked: {obstacle}"))?;
         // The loader links the PTX of other modules with the PTX of this one, and not with native code.
         metadata.remove_set(set::EXPORTED_SYMBOLS);
@@ -160,7 +159,7 @@ impl<'f> Nvlink<'f> {
             backend.input(&self.modules[index]).unwrap_or_default(),
         )?;
         let object = self.folder.join(format!("{index}.{number}.o"));
-        let mut step = backend.step(&self.names[index], &input, &object)?;
+        let mut step = backend.step(&described(&self.modules[index]), &input, &object)?;
         step.arguments.insert(0, "-c".to_owned());
         self.assemble.push(step);
         self.objects.insert((index, number), object.clone());

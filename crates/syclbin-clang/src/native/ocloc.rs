@@ -1,9 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The messages of ocloc, Intel's offline compiler, in the form of this program's own.
+//! ocloc, Intel's offline compiler: its time limit, and its messages in the form of this program's own.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use crate::link::symbols::spelled;
+use syclbin_tools::__private::spelled;
+
+/// The variable that sets the limit in seconds. 0 means no limit.
+pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
+
+/// The limit if the variable is not set. Some versions of ocloc hang on some kernels.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
+
+/// Returns the time limit that the environment sets, `None` for no limit.
+///
+/// # Errors
+///
+/// The value of the variable, if it is not a number of seconds.
+pub(crate) fn limit() -> Result<Option<Duration>, String> {
+    match std::env::var_os(LIMIT_VARIABLE) {
+        Some(value) => parse_limit(&value.to_string_lossy()),
+        None => Ok(Some(DEFAULT_LIMIT)),
+    }
+}
+
+fn parse_limit(value: &str) -> Result<Option<Duration>, String> {
+    let seconds: u64 = value.trim().parse().map_err(|_| {
+        format!("{LIMIT_VARIABLE}={value}: expected a number of seconds, 0 for no limit")
+    })?;
+    Ok((seconds > 0).then_some(Duration::from_secs(seconds)))
+}
 
 /// The beginnings of lines that say nothing about the code.
 const NOISE: [&str; 6] = [
@@ -71,6 +97,14 @@ fn in_cpp(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limit_is_a_number_of_seconds() {
+        assert_eq!(parse_limit("0"), Ok(None));
+        assert_eq!(parse_limit(" 90 "), Ok(Some(Duration::from_secs(90))));
+        let expected = "SYCLBIN_OCLOC_LIMIT=1m: expected a number of seconds, 0 for no limit";
+        assert_eq!(parse_limit("1m"), Err(expected.to_owned()));
+    }
 
     fn said(report: &str, succeeded: bool) -> String {
         String::from_utf8(messages(report.as_bytes(), "pvc", succeeded)).unwrap()

@@ -8,57 +8,37 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NvidiaGpu(usize);
 
-/// What the library is told about a GPU.
-struct Row {
-    name: &'static str,
-    /// The oldest PTX version that supports the GPU, since a driver accepts only PTX versions up to its own. The
-    /// library names this version in its message about an older PTX version.
-    ptx: &'static str,
-    /// The GPU whose built-in functions sources may call. It differs from `name` if clang, given `name` beside an older
-    /// GPU, takes `name` for the real GPU. Whether it does depends on the order of a hash table.
-    functions: &'static str,
-}
-
-const fn row(name: &'static str, ptx: &'static str) -> Row {
-    Row {
-        name,
-        ptx,
-        functions: name,
-    }
-}
-
-const fn with(name: &'static str, ptx: &'static str, functions: &'static str) -> Row {
-    Row {
-        name,
-        ptx,
-        functions,
-    }
-}
-
-const GPUS: [Row; 23] = [
-    with("sm_75", "63", "sm_70"),
-    row("sm_80", "70"),
-    row("sm_86", "71"),
-    row("sm_87", "74"),
-    row("sm_88", "90"),
-    row("sm_89", "78"),
-    row("sm_90", "78"),
-    row("sm_90a", "80"),
-    row("sm_100", "86"),
-    row("sm_100a", "86"),
-    with("sm_100f", "88", "sm_100"),
-    with("sm_103", "88", "sm_100"),
-    with("sm_103a", "88", "sm_103f"),
-    row("sm_103f", "88"),
-    row("sm_110", "90"),
-    row("sm_110a", "90"),
-    row("sm_110f", "90"),
-    row("sm_120", "87"),
-    row("sm_120a", "87"),
-    row("sm_120f", "88"),
-    row("sm_121", "88"),
-    with("sm_121a", "88", "sm_121f"),
-    row("sm_121f", "88"),
+/// What the library is told about each GPU: its name, a PTX version, and the GPU whose built-in functions sources may
+/// call.
+///
+/// The PTX version is the oldest that supports the GPU, since a driver accepts only PTX versions up to its own. The
+/// library names this version in its message about an older one. The GPU of the functions differs from the name if
+/// clang, given the name beside an older GPU, takes it for the real GPU. Whether it does depends on the order of a hash
+/// table.
+const GPUS: [(&str, &str, &str); 23] = [
+    ("sm_75", "63", "sm_70"),
+    ("sm_80", "70", "sm_80"),
+    ("sm_86", "71", "sm_86"),
+    ("sm_87", "74", "sm_87"),
+    ("sm_88", "90", "sm_88"),
+    ("sm_89", "78", "sm_89"),
+    ("sm_90", "78", "sm_90"),
+    ("sm_90a", "80", "sm_90a"),
+    ("sm_100", "86", "sm_100"),
+    ("sm_100a", "86", "sm_100a"),
+    ("sm_100f", "88", "sm_100"),
+    ("sm_103", "88", "sm_100"),
+    ("sm_103a", "88", "sm_103f"),
+    ("sm_103f", "88", "sm_103f"),
+    ("sm_110", "90", "sm_110"),
+    ("sm_110a", "90", "sm_110a"),
+    ("sm_110f", "90", "sm_110f"),
+    ("sm_120", "87", "sm_120"),
+    ("sm_120a", "87", "sm_120a"),
+    ("sm_120f", "88", "sm_120f"),
+    ("sm_121", "88", "sm_121"),
+    ("sm_121a", "88", "sm_121f"),
+    ("sm_121f", "88", "sm_121f"),
 ];
 
 impl NvidiaGpu {
@@ -67,21 +47,21 @@ impl NvidiaGpu {
 
     /// Returns the GPU called `name`, such as `sm_90a`.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        GPUS.iter().position(|row| row.name == name).map(Self)
+        GPUS.iter().position(|(known, ..)| *known == name).map(Self)
     }
 
     pub(crate) fn name(self) -> &'static str {
-        GPUS[self.0].name
+        GPUS[self.0].0
     }
 
     /// Returns the PTX version, as clang and the library name features.
     pub(crate) fn ptx_feature(self) -> String {
-        format!("+ptx{}", GPUS[self.0].ptx)
+        format!("+ptx{}", GPUS[self.0].1)
     }
 
     /// Returns the feature that gives clang the GPU's built-in functions.
     pub(crate) fn function_feature(self) -> String {
-        format!("+{}", GPUS[self.0].functions)
+        format!("+{}", GPUS[self.0].2)
     }
 
     /// Returns the GPU without the features that only it has, so that later GPUs run its code too.
@@ -97,7 +77,7 @@ impl NvidiaGpu {
 
     /// Lists the names of all GPUs, for messages.
     pub(crate) fn all() -> String {
-        GPUS.each_ref().map(|row| row.name).join(", ")
+        GPUS.map(|(name, ..)| name).join(", ")
     }
 }
 

@@ -11,14 +11,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use syclbin::{AbstractModule, Image, ImageKind, IrType, Syclbin};
-use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
+use syclbin_toolchain::{CUDA_MATHEMATICS, Component, INSTALL_COMMAND};
 
 use crate::command_line::targets::{NVIDIA, NvidiaCode};
-use crate::library::Code;
-use crate::library::device_library;
-use crate::link::symbols::spelled;
+use crate::library::{self, Code, device_library};
 use crate::{Failure, Result, own};
 use gpu::NvidiaGpu;
+use syclbin_tools::__private::{link, spelled};
 
 pub(crate) use merge::merge;
 
@@ -130,11 +129,8 @@ fn named_cuda(clang: &[String]) -> Option<&str> {
 /// Returns the directory of the component, which is laid out like CUDA. The installation that this program belongs
 /// to comes first, then the user's installation.
 fn installed() -> Result<PathBuf> {
-    let program = std::env::current_exe().unwrap_or_default();
-    let users = std::env::var_os(HOME_VARIABLE);
-    let homes = Home::of_compiler(&program, users.as_deref());
-    let mut found = homes.filter_map(|home| home.newest(Component::Nvidia));
-    found.next().map(|installed| installed.folder).ok_or_else(|| {
+    let found = library::installed(Component::Nvidia);
+    found.map(|installed| installed.folder).ok_or_else(|| {
         Failure::Own(format!(
             "target {NVIDIA}: component nvidia, which contains NVIDIA's math library (libdevice) and assembler \
              (ptxas), is not installed; run `{INSTALL_COMMAND} --component nvidia`"
@@ -181,26 +177,14 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
 /// takes every IR image for SPIR-V, and rejects the whole file if a module begins with other code. `syclbin-rt`
 /// checks the actual format.
 pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
-    let is = |image: &Image<'_>, wanted| match image.kind() {
-        ImageKind::Ir { ty, .. } => ty == wanted,
-        ImageKind::Native { .. } => false,
-    };
-    let has_spirv = |module: &AbstractModule<'_>| {
-        let mut images = module.images.iter();
-        images.any(|image| is(image, IrType::SpirV))
-    };
-    if !file.modules.iter().any(has_spirv) {
-        return;
-    }
-    for module in file.modules.iter_mut().filter(|module| !has_spirv(module)) {
-        for image in &mut module.images {
-            if is(image, IrType::Ptx)
-                && let Ok(ptx) = syclbin::ptx::Module::parse(&image.bytes)
-            {
-                let arch = ptx.target.to_string();
-                *image = Image::native(&arch, NVIDIA, image.bytes.clone());
-            }
-        }
+    let is_spirv =
+        |image: &Image<'_>| matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::SpirV);
+    let has_spirv = |module: &AbstractModule<'_>| module.images.iter().any(is_spirv);
+    if file.modules.iter().any(has_spirv) {
+        let others = file.modules.iter_mut().filter(|module| !has_spirv(module));
+        others
+            .flat_map(|module| &mut module.images)
+            .for_each(link::set_apart);
     }
 }
 

@@ -20,8 +20,6 @@
 //! No input causes a panic. Time and memory are bounded by a multiple of the input size. For compressed containers,
 //! the bound is 128 times the size plus 16 MiB.
 
-mod archive;
-mod bitcode;
 mod bundle;
 mod found;
 mod modules;
@@ -40,6 +38,7 @@ pub use bundle::bundle;
 pub use object::embed;
 pub use package::{Note, package};
 
+use crate::archive::{self, NAME_LIMIT, shown};
 use syclbin::__private::spirv;
 use syclbin::Content;
 use syclbin::Error;
@@ -49,11 +48,8 @@ use syclbin::property::PropertySets;
 use syclbin::ptx;
 use syclbin::{AbstractModule, Image, Syclbin};
 
-/// The maximum length of a section or member name that is shown or compared.
-const NAME_LIMIT: usize = 256;
-
 /// A device image, with everything that its file records about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceImage<'a> {
     /// The path to the image within the input, such as `archive member a.o: section .llvm.offloading: entry 0`.
@@ -110,10 +106,11 @@ impl<'a> InSyclbin<'a> {
 }
 
 /// The programming model that a device image was compiled for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OffloadKind {
     /// Not recorded in the file.
+    #[default]
     None,
     /// Host code, which bundles contain along with the device code.
     Host,
@@ -251,30 +248,4 @@ pub fn is_known(start: &[u8]) -> bool {
         || start.starts_with(archive::THIN_MAGIC)
         || bundle::is_text(start)
         || ::object::FileKind::parse(start).is_ok()
-}
-
-/// Returns a name from a file, as text of bounded length.
-fn shown(name: &[u8]) -> String {
-    let name = &name[..name.len().min(NAME_LIMIT)];
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    String::from_utf8_lossy(name).chars().map(clean).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn old_sycl_and_hip_differ_by_triple() {
-        for (number, triple, kind) in [
-            (8, "", OffloadKind::Sycl),
-            (4, "spir64-unknown-unknown", OffloadKind::Sycl),
-            (4, "nvptx64-nvidia-cuda", OffloadKind::Sycl),
-            (4, "amdgcn-amd-amdhsa", OffloadKind::Hip),
-            (3, "amdgcn-amd-amdhsa", OffloadKind::Hip),
-            (16, "", OffloadKind::Other("16".into())),
-        ] {
-            assert_eq!(OffloadKind::numbered(number, triple), kind);
-        }
-    }
 }

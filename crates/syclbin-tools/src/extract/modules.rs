@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Splits images that linkers concatenated in a section, and reads the names of AMD kernels.
+//! Splits images that linkers concatenated in a section, finds images in LLVM bitcode, and reads the names of AMD
+//! kernels.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,6 +8,7 @@ use alloc::vec::Vec;
 use super::found::InputSlice;
 use object::read::elf::{FileHeader, Sym};
 use object::{Endianness, elf};
+use syclbin::__private::raw::offload_binary::{Header, MAGIC};
 use syclbin::__private::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
 use syclbin::{Content, Error, ErrorKind};
 
@@ -121,6 +123,44 @@ fn word(bytes: &[u8], index: usize) -> Option<u32> {
     Some(u32::from_le_bytes(word.try_into().ok()?))
 }
 
+/// Returns the OffloadBinaries in LLVM bitcode, which contains the host code under link-time optimization.
+///
+/// Clang embeds them as global byte arrays, with one or more in each. Bitcode stores the bytes of an array in sequence,
+/// starting at any bit.
+pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    let mut found: Vec<(usize, Vec<u8>)> = Vec::new();
+    for shift in 0..8 {
+        let pairs = bytes.iter().zip(bytes.iter().skip(1).chain(&[0]));
+        let shifted: Vec<u8> = pairs
+            .map(|(low, high)| (u16::from_le_bytes([*low, *high]) >> shift).to_le_bytes()[0])
+            .collect();
+        let (mut next, mut last_end) = (0, None);
+        while let Some(at) = shifted[next..].windows(4).position(|word| word == MAGIC) {
+            let start = next + at;
+            next = start + MAGIC.len();
+            let Ok(header) = Header::read(&shifted[start..]) else {
+                continue; // other bytes that happen to equal the magic
+            };
+            let size = usize::try_from(header.size).ok();
+            let Some(end) = size.and_then(|size| start.checked_add(size)) else {
+                continue;
+            };
+            let binary = shifted.get(start..end).ok_or_else(|| {
+                let kind = ErrorKind::Object(String::from("the bitcode is truncated or malformed"));
+                Error::new("LLVM bitcode", start as u64, kind)
+            })?;
+            match found.last_mut() {
+                Some((_, array)) if last_end == Some(start) => array.extend_from_slice(binary),
+                _ => found.push((start * 8 + shift, binary.to_vec())),
+            }
+            next = end.max(next);
+            last_end = Some(end);
+        }
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, binary)| binary).collect())
+}
+
 /// Returns the kernels in native AMD code, which contains a kernel descriptor `NAME.kd` for each kernel (LLVM's
 /// "User Guide for AMDGPU Backend", code object symbols).
 pub(super) fn amd_kernels(bytes: &[u8]) -> Option<Vec<String>> {
@@ -160,6 +200,33 @@ mod tests {
         assert_eq!(split(&bytes), [&first[..], &second, &third]);
         assert_eq!(triple(&second), "spir64-unknown-unknown");
         assert_eq!(triple(&third), "spir-unknown-unknown");
+    }
+
+    #[test]
+    fn offload_binaries_are_found_at_any_bit() {
+        let mut binary = Vec::new();
+        let header = Header {
+            version: 1,
+            size: 40,
+            entry_offset: 32,
+            entry_size_or_count: 0,
+            inflated_size: 0,
+        };
+        header.write(&mut binary);
+        binary.extend(*b"contents");
+        for shift in 0..8 {
+            let bits = [&[0xff; 3], &*binary, &MAGIC, &binary, &binary, &[0xff; 2]].concat();
+            let mut before = 0xffu8;
+            let shifted = bits.into_iter().map(|byte| {
+                let pair = u16::from_le_bytes([before, byte]);
+                before = byte;
+                (pair >> (8 - shift)).to_le_bytes()[0]
+            });
+            let bytes: Vec<u8> = shifted.collect();
+            let two = [&binary[..], &binary].concat();
+            assert_eq!(in_bitcode(&bytes).unwrap(), [&binary[..], &two]);
+            assert!(in_bitcode(&bytes[..bytes.len() - 10]).is_err());
+        }
     }
 
     #[test]

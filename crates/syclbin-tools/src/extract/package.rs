@@ -83,12 +83,22 @@ struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    fn note(&mut self, packaged: bool, text: impl Into<Cow<'static, str>>) {
+    /// Adds a note on a packaged image.
+    fn note(&mut self, text: impl Into<Cow<'static, str>>) {
+        self.add_note(true, text.into());
+    }
+
+    /// Adds the reason why an image is not packaged.
+    fn left_out(&mut self, text: impl Into<Cow<'static, str>>) {
+        self.add_note(false, text.into());
+    }
+
+    fn add_note(&mut self, packaged: bool, text: Cow<'static, str>) {
         self.notes.push(Note {
             image: self.image,
             origin: self.origin.clone(),
             packaged,
-            text: text.into(),
+            text,
         });
     }
 
@@ -99,27 +109,27 @@ impl<'a> Packer<'a> {
         }
         self.last = None;
         if image.offload_kind == OffloadKind::Host {
-            return self.note(false, "host code, but SYCLBIN contains only device code");
+            return self.left_out("host code, but SYCLBIN contains only device code");
         }
         let module = match image.content {
             Content::SpirV => self.spirv(&image),
             Content::Ptx => self.ptx(&image),
             Content::LlvmBitcode => {
-                return self.note(
-                    false,
-                    "LLVM bitcode, which SYCLBIN cannot contain; compile the source again with -fsyclbin",
+                return self.left_out(
+                    "LLVM bitcode, which SYCLBIN cannot contain; compile the source again with \
+                    -fsyclbin",
                 );
             }
             Content::Zstd => {
-                return self.note(
-                    false,
-                    "compressed with zstd, which is not supported here; link again without --offload-compress",
+                return self.left_out(
+                    "compressed with zstd, which is not supported here; link again without \
+                    --offload-compress",
                 );
             }
-            Content::Empty => return self.note(false, "no bytes"),
+            Content::Empty => return self.left_out("no bytes"),
             // Extraction descends into these, but a caller may still pass one.
             Content::Syclbin | Content::OffloadBinary => {
-                return self.note(false, "a container itself; extract its images first");
+                return self.left_out("a container itself; extract its images first");
             }
             _ => self.native(&image),
         };
@@ -127,25 +137,22 @@ impl<'a> Packer<'a> {
             return;
         };
         if !matches!(image.offload_kind, OffloadKind::Sycl | OffloadKind::None) {
-            self.note(
-                true,
-                format!(
-                    "made for {}: its kernels expect arguments as that programming model passes them",
-                    image.offload_kind
-                ),
-            );
+            self.note(format!(
+                "made for {}: its kernels expect arguments as that programming model passes them",
+                image.offload_kind
+            ));
         }
         for option in ["compile-opts", "link-opts"] {
             match image.string(option).map(String::from_utf8_lossy) {
-                Some(text) if !text.is_empty() => self.note(
-                    true,
-                    format!("`{option}` is `{}`, which SYCLBIN cannot store", cut(&text)),
-                ),
+                Some(text) if !text.is_empty() => self.note(format!(
+                    "`{option}` is `{}`, which SYCLBIN cannot store",
+                    cut(&text)
+                )),
                 _ => {}
             }
         }
         if image.properties.is_none() {
-            self.note(true, NO_PROPERTIES);
+            self.note(NO_PROPERTIES);
         }
         module.images.push(code);
         self.modules.push(module);
@@ -153,7 +160,7 @@ impl<'a> Packer<'a> {
 
     fn add_from_syclbin(&mut self, place: InSyclbin<'a>) {
         let (Some(module), Some(image)) = (place.module(), place.image()) else {
-            return self.note(false, "its SYCLBIN file does not contain this image");
+            return self.left_out("its SYCLBIN file does not contain this image");
         };
         let image = image.clone();
         let same = self
@@ -186,7 +193,7 @@ impl<'a> Packer<'a> {
         let code = match Module::parse(&image.bytes) {
             Ok(code) => code,
             Err(error) => {
-                self.note(false, error.to_string());
+                self.left_out(error.to_string());
                 return None;
             }
         };
@@ -209,10 +216,8 @@ impl<'a> Packer<'a> {
             self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
         }
         if constants > 0 {
-            self.note(
-                true,
-                "its specialization constants are not lowered, so no driver can load it; compile with \
-                 -fsyclbin",
+            self.note("its specialization constants are not lowered, so no driver can load it; compile with \
+                 -fsyclbin"
             );
         }
         for (count, what) in [
@@ -220,10 +225,9 @@ impl<'a> Packer<'a> {
             (library, "functions of DPC++'s device library"),
         ] {
             if count > 0 {
-                self.note(
-                    true,
-                    format!("it imports {what} ({count}): link it before loading it"),
-                );
+                self.note(format!(
+                    "it imports {what} ({count}): link it before loading it"
+                ));
             }
         }
         let triple = if image.triple.is_empty() {
@@ -246,10 +250,7 @@ impl<'a> Packer<'a> {
         for symbol in &text.exports {
             self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
         }
-        self.note(
-            true,
-            "the reference runtime treats every IR module as SPIR-V and cannot load PTX",
-        );
+        self.note("the reference runtime treats every IR module as SPIR-V and cannot load PTX");
         let triple = if image.triple.is_empty() {
             "nvptx64-nvidia-cuda"
         } else {
@@ -283,7 +284,7 @@ impl<'a> Packer<'a> {
                      specify the architecture (--offload-arch)",
                     image.content
                 );
-                self.note(false, text);
+                self.left_out(text);
                 return None;
             }
         }
@@ -291,7 +292,6 @@ impl<'a> Packer<'a> {
         self.kernels(&mut module, image, image.kernel_names());
         if image.content == Content::Unknown {
             self.note(
-                true,
                 "packaged as native code because its file declares it as such: its content is not recognized",
             );
         }
@@ -307,16 +307,13 @@ impl<'a> Packer<'a> {
         names: Option<Vec<String>>,
     ) {
         match names {
-            None => self.note(
-                true,
-                format!(
-                    "the names of its kernels are unknown: neither {} nor a `symbols` string records them",
-                    image.content
-                ),
-            ),
+            None => self.note(format!(
+                "the names of its kernels are unknown: neither {} nor a `symbols` string records them",
+                image.content
+            )),
             Some(names) if names.is_empty() => {
                 self.lower(State::Object);
-                self.note(true, "it has no kernels, so it is only useful for linking");
+                self.note("it has no kernels, so it is only useful for linking");
             }
             Some(names) => {
                 for name in names {
@@ -329,10 +326,10 @@ impl<'a> Packer<'a> {
     /// Adds a symbol to a set, or a note if compilers never give such a name.
     fn symbol(&mut self, module: &mut AbstractModule<'a>, set: &'static str, name: &str) {
         match key_problem(name) {
-            Some(_) => self.note(
-                true,
-                format!("`{}` cannot be stored as a name in `{set}`", cut(name)),
-            ),
+            Some(_) => self.note(format!(
+                "`{}` cannot be stored as a name in `{set}`",
+                cut(name)
+            )),
             None => module.metadata.insert(set, name.to_owned(), 1u32),
         }
     }

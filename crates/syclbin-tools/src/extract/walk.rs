@@ -12,7 +12,7 @@ use super::found::InputSlice;
 use super::found::{Found, Open};
 use super::object::{Role, Section, sections, universal};
 use super::registered::{Registered, registered};
-use super::{DeviceImage, InSyclbin, OffloadKind, archive, bitcode, bundle, modules};
+use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
 use syclbin as model;
 use syclbin::__private::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
 use syclbin::__private::raw::{offload_binary, v1, v2};
@@ -25,23 +25,6 @@ use syclbin::{Error, ErrorKind};
 /// The maximum nesting depth. An archive of objects with OffloadBinaries that contain SYCLBIN has depth four.
 const MAX_DEPTH: usize = 8;
 
-/// Returns an image without any properties.
-fn unknown<'a>() -> DeviceImage<'a> {
-    DeviceImage {
-        origin: String::new(),
-        offset: 0,
-        offload_kind: OffloadKind::None,
-        triple: Cow::Borrowed(""),
-        arch: Cow::Borrowed(""),
-        image_kind: None,
-        content: Content::Empty,
-        strings: Vec::new(),
-        properties: None,
-        bytes: Cow::Borrowed(&[]),
-        syclbin: None,
-    }
-}
-
 /// Returns an image with the properties that a bundle entry's identifier records.
 fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
     let (offload_kind, triple, arch) = bundle::identifier(id);
@@ -49,14 +32,8 @@ fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
         offload_kind,
         triple: triple.into(),
         arch: arch.into(),
-        ..unknown()
+        ..DeviceImage::default()
     }
-}
-
-/// Whether a file's format could contain images.
-pub(super) enum Recognized {
-    Container,
-    Nothing,
 }
 
 pub(super) fn images<'a>(
@@ -70,17 +47,18 @@ pub(super) fn images<'a>(
         packed: false,
         open: open.map(|open| open as _),
     };
-    match container(&slice, &mut found)? {
-        Recognized::Container => Ok(found.images),
-        Recognized::Nothing => Err(slice.fail("file", ErrorKind::no_images(bytes))),
+    if container(&slice, &mut found)? {
+        Ok(found.images)
+    } else {
+        Err(slice.fail("file", ErrorKind::no_images(bytes)))
     }
 }
 
-/// Reads the images of a file or of a member of an archive, in any format.
+/// Reads the images of a file or of a member of an archive. Returns whether its format could contain images.
 pub(super) fn container<'a>(
     slice: &InputSlice<'a>,
     found: &mut Found<'a, '_>,
-) -> Result<Recognized, Error> {
+) -> Result<bool, Error> {
     let bytes = slice.bytes;
     if slice.depth > MAX_DEPTH {
         let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
@@ -88,14 +66,14 @@ pub(super) fn container<'a>(
     }
     if bytes.starts_with(archive::THIN_MAGIC) {
         found.thin_archive(slice)?;
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if let Content::Elf {
         machine: cubin::MACHINE,
     } = Content::of(bytes)
     {
-        image(slice, unknown(), found)?;
-        return Ok(Recognized::Container);
+        image(slice, DeviceImage::default(), found)?;
+        return Ok(true);
     }
     if bytes.starts_with(ARCHIVE_MAGIC) {
         let members = archive::members(bytes).map_err(|error| slice.error(error))?;
@@ -103,7 +81,7 @@ pub(super) fn container<'a>(
             let name = format!("archive member {}", member.name);
             container(&slice.part(member.bytes, &name), found)?;
         }
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if bytes.starts_with(COMPRESSED_BUNDLE_MAGIC) {
         found.refuse_packed(slice)?;
@@ -113,7 +91,7 @@ pub(super) fn container<'a>(
         found.inside(slice, &part, true, |part, found| {
             container(part, found).map(drop)
         })?;
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     let entries = if bytes.starts_with(BUNDLE_MAGIC) {
         Some(bundle::binary(bytes))
@@ -128,7 +106,7 @@ pub(super) fn container<'a>(
             let part = slice.part(entry.bytes, &name);
             image(&part, of_identifier(&entry.id), found)?;
         }
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if let Some(objects) = universal(bytes) {
         let mut budget = slice.budget();
@@ -136,30 +114,30 @@ pub(super) fn container<'a>(
             slice.spend(&mut budget, bytes, &name)?;
             container(&slice.part(bytes, &format!("object for {name}")), found)?;
         }
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     if let Some(sections) = sections(bytes) {
         let sections = sections.map_err(|error| slice.error(error))?;
         object(slice, sections, found)?;
-        return Ok(Recognized::Container);
+        return Ok(true);
     }
     match Content::of(bytes) {
         Content::OffloadBinary | Content::Syclbin => {}
         Content::SpirV | Content::Ptx | Content::CudaFatbin => {}
         Content::LlvmBitcode => {
-            let binaries = bitcode::offload_binaries(bytes).map_err(|error| slice.error(error))?;
+            let binaries = modules::in_bitcode(bytes).map_err(|error| slice.error(error))?;
             for (index, bytes) in binaries.iter().enumerate() {
                 let part = slice.inner(bytes, &format!("embedded object {index}"));
                 found.inside(slice, &part, false, offload_binaries)?;
             }
             if !binaries.is_empty() {
-                return Ok(Recognized::Container);
+                return Ok(true);
             }
         }
-        _ => return Ok(Recognized::Nothing),
+        _ => return Ok(false),
     }
-    image(slice, unknown(), found)?;
-    Ok(Recognized::Container)
+    image(slice, DeviceImage::default(), found)?;
+    Ok(true)
 }
 
 /// Reads the images in the sections of an object.
@@ -202,16 +180,7 @@ fn object<'a>(
                 }
                 let sizes = sizes.get_mut(&id).and_then(VecDeque::pop_front);
                 let images = modules::bundled(&part, sizes, big_endian)?;
-                let several = images.len() > 1;
-                for (index, bytes) in images.into_iter().enumerate() {
-                    let part = if several {
-                        part.part(bytes, &format!("image {index}"))
-                    } else {
-                        InputSlice {
-                            bytes,
-                            ..part.clone()
-                        }
-                    };
+                for part in parts(&part, &images) {
                     image(&part, of_identifier(&id_text), found)?;
                 }
             }
@@ -235,18 +204,12 @@ fn registered_images<'a>(
     let of_section: Vec<Registered> = registered
         .extract_if(.., |image| range.contains(&image.start))
         .collect();
-    let several = of_section.len() > 1;
     let any = !of_section.is_empty();
-    for (index, of_program) in of_section.into_iter().enumerate() {
-        let bytes = &program.bytes[of_program.start..of_program.start + of_program.size];
-        let part = if several {
-            section.part(bytes, &format!("image {index}"))
-        } else {
-            InputSlice {
-                bytes,
-                ..section.clone()
-            }
-        };
+    let bytes = of_section
+        .iter()
+        .map(|one| &program.bytes[one.start..one.start + one.size]);
+    let parts = parts(section, &bytes.collect::<Vec<_>>());
+    for (of_program, part) in of_section.into_iter().zip(parts) {
         let mut declared = of_identifier(id);
         if !of_program.triple.is_empty() {
             declared.triple = of_program.triple.into();
@@ -257,6 +220,19 @@ fn registered_images<'a>(
         image(&part, declared, found)?;
     }
     Ok(any)
+}
+
+/// Returns the images in a section. They are numbered if there are several.
+fn parts<'a>(section: &InputSlice<'a>, images: &[&'a [u8]]) -> Vec<InputSlice<'a>> {
+    match images {
+        [bytes] => Vec::from([InputSlice {
+            bytes,
+            ..section.clone()
+        }]),
+        _ => (images.iter().enumerate())
+            .map(|(index, bytes)| section.part(bytes, &format!("image {index}")))
+            .collect(),
+    }
 }
 
 /// Reads the images in concatenated OffloadBinaries.
@@ -293,7 +269,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
             strings: (entry.strings.into_iter())
                 .filter(|(key, _)| key != "triple" && key != "arch")
                 .collect(),
-            ..unknown()
+            ..DeviceImage::default()
         };
         // An entry with flag 1 has strings but no image.
         if entry.flags & 1 != 0 && entry.image.is_empty() {
@@ -393,7 +369,7 @@ fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), 
                     module,
                     image: index,
                 }),
-                ..unknown()
+                ..DeviceImage::default()
             };
             let bytes = image.bytes.clone();
             let part = match bytes {

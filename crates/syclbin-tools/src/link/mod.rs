@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 use emit::Linker;
 use input::{Definition, Input};
-pub use modules::{Obstacle, Unlinked, link_modules, linked_metadata};
+pub use modules::{Obstacle, Unlinked, link_modules, linked_metadata, set_apart};
 use syclbin::__private::spirv::portable::Version;
 use syclbin::__private::spirv::words::{LINKAGE_IMPORT, op, put, string};
 use syclbin::__private::spirv::{DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL, words};

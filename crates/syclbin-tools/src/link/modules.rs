@@ -9,6 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{LinkError, Object, link};
+use crate::names::described;
 use syclbin::__private::failed_assert::VARIABLE;
 use syclbin::__private::spirv::{Import, Module};
 use syclbin::metadata::DeviceRequirements;
@@ -23,7 +24,7 @@ const NVIDIA: &str = "nvptx64-nvidia-cuda";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {obstacle}")]
 pub struct Unlinked {
-    /// The name that the caller gave to the module.
+    /// The module, described by its kernels.
     pub name: String,
     /// The reason.
     pub obstacle: Obstacle,
@@ -54,12 +55,10 @@ struct Symbols {
     strong: BTreeSet<String>,
 }
 
-/// Links the SPIR-V of each module with the modules in the same file that it imports from. `names` identify the
-/// modules in messages. Other images of a linked module move to a separate module.
+/// Links the SPIR-V of each module with the modules in the same file that it imports from. Other images of a linked module move to a separate module.
 ///
 /// Returns the modules that import symbols but cannot be linked. They are left unchanged.
-pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>, names: &[String]) -> Vec<Unlinked> {
-    let name = |index: usize| names.get(index).cloned().unwrap_or_default();
+pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked> {
     let mut unlinked = Vec::new();
     let symbols: Vec<Option<Symbols>> = modules.iter().map(symbols).collect();
     let mut linked = BTreeMap::new();
@@ -70,12 +69,12 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>, names: &[String]
         if !imports_from_others {
             continue;
         }
-        match link_one(modules, names, &symbols, index) {
+        match link_one(modules, &symbols, index) {
             Ok(module) => {
                 linked.insert(index, module);
             }
             Err(obstacle) => unlinked.push(Unlinked {
-                name: name(index),
+                name: described(&modules[index]),
                 obstacle,
             }),
         }
@@ -99,7 +98,7 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>, names: &[String]
 }
 
 /// Declares PTX as native code for the architecture that it names.
-fn set_apart(image: &mut Image<'static>) {
+pub fn set_apart(image: &mut Image<'static>) {
     let is_ptx = matches!(
         image.kind(),
         ImageKind::Ir {
@@ -152,11 +151,10 @@ fn exporters<'s>(
 
 fn link_one(
     modules: &[AbstractModule<'static>],
-    names: &[String],
     symbols: &[Option<Symbols>],
     start: usize,
 ) -> Result<AbstractModule<'static>, Obstacle> {
-    let name = |index: usize| names.get(index).cloned().unwrap_or_default();
+    let name = |index: usize| described(&modules[index]);
     let mut needed = Vec::from([start]);
     let mut resolved = BTreeSet::new();
     let mut next = 0;
@@ -184,7 +182,7 @@ fn link_one(
             }
         }
     }
-    let metadata = linked_metadata(modules, names, &needed, &resolved)?;
+    let metadata = linked_metadata(modules, &needed, &resolved)?;
     let objects: Vec<(String, &[u8])> = (needed.iter())
         .map(|index| (name(*index), code(&modules[*index]).unwrap_or_default()))
         .collect();
@@ -210,11 +208,10 @@ fn link_one(
 /// Returns an error if only the loader can link the modules, or if a module has malformed properties.
 pub fn linked_metadata(
     modules: &[AbstractModule<'static>],
-    names: &[String],
     needed: &[usize],
     resolved: &BTreeSet<&str>,
 ) -> Result<PropertySets<'static>, Obstacle> {
-    let name = |index: usize| names.get(index).cloned().unwrap_or_default();
+    let name = |index: usize| described(&modules[index]);
     let start = needed[0];
     let mut linked = modules[start].metadata.clone();
     let mut requirements =

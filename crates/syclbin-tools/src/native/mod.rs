@@ -14,7 +14,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use syclbin::__private::content::ARCHIVE_MAGIC;
+use crate::archive;
 use syclbin::{Content, cubin};
 
 /// The ELF machine number of Intel GPUs.
@@ -24,6 +24,7 @@ const MAX_KERNELS: usize = 1 << 16;
 
 /// The statistics that a compiler recorded for a kernel. A value is `None` if the code does not record it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Kernel {
     /// The GPU, for code in an archive: the name of the archive member, such as `64.12.60.7`.
@@ -52,11 +53,11 @@ pub fn kernels(bytes: &[u8]) -> Vec<Kernel> {
     let mut kernels = Vec::new();
     match Content::of(bytes) {
         Content::Archive => {
-            for (name, member) in members(bytes) {
+            for member in archive::members(bytes).unwrap_or_default() {
                 let before = kernels.len();
-                add(member, &mut kernels);
+                add(member.bytes, &mut kernels);
                 for kernel in kernels.iter_mut().skip(before) {
-                    kernel.device = Some(String::from_utf8_lossy(name).into_owned());
+                    kernel.device = Some(member.name.clone());
                 }
             }
         }
@@ -147,26 +148,6 @@ fn symbol_attributes(section: &[u8]) -> impl Iterator<Item = (u8, u32, u32)> {
             u32::from_le_bytes(symbol?),
             u32::from_le_bytes(number?),
         ))
-    })
-}
-
-/// Returns the members of an archive as ocloc writes it, with names that fit into the header.
-fn members(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    /// The size of a member header, and the positions of the name and size within it.
-    const HEADER: usize = 60;
-    const NAME: core::ops::Range<usize> = 0..16;
-    const SIZE: core::ops::Range<usize> = 48..58;
-    let mut rest = bytes.get(ARCHIVE_MAGIC.len()..).unwrap_or_default();
-    core::iter::from_fn(move || {
-        let header = rest.get(..HEADER)?;
-        let size = core::str::from_utf8(&header[SIZE]).ok()?.trim_end();
-        let size: usize = size.parse().ok()?;
-        let after = &rest[HEADER..];
-        let member = after.get(..size)?;
-        // Members start at even offsets.
-        rest = after.get(size + size % 2..).unwrap_or_default();
-        let name = header[NAME].trim_ascii_end();
-        Some((name.strip_suffix(b"/").unwrap_or(name), member))
     })
 }
 

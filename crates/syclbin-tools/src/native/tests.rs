@@ -3,6 +3,7 @@ use super::*;
 use alloc::format;
 use alloc::string::ToString as _;
 use alloc::vec;
+use syclbin::__private::content::ARCHIVE_MAGIC;
 
 const ZE_INFO: &str = "---
 version:         '1.73'

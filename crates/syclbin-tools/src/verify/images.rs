@@ -2,9 +2,10 @@
 //! Checks that images match their metadata and the state of the file.
 
 use alloc::format;
+use alloc::vec::Vec;
 
 use super::sets::{Located, Module, Sets};
-use super::{Findings, Severity, kernels, shown};
+use super::{Findings, kernels, shown};
 use syclbin::__private::spirv;
 use syclbin::Content;
 use syclbin::property::{Value, key, set};
@@ -15,8 +16,9 @@ pub(super) fn check(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) {
     let state = check_state(file, sets, findings);
     for module in &sets.modules {
         if module.images.is_empty() {
-            let offset = module.module.offset;
-            findings.add(Severity::Warning, offset, module.owner, "it has no image");
+            findings
+                .at(module.module.offset, module.owner)
+                .warning("it has no image");
         }
         for (image, described) in &module.images {
             check_image(image, &described.says, state, findings);
@@ -28,32 +30,26 @@ pub(super) fn check(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) {
 fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Option<State> {
     let Located { offset, says } = &sets.file;
     let state = says.state();
+    let number = says
+        .global
+        .get(set::GLOBAL, key::STATE)
+        .and_then(Value::as_u32);
+    let mut place = findings.at(*offset, Owner::File);
     match state {
-        None => {
-            let reason = "it has no state; the reference runtime rejects it";
-            findings.add(Severity::Error, *offset, Owner::File, reason);
-        }
-        Some(State::Other(number)) => {
-            let reason =
-                format!("invalid state {number}; expected 0 (input), 1 (object) or 2 (executable)");
-            findings.add(Severity::Error, *offset, Owner::File, reason);
-        }
+        None => place.error("it has no state; the reference runtime rejects it"),
+        Some(State::Other(number)) => place.error(format!(
+            "invalid state {number}; expected 0 (input), 1 (object) or 2 (executable)"
+        )),
         // Other notations for the number are understood only by this crate.
-        Some(_)
-            if says
-                .global
-                .get(set::GLOBAL, key::STATE)
-                .and_then(Value::as_u32)
-                .is_none() =>
-        {
-            let reason = "its state is not a number of type 1; the reference runtime rejects it";
-            findings.add(Severity::Error, *offset, Owner::File, reason);
+        Some(_) if number.is_none() => {
+            place.error("its state is not a number of type 1; the reference runtime rejects it");
         }
         Some(_) => {}
     }
     if file.module_count() == 0 {
-        let reason = "it has no abstract module";
-        findings.add(Severity::Warning, file.offset(), Owner::File, reason);
+        findings
+            .at(file.offset(), Owner::File)
+            .warning("it has no abstract module");
     }
     state
 }
@@ -65,18 +61,14 @@ fn check_image(
     findings: &mut Findings,
 ) {
     let content = Content::of(image.bytes());
-    let owner = image.owner();
-    let mut add = |severity, reason| findings.add(severity, image.offset(), owner, reason);
+    let mut place = findings.at(image.offset(), image.owner());
     if content == Content::Empty {
-        return add(Severity::Error, "it is empty".into());
+        return place.error("it is empty");
     }
     match says.kind() {
         ImageKind::Ir { ty, target } => {
             if says.metadata.get(set::IR_MODULE, key::TYPE).is_none() {
-                add(
-                    Severity::Warning,
-                    "it has no type; SPIR-V is assumed".into(),
-                );
+                place.warning("it has no type; SPIR-V is assumed");
             }
             let expected = match ty {
                 IrType::SpirV => Some((Content::SpirV, "SPIR-V")),
@@ -85,64 +77,45 @@ fn check_image(
             };
             match expected {
                 Some((expected, _)) if expected == content => {}
-                Some((Content::SpirV, _)) if !spirv::is_target(target) => add(
-                    Severity::Warning,
-                    format!(
-                        "it is stored as SPIR-V but contains {content} for {}, which the reference runtime would read \
-                         as SPIR-V; specify an architecture when compiling",
-                        shown(target)
-                    ),
-                ),
-                Some((_, name)) => add(
-                    Severity::Error,
-                    format!("its type is {name}, but it contains {content}"),
-                ),
-                None => add(
-                    Severity::Warning,
-                    format!(
-                        "its type {} is not supported by any known runtime",
-                        ty.number()
-                    ),
-                ),
+                Some((Content::SpirV, _)) if !spirv::is_target(target) => place.warning(format!(
+                    "it is stored as SPIR-V but contains {content} for {}, which the reference runtime would read as \
+                     SPIR-V; specify an architecture when compiling",
+                    shown(target)
+                )),
+                Some((_, name)) => {
+                    place.error(format!("its type is {name}, but it contains {content}"));
+                }
+                None => place.warning(format!(
+                    "its type {} is not supported by any known runtime",
+                    ty.number()
+                )),
             }
             if ty == IrType::Ptx && content == Content::Ptx {
-                kernels::check_ptx(image.bytes(), target, &mut |offset, severity, reason| {
-                    let at = image.offset().saturating_add(offset);
-                    findings.add(severity, at, owner, reason);
-                });
+                kernels::check_ptx(image.bytes(), target, &mut place);
             }
             if content == Content::SpirV
                 && let Err(error) = spirv::Module::parse(image.bytes())
             {
-                let offset = image.offset().saturating_add(error.offset());
-                findings.add(Severity::Error, offset, owner, format!("{}", error.kind()));
+                place.damage(&error);
             }
         }
         ImageKind::Native { arch, target } => {
             if target.is_empty() {
-                let reason = "it has no target; the reference runtime rejects it";
-                add(Severity::Warning, reason.into());
+                place.warning("it has no target; the reference runtime rejects it");
             }
             if arch.is_empty() {
-                add(Severity::Note, "it has no architecture".into());
+                place.note("it has no architecture");
             }
             if let Some(expected) = not_native(content, target) {
-                add(
-                    Severity::Error,
-                    format!(
-                        "its target {} requires {expected}, but it contains {content}",
-                        shown(target)
-                    ),
-                );
+                place.error(format!(
+                    "its target {} requires {expected}, but it contains {content}",
+                    shown(target)
+                ));
             }
             if state == Some(State::Input) {
-                let reason = "the state is input, in which no runtime accepts native code";
-                add(Severity::Warning, reason.into());
+                place.warning("the state is input, in which no runtime accepts native code");
             }
-            kernels::check_native(image.bytes(), arch, &mut |offset, severity, reason| {
-                let at = image.offset().saturating_add(offset);
-                findings.add(severity, at, owner, reason);
-            });
+            kernels::check_native(image.bytes(), arch, &mut place);
         }
     }
 }
@@ -175,39 +148,32 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
 
 /// Checks that the rules by which runtimes choose an image work for this module.
 fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
-    let native = module.images.iter().filter(|(image, _)| image.is_native());
-    let native = native.count();
-    let ir = module.images.len() - native;
+    let (native, ir): (Vec<_>, Vec<_>) = module
+        .images
+        .iter()
+        .partition(|(image, _)| image.is_native());
     let offset = module.module.offset;
-    if state == Some(State::Input) && ir == 0 && native > 0 {
+    if state == Some(State::Input) && ir.is_empty() && !native.is_empty() {
         let reason = "the state is input, but it contains only native code, which no runtime loads in that state";
-        findings.add(Severity::Error, offset, module.owner, reason);
+        findings.at(offset, module.owner).error(reason);
     }
-    let is_ptx = |says: &model::Image<'_>| {
-        matches!(
-            says.kind(),
-            ImageKind::Ir {
-                ty: IrType::Ptx,
-                ..
-            }
-        )
-    };
-    let images = module.images.iter().filter(|(image, _)| !image.is_native());
-    let mut alike = 0;
-    for (place, (image, described)) in images.enumerate() {
-        match (is_ptx(&described.says), place) {
-            // For NVIDIA's GPUs, behind what the reference runtime takes.
-            (true, 1..) => {}
-            (true, 0) => {
-                let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the \
-                    whole file; put SPIR-V before it, or store it as native code with its architecture";
-                findings.add(Severity::Warning, image.offset(), image.owner(), reason);
-            }
-            (false, _) => alike += 1,
-        }
+    let is_ptx = |says: &model::Image<'_>| matches!(says.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
+    // PTX is for NVIDIA's GPUs, behind what the reference runtime takes.
+    let alike = ir
+        .iter()
+        .filter(|(_, described)| !is_ptx(&described.says))
+        .count();
+    if let Some((image, described)) = ir.first()
+        && is_ptx(&described.says)
+    {
+        let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the whole \
+            file; put SPIR-V before it, or store it as native code with its architecture";
+        findings.at(image.offset(), image.owner()).warning(reason);
     }
     if alike > 1 {
-        let reason = format!("it has {ir} IR modules; the reference runtime uses only the first");
-        findings.add(Severity::Warning, offset, module.owner, reason);
+        let count = ir.len();
+        let reason =
+            format!("it has {count} IR modules; the reference runtime uses only the first");
+        findings.at(offset, module.owner).warning(reason);
     }
 }

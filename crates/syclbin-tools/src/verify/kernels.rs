@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::sets::{Located, Module, Sets};
-use super::{Findings, Severity, shown};
+use super::{Findings, Place, Severity, shown};
 use syclbin::__private::spirv;
 use syclbin::__private::spirv::{ASSERT_FAIL, Import};
 use syclbin::cubin::EntryKind;
@@ -15,7 +15,7 @@ use syclbin::metadata::without_run_prefix;
 use syclbin::property::{Value, key, set};
 use syclbin::ptx::{Target, constant_variable};
 use syclbin::read::Owner;
-use syclbin::{Content, State, cubin, ptx};
+use syclbin::{Content, Error, State, cubin, ptx};
 
 /// The kernels and symbols found in the code of a module.
 #[derive(Default)]
@@ -40,12 +40,9 @@ pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
         for kernel in code.spirv.iter().flatten() {
             if let Some(first) = owners.insert(kernel, module.owner) {
                 let reason = format!("kernel {} is also in {first}", shown(kernel));
-                findings.add(
-                    Severity::Warning,
-                    module.module.offset,
-                    module.owner,
-                    reason,
-                );
+                findings
+                    .at(module.module.offset, module.owner)
+                    .warning(reason);
             }
         }
     }
@@ -83,9 +80,8 @@ fn read_code(module: &Module<'_>) -> Code {
 
 fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
     let Located { offset, says } = &module.module;
-    let mut add = |severity, reason| findings.add(severity, *offset, module.owner, reason);
+    let mut place = findings.at(*offset, module.owner);
     let exported = says.metadata.set(set::EXPORTED_SYMBOLS);
-    let is_exported = |name: &str| exported.is_some_and(|set| set.get(name).is_some());
     let named: BTreeSet<&str> = says.kernel_names().collect();
     let Some(kernels) = &code.kernels else {
         return;
@@ -94,41 +90,30 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
         if kernels.contains(*name) {
             continue;
         }
+        let is_exported = exported.is_some_and(|set| set.get(name).is_some());
         // Compilers list exported functions among the kernels.
-        if is_exported(name) {
-            add(
-                Severity::Note,
-                format!(
-                    "{} is listed as a kernel, but is an exported function",
-                    shown(name)
-                ),
-            );
+        let name = shown(name);
+        if is_exported {
+            place.note(format!(
+                "{name} is listed as a kernel, but is an exported function"
+            ));
         } else {
-            add(
-                Severity::Error,
-                format!("none of its images contains kernel {}", shown(name)),
-            );
+            place.error(format!("none of its images contains kernel {name}"));
         }
     }
     for kernel in kernels.iter().filter(|name| !named.contains(name.as_str())) {
-        add(
-            Severity::Warning,
-            format!(
-                "kernel {} is not listed, so no runtime finds it",
-                shown(kernel)
-            ),
-        );
+        let kernel = shown(kernel);
+        place.warning(format!(
+            "kernel {kernel} is not listed, so no runtime finds it"
+        ));
     }
     for of_kernels in [set::KERNEL_PARAM_OPT, set::KERNELS] {
         let keys = says.metadata.keys(of_kernels);
         for name in keys.filter(|name| !named.contains(name) && without_run_prefix(name) == *name) {
-            add(
-                Severity::Note,
-                format!(
-                    "set `{of_kernels}` lists {}, which is not a kernel",
-                    shown(name)
-                ),
-            );
+            let name = shown(name);
+            place.note(format!(
+                "set `{of_kernels}` lists {name}, which is not a kernel"
+            ));
         }
     }
 }
@@ -174,26 +159,22 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
                 _ => (severity, remedy),
             };
             let reason = format!("it {what} {}: {remedy}", shown(import));
-            let offset = module.module.offset;
-            findings.add(severity, offset, module.owner.to_string(), reason);
+            let mut place = findings.at(module.module.offset, module.owner);
+            place.add(severity, 0, reason);
         }
     }
 }
 
-/// A callback that adds a finding at an offset in the image.
-type Add<'a> = dyn FnMut(u64, Severity, String) + 'a;
-
 /// Checks an image that is declared as PTX.
-pub(super) fn check_ptx(bytes: &[u8], target: &str, add: &mut Add<'_>) {
+pub(super) fn check_ptx(bytes: &[u8], target: &str, place: &mut Place<'_, Owner>) {
     if !target.is_empty() && !target.starts_with("nvptx") {
-        let reason = format!("it is PTX, but its target is {}", shown(target));
-        add(0, Severity::Error, reason);
+        place.error(format!("it is PTX, but its target is {}", shown(target)));
     }
-    check_text(bytes, None, add);
+    check_text(bytes, None, place);
 }
 
 /// Checks whether native code is for `arch`, if it is for NVIDIA's GPUs.
-pub(super) fn check_native(bytes: &[u8], arch: &str, add: &mut Add<'_>) {
+pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner>) {
     let content = Content::of(bytes);
     let is_cuda = matches!(
         content,
@@ -207,72 +188,56 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, add: &mut Add<'_>) {
         return;
     }
     let Some(named) = Target::parse(arch) else {
-        let reason = format!(
+        return place.warning(format!(
             "its architecture {} is not an NVIDIA architecture, such as sm_80",
             shown(arch)
-        );
-        return add(0, Severity::Warning, reason);
+        ));
     };
     match content {
-        Content::Ptx => check_text(bytes, Some(named), add),
-        Content::CudaFatbin => check_entries(bytes, named, add),
+        Content::Ptx => check_text(bytes, Some(named), place),
+        Content::CudaFatbin => match check_entries(bytes, named) {
+            Ok(None) => {}
+            Ok(Some(code)) => place.error(format!("its architecture is {named}, but {code}")),
+            Err(error) => place.damage(&error),
+        },
         _ => match cubin::target(bytes) {
             // The file may not record the suffix.
             Ok(target) if target.number == named.number => {}
-            Ok(target) => {
-                let reason = format!("its architecture is {named}, but its code is for {target}");
-                add(0, Severity::Error, reason);
-            }
-            Err(error) => add(error.offset(), Severity::Error, format!("{}", error.kind())),
+            Ok(target) => place.error(format!(
+                "its architecture is {named}, but its code is for {target}"
+            )),
+            Err(error) => place.damage(&error),
         },
     }
 }
 
-fn check_text(bytes: &[u8], named: Option<Target>, add: &mut Add<'_>) {
+fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>) {
     let module = match ptx::Module::parse(bytes) {
         Ok(module) => module,
-        Err(error) => {
-            return add(error.offset(), Severity::Error, format!("{}", error.kind()));
-        }
+        Err(error) => return place.damage(&error),
     };
     let (target, version) = (module.target, module.version);
     match target.first_version() {
-        Some(first) if version < first => {
-            let reason = format!(
-                "{target} requires PTX {first}, but it is PTX {version}: no driver accepts it"
-            );
-            add(0, Severity::Error, reason);
-        }
+        Some(first) if version < first => place.error(format!(
+            "{target} requires PTX {first}, but it is PTX {version}: no driver accepts it"
+        )),
         Some(_) => {}
-        None => {
-            let reason = format!("its target {target} is unknown");
-            add(0, Severity::Note, reason);
-        }
+        None => place.note(format!("its target {target} is unknown")),
     }
     if let Some(named) = named
         && !target.ptx_runs_on(named.major(), named.minor())
     {
-        let reason = format!("its architecture is {named}, but its PTX is for {target} and newer");
-        add(0, Severity::Error, reason);
+        place.error(format!(
+            "its architecture is {named}, but its PTX is for {target} and newer"
+        ));
     }
 }
 
-/// Checks that a fat binary has code for the named target, or PTX that can become such code.
-fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
-    let entries = match cubin::entries(bytes) {
-        Ok(entries) => entries,
-        Err(error) => {
-            return add(error.offset(), Severity::Error, format!("{}", error.kind()));
-        }
-    };
+/// Returns what a fat binary has, unless that is code for the named target, or PTX that can become such code.
+fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
     let (mut fits, mut targets) = (false, String::new());
-    for entry in entries {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                return add(error.offset(), Severity::Error, format!("{}", error.kind()));
-            }
-        };
+    for entry in cubin::entries(bytes)? {
+        let entry = entry?;
         let (major, minor) = (named.major(), named.minor());
         fits |= match entry.kind {
             EntryKind::Elf => entry.target.native_runs_on(major, minor),
@@ -282,18 +247,13 @@ fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
         };
         if targets.len() < 100 {
             targets += if targets.is_empty() { "" } else { ", " };
-            targets += &format!("{}", entry.target);
+            targets += &entry.target.to_string();
         }
     }
-    if !fits {
-        let code = if targets.is_empty() {
-            "it is empty".into()
-        } else {
-            format!("it contains code for {targets}")
-        };
-        let reason = format!("its architecture is {named}, but {code}");
-        add(0, Severity::Error, reason);
-    }
+    Ok((!fits).then(|| match targets.as_str() {
+        "" => "it is empty".into(),
+        targets => format!("it contains code for {targets}"),
+    }))
 }
 
 /// Checks that a module's PTX defines the kernels that its metadata and SPIR-V name.
@@ -303,58 +263,47 @@ pub(super) fn check_ptx_names(
     ptx: &ptx::Module,
     findings: &mut Findings,
 ) {
-    let offset = module.module.offset;
     let sets = &module.module.says.metadata;
-    let mut add = |severity, reason| findings.add(severity, offset, module.owner, reason);
-    let kernels: BTreeSet<&str> = ptx
-        .kernels
-        .iter()
-        .map(|kernel| kernel.name.as_str())
-        .collect();
+    let mut place = findings.at(module.module.offset, module.owner);
+    let kernels = ptx.kernels.iter().map(|kernel| kernel.name.as_str());
+    let kernels: BTreeSet<&str> = kernels.collect();
     for kernel in spirv.into_iter().flatten() {
         if !kernels.contains(kernel.as_str()) {
-            let reason = format!(
-                "kernel {} is in the SPIR-V, but not in the PTX",
-                shown(kernel)
-            );
-            add(Severity::Error, reason);
+            let kernel = shown(kernel);
+            place.error(format!(
+                "kernel {kernel} is in the SPIR-V, but not in the PTX"
+            ));
         }
     }
     for kernel in kernels {
         if spirv.is_some_and(|spirv| !spirv.contains(kernel)) {
-            let reason = format!(
-                "kernel {} is in the PTX, but not in the SPIR-V",
-                shown(kernel)
-            );
-            add(Severity::Error, reason);
+            let kernel = shown(kernel);
+            place.error(format!(
+                "kernel {kernel} is in the PTX, but not in the SPIR-V"
+            ));
         }
     }
-    let variables: BTreeSet<&str> = ptx
-        .variables
-        .iter()
-        .map(|found| found.name.as_str())
-        .collect();
+    let variables = ptx.variables.iter().map(|found| found.name.as_str());
+    let variables: BTreeSet<&str> = variables.collect();
     for global in sets.keys(set::DEVICE_GLOBALS).map(without_run_prefix) {
         let mapping = format!("{global}@{}", key::GLOBAL_ID_MAPPING);
         let symbol = sets
             .get(set::PROGRAM_METADATA, &mapping)
             .and_then(Value::as_str);
         if symbol.is_none_or(|symbol| !variables.contains(symbol)) {
-            let reason = format!(
+            place.warning(format!(
                 "device global {} is not in the PTX under the name that `{mapping}` records; the host cannot access \
                  it there",
                 shown(global)
-            );
-            add(Severity::Warning, reason);
+            ));
         }
     }
     for constant in sets.keys(set::SPECIALIZATION_CONSTANTS) {
         if !variables.contains(constant_variable(constant).as_str()) {
-            let reason = format!(
+            place.warning(format!(
                 "specialization constant {} has no variable in the PTX; it keeps its default value there",
                 shown(constant)
-            );
-            add(Severity::Warning, reason);
+            ));
         }
     }
 }

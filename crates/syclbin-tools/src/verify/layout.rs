@@ -5,9 +5,8 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::ops::Range;
 
-use super::{Findings, Severity};
+use super::Findings;
 use syclbin::__private::offload::Binary;
 use syclbin::__private::raw::offload_binary::{self as raw, HEADER_SIZE, StringEntry};
 use syclbin::__private::raw::v2::{VERSION, key, role};
@@ -15,36 +14,35 @@ use syclbin::Container;
 use syclbin::offload::{ImageKind, OffloadKind};
 use syclbin::read::{File, Metadata, Owner};
 
-/// The byte range that a record claims.
-pub(super) struct Span {
-    start: u64,
-    size: u64,
-    what: String,
-}
+/// A range that is claimed: its start, its size, and by what.
+type Claim<T> = (u64, u64, T);
 
-impl Span {
-    pub(super) fn new(start: u64, size: u64, what: String) -> Self {
-        Self { start, size, what }
-    }
-}
-
-/// Reports each span that overlaps an earlier span.
-pub(super) fn overlaps(mut spans: Vec<Span>, findings: &mut Findings) {
-    spans.retain(|span| span.size > 0);
-    spans.sort_by_key(|span| (span.start, span.size));
-    // The span with the highest end so far. A later span that starts before this end overlaps it.
-    let mut farthest: Option<(u64, usize)> = None;
-    for (index, span) in spans.iter().enumerate() {
-        if let Some((end, other)) = farthest
-            && span.start < end
+/// Returns each claim that overlaps an earlier one: its start, by what it is claimed, and by what the other is.
+fn overlaps<T: Clone>(mut claims: Vec<Claim<T>>) -> Vec<(u64, T, T)> {
+    claims.retain(|(_, size, _)| *size > 0);
+    claims.sort_by_key(|(start, size, _)| (*start, *size));
+    let mut found = Vec::new();
+    // The claim with the highest end so far. A later claim that starts before this end overlaps it.
+    let mut farthest: Option<(u64, T)> = None;
+    for (start, size, what) in claims {
+        if let Some((end, other)) = &farthest
+            && start < *end
         {
-            let reason = format!("it shares bytes with {}", spans[other].what);
-            findings.add(Severity::Error, span.start, &span.what, reason);
+            found.push((start, what.clone(), other.clone()));
         }
-        let end = span.start.saturating_add(span.size);
-        if farthest.is_none_or(|(other, _)| end > other) {
-            farthest = Some((end, index));
+        let end = start.saturating_add(size);
+        if farthest.as_ref().is_none_or(|(other, _)| end > *other) {
+            farthest = Some((end, what));
         }
+    }
+    found
+}
+
+/// Reports records that share bytes.
+fn check_overlaps(records: Vec<Claim<String>>, findings: &mut Findings) {
+    for (start, record, other) in overlaps(records) {
+        let reason = format!("it shares bytes with {other}");
+        findings.at(start, record).error(reason);
     }
 }
 
@@ -53,13 +51,13 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     let (mut spans, mut images) = (Vec::new(), Vec::new());
     let mut claim = |what: String, metadata: Metadata<'_>| {
         let size = metadata.text().len() as u64;
-        spans.push(Span::new(metadata.offset(), size, what));
+        spans.push((metadata.offset(), size, what));
     };
     match file.global() {
         Ok(metadata) => claim("global metadata".into(), metadata),
         Err(error) => findings.error(error),
     }
-    let mut headers = Vec::new();
+    let mut tables = [("IR modules", Vec::new()), ("native images", Vec::new())];
     let mut claimed = (0, 0);
     for index in 0..file.module_count() {
         let module = match file.module(index) {
@@ -76,13 +74,10 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
         let (ir, native) = module.image_counts();
         claimed = (claimed.0 + ir, claimed.1 + native);
         if let Some(header) = module.header() {
-            headers.push(Claim::new("IR modules", &header.ir, index, header.at));
-            headers.push(Claim::new(
-                "native images",
-                &header.native,
-                index,
-                header.at,
-            ));
+            for ((_, claims), range) in tables.iter_mut().zip([&header.ir, &header.native]) {
+                let (start, size) = (range.start as u64, range.len() as u64);
+                claims.push((start, size, (index, header.at)));
+            }
         }
     }
     // Iterates over the image table instead of the modules' claims, which may overlap.
@@ -92,7 +87,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
                 let owner = image.owner();
                 claim(format!("{owner}: metadata"), image.metadata());
                 let size = image.bytes().len() as u64;
-                images.push(Span::new(image.offset(), size, owner.to_string()));
+                images.push((image.offset(), size, owner.to_string()));
             }
             Err(error) => findings.error(error),
         }
@@ -100,9 +95,14 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     spans.append(&mut images);
     // In version 2, these are the images of the wrapper's entries, which the wrapper's check covers.
     if !matches!(file.container(), Container::Version2 | Container::Images) {
-        overlaps(spans, findings);
+        check_overlaps(spans, findings);
     }
-    claims(headers, findings);
+    for (table, claims) in tables {
+        for (_, (module, at), (other, _)) in overlaps(claims) {
+            let reason = format!("it claims {table} that abstract module {other} also claims");
+            findings.at(at, Owner::Module(module)).error(reason);
+        }
+    }
     let (ir, native) = file.image_counts();
     for (claimed, count, what) in [
         (claimed.0, ir, "IR modules"),
@@ -111,54 +111,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
         if claimed < count {
             let orphans = count - claimed;
             let reason = format!("{orphans} of {count} {what} belong to no abstract module");
-            findings.add(Severity::Warning, file.offset(), Owner::File, reason);
-        }
-    }
-}
-
-/// The images in one table that a module claims.
-struct Claim {
-    table: &'static str,
-    start: usize,
-    count: usize,
-    module: usize,
-    offset: u64,
-}
-
-impl Claim {
-    fn new(table: &'static str, range: &Range<usize>, module: usize, offset: u64) -> Self {
-        Self {
-            table,
-            start: range.start,
-            count: range.len(),
-            module,
-            offset,
-        }
-    }
-}
-
-/// Reports modules that claim images of another module.
-fn claims(mut claims: Vec<Claim>, findings: &mut Findings) {
-    claims.retain(|claim| claim.count > 0);
-    claims.sort_by_key(|claim| (claim.table, claim.start));
-    let mut farthest: Option<(&str, usize, usize)> = None;
-    for claim in claims {
-        let same = farthest.filter(|(table, ..)| *table == claim.table);
-        if let Some((_, end, other)) = same
-            && claim.start < end
-        {
-            let table = claim.table;
-            let reason = format!("it claims {table} that abstract module {other} also claims");
-            findings.add(
-                Severity::Error,
-                claim.offset,
-                Owner::Module(claim.module),
-                reason,
-            );
-        }
-        let end = claim.start + claim.count;
-        if same.is_none_or(|(_, other, _)| end > other) {
-            farthest = Some((claim.table, end, claim.module));
+            findings.at(file.offset(), Owner::File).warning(reason);
         }
     }
 }
@@ -169,21 +122,21 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         Container::Bare => {
             let reason =
                 "it is not wrapped in an OffloadBinary, which the reference runtime requires";
-            findings.add(Severity::Note, 0, "file", reason);
+            findings.at(0, "file").note(reason);
             return;
         }
         Container::OffloadBinary2 => {
             let reason = "runtimes before 2026.2 load only version 1 of the OffloadBinary";
-            findings.add(Severity::Note, 4, HEADER, reason);
+            findings.at(4, HEADER).note(reason);
         }
         Container::Version2 => {
             let reason = "SYCLBIN version 2 is a draft; no released runtime loads it";
-            findings.add(Severity::Note, 0, HEADER, reason);
+            findings.at(0, HEADER).note(reason);
         }
         Container::Images => {
             let reason = "device images of LLVM's own SYCL compiler, without SYCLBIN: the reference runtime does not \
                           load them; `cargo syclbin convert` converts them to SYCLBIN";
-            findings.add(Severity::Note, 0, "file", reason);
+            findings.at(0, "file").note(reason);
             return;
         }
         _ => {}
@@ -195,26 +148,27 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
     let size = binary.bytes.len();
     if size % 8 != 0 {
         let reason = format!("its size {size:#x} is not a multiple of 8");
-        findings.add(Severity::Error, 8, HEADER, reason);
+        findings.at(8, HEADER).error(reason);
     }
     if bytes.len() > size {
         let reason = format!("{} bytes follow, which readers ignore", bytes.len() - size);
-        findings.add(Severity::Warning, size as u64, HEADER, reason);
+        findings.at(size as u64, HEADER).warning(reason);
     }
     if binary.version == 3 {
         let reason = "version 3: the reference runtime loads only 1 and 2";
-        findings.add(Severity::Warning, 4, HEADER, reason);
+        findings.at(4, HEADER).warning(reason);
     }
     check_entries(&binary, container, findings);
 }
 
 fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findings) {
     let entries_end = binary.entry_at(binary.count);
+    let entries_size = entries_end - binary.entry_offset;
     let mut spans = Vec::from([
-        Span::new(0, HEADER_SIZE as u64, "OffloadBinary header".into()),
-        Span::new(
+        (0, HEADER_SIZE as u64, String::from("OffloadBinary header")),
+        (
             binary.entry_offset,
-            entries_end - binary.entry_offset,
+            entries_size,
             "OffloadBinary entries".into(),
         ),
     ]);
@@ -227,41 +181,35 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
         };
         let strings = StringEntry::size(binary.version) as u64;
         let strings = strings.saturating_mul(entry.string_count);
-        spans.push(Span::new(
-            entry.string_offset,
-            strings,
-            format!("{record}: string entries"),
-        ));
-        spans.push(Span::new(
-            entry.image_offset,
-            entry.image_size,
-            format!("{record}: image"),
-        ));
+        let what = format!("{record}: string entries");
+        spans.push((entry.string_offset, strings, what));
+        let what = format!("{record}: image");
+        spans.push((entry.image_offset, entry.image_size, what));
         let version_1 = container != Container::Version2 && index == 0;
         if version_1 && entry.image_offset % 8 != 0 {
             let reason = format!(
                 "its image starts at {:#x}, not at a multiple of 8",
                 entry.image_offset
             );
-            findings.add(Severity::Error, at + 24, &record, reason);
+            findings.at(at + 24, &record).error(reason);
         }
         let foreign = ImageKind(entry.image_kind) != ImageKind::SYCLBIN;
         if foreign && version_1 {
             let reason = "image kind 6 is from DPC++ before mid-2025; runtimes of 2026 need 7";
-            findings.add(Severity::Warning, at, &record, reason);
+            findings.at(at, &record).warning(reason);
         } else if foreign || (index > 0 && container != Container::Version2) {
             let reason = "it is not part of the SYCLBIN file, so readers ignore it";
-            findings.add(Severity::Warning, at, &record, reason);
+            findings.at(at, &record).warning(reason);
         } else if OffloadKind(entry.offload_kind) != OffloadKind::SYCL {
             let reason = format!(
                 "offload kind {} is not {}, the SYCL kind",
                 entry.offload_kind,
                 OffloadKind::SYCL.0
             );
-            findings.add(Severity::Note, at + 2, &record, reason);
+            findings.at(at + 2, &record).note(reason);
         }
     }
-    overlaps(spans, findings);
+    check_overlaps(spans, findings);
     if container == Container::Version2 {
         check_strings(binary, findings);
     }
@@ -290,7 +238,7 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
                     "version {VERSION} does not define string {}",
                     super::shown(name)
                 );
-                findings.add(Severity::Note, at, &record, reason);
+                findings.at(at, &record).note(reason);
             }
         }
         let roles = [
@@ -301,7 +249,7 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
         ];
         if !roles.contains(&found) {
             let reason = format!("unknown role {}", super::shown(found));
-            findings.add(Severity::Warning, at, &record, reason);
+            findings.at(at, &record).warning(reason);
         }
     }
 }

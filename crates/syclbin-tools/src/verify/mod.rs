@@ -23,6 +23,11 @@ use syclbin::read::File;
 
 /// The severity of a [`Finding`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Severity {
     /// For information only.
     Note,
@@ -44,6 +49,7 @@ impl fmt::Display for Severity {
 
 /// A problem or note about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Finding {
     /// The severity.
@@ -84,27 +90,19 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
             layout::check(&file, &mut findings);
             // With overlapping records, the remaining checks could take more than linear time.
             if findings.has_error() {
-                findings.add(
-                    Severity::Note,
-                    0,
-                    "file",
-                    "the consistency of images, kernels and metadata was not \
-                    checked, because of the errors",
+                findings.at(0, "file").note(
+                    "the consistency of images, kernels and metadata was not checked, because \
+                    of the errors",
                 );
             } else {
-                check_meaning(&file, &mut findings);
+                let sets = sets::read(&file, &mut findings);
+                images::check(&file, &sets, &mut findings);
+                kernels::check(&sets, &mut findings);
             }
         }
         Err(error) => findings.error(error),
     }
     findings.finish(bytes.len() as u64)
-}
-
-/// Checks the contents of the records, after the layout has been validated.
-fn check_meaning(file: &File<'_>, findings: &mut Findings) {
-    let sets = sets::read(file, findings);
-    images::check(file, &sets, findings);
-    kernels::check(&sets, findings);
 }
 
 /// The maximum number of findings for each severity. A file with a million empty modules has one problem, not a
@@ -119,23 +117,51 @@ struct Findings {
     counts: [usize; 3],
 }
 
-impl Findings {
-    fn add(
-        &mut self,
-        severity: Severity,
-        offset: u64,
-        record: impl ToString,
-        reason: impl Into<String>,
-    ) {
-        let count = &mut self.counts[severity as usize];
+/// A record at an offset in the file, to which findings are added.
+struct Place<'f, R> {
+    findings: &'f mut Findings,
+    offset: u64,
+    record: R,
+}
+
+impl<R: ToString> Place<'_, R> {
+    fn error(&mut self, reason: impl Into<String>) {
+        self.add(Severity::Error, 0, reason.into());
+    }
+
+    fn warning(&mut self, reason: impl Into<String>) {
+        self.add(Severity::Warning, 0, reason.into());
+    }
+
+    fn note(&mut self, reason: impl Into<String>) {
+        self.add(Severity::Note, 0, reason.into());
+    }
+
+    /// Adds an error of a reader that saw only the bytes of this record.
+    fn damage(&mut self, error: &Error) {
+        self.add(Severity::Error, error.offset(), error.kind().to_string());
+    }
+
+    fn add(&mut self, severity: Severity, inside: u64, reason: String) {
+        let count = &mut self.findings.counts[severity as usize];
         *count += 1;
         if *count <= LIMIT {
-            self.kept.push(Finding {
+            self.findings.kept.push(Finding {
                 severity,
-                offset,
-                record: record.to_string(),
-                reason: reason.into(),
+                offset: self.offset.saturating_add(inside),
+                record: self.record.to_string(),
+                reason,
             });
+        }
+    }
+}
+
+impl Findings {
+    fn at<R: ToString>(&mut self, offset: u64, record: R) -> Place<'_, R> {
+        Place {
+            findings: self,
+            offset,
+            record,
         }
     }
 
@@ -162,8 +188,7 @@ impl Findings {
     }
 
     fn error(&mut self, error: Error) {
-        let reason = error.kind().to_string();
-        self.add(Severity::Error, error.offset(), error.record(), reason);
+        self.at(0, error.record()).damage(&error);
     }
 }
 

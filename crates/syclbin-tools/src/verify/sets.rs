@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::{Findings, Severity};
+use super::Findings;
 use syclbin::Container;
 use syclbin::metadata::{FileMetadata, IrMetadata, Malformed, ModuleMetadata, NativeMetadata};
 use syclbin::property::PropertySets;
@@ -43,48 +43,41 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
         });
         return of_images(file, model);
     }
-    let mut read = |owner: Owner, metadata: Metadata<'a>| read_sets(owner, metadata, findings);
+    let mut read = |owner: Owner, metadata: Metadata<'a>| {
+        (metadata.offset(), read_sets(owner, metadata, findings))
+    };
     // The layout check has already reported errors that occur here.
-    let whole = match file.global() {
-        Ok(metadata) => Located {
-            offset: metadata.offset(),
-            says: Syclbin {
-                global: read(Owner::File, metadata),
-                ..Syclbin::default()
-            },
-        },
-        Err(_) => Located {
-            offset: 0,
-            says: Syclbin::default(),
+    let global = file.global().map(|metadata| read(Owner::File, metadata));
+    let (offset, global) = global.unwrap_or_default();
+    let whole = Located {
+        offset,
+        says: Syclbin {
+            global,
+            ..Syclbin::default()
         },
     };
     let modules = file.modules().flatten().filter_map(|module| {
         let owner = Owner::Module(module.index());
-        let metadata = module.metadata().ok()?;
-        let described = Located {
-            offset: metadata.offset(),
-            says: AbstractModule {
-                metadata: read(owner, metadata),
-                ..AbstractModule::default()
-            },
-        };
+        let (offset, metadata) = read(owner, module.metadata().ok()?);
         let images = module.images().flatten().map(|image| {
-            let metadata = image.metadata();
-            let described = Located {
-                offset: metadata.offset(),
-                says: Image {
-                    native: image.is_native(),
-                    metadata: read(image.owner(), metadata),
-                    bytes: Cow::Borrowed(image.bytes()),
-                    strings: Vec::new(),
-                },
+            let (offset, metadata) = read(image.owner(), image.metadata());
+            let says = Image {
+                native: image.is_native(),
+                metadata,
+                bytes: Cow::Borrowed(image.bytes()),
+                strings: Vec::new(),
             };
-            (image, described)
+            (image, Located { offset, says })
         });
+        let images = images.collect();
+        let says = AbstractModule {
+            metadata,
+            ..AbstractModule::default()
+        };
         Some(Module {
             owner,
-            images: images.collect(),
-            module: described,
+            module: Located { offset, says },
+            images,
         })
     });
     let sets = Sets {
@@ -131,7 +124,7 @@ fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
 fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
     let mut check = |faults: Vec<Malformed>, owner: Owner, offset| {
         for malformed in faults {
-            findings.add(Severity::Error, offset, owner, malformed.to_string());
+            findings.at(offset, owner).error(malformed.to_string());
         }
     };
     let file = &sets.file;
@@ -171,12 +164,9 @@ fn read_sets<'a>(
     let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
     if !sets.is_empty() && kept < lines {
         let reason = "a set or a key occurs twice; the last value is used";
-        findings.add(
-            Severity::Warning,
-            offset,
-            format!("{owner}: metadata"),
-            reason,
-        );
+        findings
+            .at(offset, format!("{owner}: metadata"))
+            .warning(reason);
     }
     sets
 }

@@ -11,7 +11,6 @@ for argument; do
     esac
 done
 if [ -n "$question" ]; then
-    [ -z "$FAKE_CLANG_RECORD" ] || printf '%s\n' "$@" >>"$FAKE_CLANG_RECORD/questions"
     [ -z "$FAKE_CLANG_PROBE" ] || eval "$FAKE_CLANG_PROBE"
     [ "$question" = option ] || echo "fake clang version 1"
     exit 0

@@ -138,23 +138,17 @@ impl Package {
         self.out_dir().join(format!("syclbin/{name}.syclbin"))
     }
 
-    /// All that lies in `OUT_DIR/syclbin`, but for what compilers answered and
-    /// notes of sources.
+    /// All that lies in `OUT_DIR/syclbin`, but for notes of sources.
     pub(crate) fn left(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.out_dir().join("syclbin")) else {
             return Vec::new();
         };
         let mut names: Vec<_> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| !name.starts_with(".compiler-") && !name.starts_with(".sources-"))
+            .filter(|name| !name.starts_with(".sources-"))
             .collect();
         names.sort();
         names
-    }
-
-    /// What the compiler was asked about itself, one argument a line.
-    pub(crate) fn questions(&self) -> String {
-        fs::read_to_string(self.record().join("questions")).unwrap_or_default()
     }
 
     /// A compiler of its own: the same script in another place, which can be told apart.

@@ -13,13 +13,13 @@ use std::process::Command;
 use std::time::Duration;
 
 pub use report::{
-    Answers, DeviceReport, ImageReport, KernelReport, ModuleReport, Outcome, Position, Report, Step,
+    Answers, DeviceReport, ImageReport, KernelReport, ModuleReport, Outcome, Part, Position,
+    Report, Step,
 };
 
 use super::child::{self, Ended};
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::inspect::qualified;
 use crate::ui::{self, Format, SCHEMA_VERSION};
 
 /// A file, and how to try it.
@@ -54,7 +54,6 @@ pub fn run(options: &Options<'_>) -> Result<bool> {
         if let Some(device) = options.device {
             command.env("SYCLBIN_DEVICE", device);
         }
-        trial.begin(start);
         let ended = child::run(command, &input.bytes, options.limit, |line| {
             if let Some(step) = Step::read(line) {
                 trial.take(step);
@@ -75,21 +74,10 @@ struct Trial {
     device: Option<DeviceReport>,
     problem: Option<String>,
     modules: Vec<ModuleReport>,
-    /// The step that the driver is at.
-    at: At,
-    /// How many kernels of the current module the child process has finished.
-    kernels: usize,
-}
-
-/// The part of a file that a driver is working on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum At {
-    /// No part yet: the driver looks for devices or creates a queue.
-    Outside,
-    Module(usize),
-    Kernel(String),
-    /// All parts were tried.
-    End,
+    /// The part that the driver is working on.
+    trying: Option<Part>,
+    /// Whether the child process has tried all parts.
+    is_done: bool,
 }
 
 impl Default for Trial {
@@ -99,113 +87,73 @@ impl Default for Trial {
             device: None,
             problem: None,
             modules: Vec::new(),
-            at: At::Outside,
-            kernels: 0,
+            trying: None,
+            is_done: false,
         }
     }
 }
 
 impl Trial {
-    /// Notes the start of a child process.
-    fn begin(&mut self, start: Position) {
-        self.next = None;
-        self.at = At::Outside;
-        self.kernels = start.kernel;
-    }
-
     /// Notes a step of the child process.
     fn take(&mut self, step: Step) {
         match step {
             Step::Device(device) => self.device = Some(device),
-            Step::Building(index) => {
-                let same = self.modules.last().is_some_and(|last| last.index == index);
-                self.kernels = if same { self.kernels } else { 0 };
-                self.at = At::Module(index);
+            Step::Trying(part) => self.trying = Some(part),
+            Step::Tried(part) => {
+                self.trying = None;
+                self.add(part);
             }
-            Step::Built(images) => self.module(Outcome::Usable, None, images),
-            Step::Making(symbol) => self.at = At::Kernel(symbol),
-            Step::Made(answers) => self.kernel(Outcome::Usable, None, Some(answers)),
-            Step::Refused(reason) => self.outcome(Outcome::Refused, reason),
             Step::Failed(reason) => {
                 self.problem = Some(reason);
-                self.at = At::End;
+                self.is_done = true;
             }
-            Step::Done => self.at = At::End,
+            Step::Done => self.is_done = true,
         }
     }
 
     /// Notes the end of the child process, and decides where the next one starts.
     fn end(&mut self, ended: &Ended) {
-        let complete = self.at == At::End;
-        if complete && ended.is_success() {
+        self.next = None;
+        if self.is_done && ended.is_success() {
             return;
         }
         let outcome = match ended.status {
             Some(_) => Outcome::Crashed,
             None => Outcome::Hung,
         };
-        let reason = ended.to_string();
-        self.next = match &self.at {
-            At::Outside => {
-                self.problem = Some(format!("before any module was built: {reason}"));
-                None
-            }
-            At::End => {
-                let before = self.problem.take().map(|problem| problem + "\n");
-                let before = before.unwrap_or_default();
-                self.problem = Some(format!("{before}at the end of the process: {reason}"));
-                None
-            }
-            At::Module(index) => Some(Position {
-                module: *index + 1,
-                kernel: 0,
-            }),
-            At::Kernel(_) => self.modules.last().map(|module| Position {
-                module: module.index,
-                kernel: self.kernels + 1,
-            }),
-        };
-        self.outcome(outcome, reason);
-    }
-
-    /// Notes that the module or kernel in progress cannot be used.
-    fn outcome(&mut self, outcome: Outcome, reason: String) {
-        match self.at {
-            At::Module(_) => self.module(outcome, Some(reason), Vec::new()),
-            At::Kernel(_) => self.kernel(outcome, Some(reason), None),
-            At::Outside | At::End => {}
-        }
-    }
-
-    fn module(&mut self, outcome: Outcome, reason: Option<String>, images: Vec<ImageReport>) {
-        let At::Module(index) = self.at else {
-            return;
-        };
-        // After a crash on a kernel, its module is built again.
-        if self.modules.last().is_some_and(|last| last.index == index) {
+        if let Some(part) = self.trying.take() {
+            let is_kernel = matches!(part, Part::Kernel(_));
+            self.add(part.failed(outcome, ended.to_string()));
+            self.next = self.modules.last().map(|last| Position {
+                module: last.index + usize::from(!is_kernel),
+                kernel: last.kernels.len(),
+            });
             return;
         }
-        self.modules.push(ModuleReport {
-            index,
-            outcome,
-            reason,
-            images,
-            kernels: Vec::new(),
-        });
+        let place = match self.modules.last() {
+            _ if self.is_done => "at the end of the process".to_owned(),
+            None => "before any module was built".to_owned(),
+            Some(last) => {
+                self.next = Some(Position {
+                    module: last.index + 1,
+                    kernel: 0,
+                });
+                format!("after module {}", last.index)
+            }
+        };
+        let before = self.problem.take().map(|problem| problem + "\n");
+        let before = before.unwrap_or_default();
+        self.problem = Some(format!("{before}{place}: {ended}"));
     }
 
-    fn kernel(&mut self, outcome: Outcome, reason: Option<String>, answers: Option<Answers>) {
-        let (At::Kernel(symbol), Some(module)) = (&self.at, self.modules.last_mut()) else {
-            return;
-        };
-        self.kernels += 1;
-        module.kernels.push(KernelReport {
-            name: qualified(symbol),
-            symbol: symbol.clone(),
-            outcome,
-            reason,
-            answers,
-        });
+    fn add(&mut self, part: Part) {
+        match (part, self.modules.last_mut()) {
+            // After a crash on a kernel, its module is built again.
+            (Part::Module(module), Some(last)) if last.index == module.index => {}
+            (Part::Module(module), _) => self.modules.push(module),
+            (Part::Kernel(kernel), Some(module)) => module.kernels.push(kernel),
+            (Part::Kernel(_), None) => {}
+        }
     }
 
     fn report<'a>(self, path: String, listed: impl Iterator<Item = &'a str>) -> Report {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use syclbin_rt::__private::DeviceChoice;
 use syclbin_rt::{ImageChoice, KernelAttributes};
 
+use crate::inspect::qualified;
 use crate::ui::Escaped;
 
 /// What a driver did with a file.
@@ -47,7 +48,7 @@ pub struct DeviceReport {
 }
 
 /// The outcome for a module or a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The device can use it.
@@ -61,7 +62,7 @@ pub enum Outcome {
 }
 
 /// A module of the file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleReport {
     /// Its index.
     pub index: usize,
@@ -87,7 +88,7 @@ pub struct ImageReport {
 }
 
 /// A kernel of a module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelReport {
     /// Its symbol.
     pub symbol: String,
@@ -165,21 +166,60 @@ impl Answers {
     }
 }
 
+/// A part of a file, with the outcome of the trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names explain themselves")]
+pub enum Part {
+    Module(ModuleReport),
+    Kernel(KernelReport),
+}
+
+impl Part {
+    /// Returns the module at `index`, which can be used.
+    #[must_use]
+    pub fn module(index: usize, images: Vec<ImageReport>) -> Self {
+        Self::Module(ModuleReport {
+            index,
+            outcome: Outcome::Usable,
+            reason: None,
+            images,
+            kernels: Vec::new(),
+        })
+    }
+
+    /// Returns the kernel with this symbol, which can be used.
+    #[must_use]
+    pub fn kernel(symbol: &str, answers: Option<Answers>) -> Self {
+        Self::Kernel(KernelReport {
+            symbol: symbol.to_owned(),
+            name: qualified(symbol),
+            outcome: Outcome::Usable,
+            reason: None,
+            answers,
+        })
+    }
+
+    /// Returns the same part, which cannot be used.
+    #[must_use]
+    pub fn failed(mut self, outcome: Outcome, reason: String) -> Self {
+        let (own, why) = match &mut self {
+            Self::Module(module) => (&mut module.outcome, &mut module.reason),
+            Self::Kernel(kernel) => (&mut kernel.outcome, &mut kernel.reason),
+        };
+        (*own, *why) = (outcome, Some(reason));
+        self
+    }
+}
+
 /// A step of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
     /// The device was found.
     Device(DeviceReport),
-    /// The driver is about to build the code of this module.
-    Building(usize),
-    /// The driver built one of these images.
-    Built(Vec<ImageReport>),
-    /// The driver is about to create the kernel with this symbol.
-    Making(String),
-    /// The driver created the kernel.
-    Made(Answers),
-    /// The module or kernel of the last step cannot be used, for this reason.
-    Refused(String),
+    /// The driver is about to build this module or to create this kernel.
+    Trying(Part),
+    /// The driver is finished with the part.
+    Tried(Part),
     /// The trial failed before the first module, for this reason.
     Failed(String),
     /// Everything was tried.

@@ -30,7 +30,6 @@ fn play(children: &[(Position, &[Step], Ended)]) -> Trial {
     let mut trial = Trial::default();
     for (start, steps, ended) in children {
         assert_eq!(trial.next, Some(*start));
-        trial.begin(*start);
         steps.iter().cloned().for_each(|step| trial.take(step));
         trial.end(ended);
     }
@@ -42,35 +41,44 @@ const fn at(module: usize, kernel: usize) -> Position {
     Position { module, kernel }
 }
 
+fn building(index: usize) -> Step {
+    Step::Trying(Part::module(index, Vec::new()))
+}
+
+fn built(index: usize) -> Step {
+    Step::Tried(Part::module(index, Vec::new()))
+}
+
+fn refused(index: usize, reason: &str) -> Step {
+    Step::Tried(Part::module(index, Vec::new()).failed(Refused, reason.to_owned()))
+}
+
 fn making(symbol: &str) -> Step {
-    Step::Making(symbol.to_owned())
+    Step::Trying(Part::kernel(symbol, None))
+}
+
+fn made(symbol: &str) -> Step {
+    Step::Tried(Part::kernel(symbol, Some(answers())))
 }
 
 #[test]
 fn trial_goes_on_behind_each_crash() {
-    let built = Step::Built(Vec::new());
     let trial = play(&[
-        (at(0, 0), &[Step::Building(0)], ended(ABORT)),
+        (at(0, 0), &[building(0)], ended(ABORT)),
         (
             at(1, 0),
-            &[
-                Step::Building(1),
-                built.clone(),
-                making("a"),
-                Step::Made(answers()),
-                making("b"),
-            ],
+            &[building(1), built(1), making("a"), made("a"), making("b")],
             Ended::new(None),
         ),
         (
             at(1, 2),
             &[
-                Step::Building(1),
-                built,
+                building(1),
+                built(1),
                 making("c"),
-                Step::Made(answers()),
-                Step::Building(2),
-                Step::Refused("unfit".to_owned()),
+                made("c"),
+                building(2),
+                refused(2, "unfit"),
                 Step::Done,
             ],
             ended(0),
@@ -113,6 +121,15 @@ fn failures_outside_of_modules_end_the_trial() {
         text.starts_with("before any module was built: the driver ended"),
         "{text}"
     );
+    let trial = play(&[
+        (at(0, 0), &[building(0), built(0)], ended(ABORT)),
+        (at(1, 0), &[Step::Done], ended(0)),
+    ]);
+    let text = trial.report("file".to_owned(), std::iter::empty()).problem;
+    assert!(
+        text.unwrap()
+            .starts_with("after module 0: the driver ended")
+    );
     let text = problem(&[Step::Done], ended(ABORT));
     assert!(
         text.starts_with("at the end of the process: the driver ended"),
@@ -125,12 +142,12 @@ fn kernel_in_two_modules_is_needed_once() {
     let trial = play(&[(
         at(0, 0),
         &[
-            Step::Building(0),
-            Step::Refused("it is PTX".to_owned()),
-            Step::Building(1),
-            Step::Built(Vec::new()),
+            building(0),
+            refused(0, "it is PTX"),
+            building(1),
+            built(1),
             making("a"),
-            Step::Made(answers()),
+            made("a"),
             Step::Done,
         ],
         ended(0),

@@ -7,7 +7,6 @@ use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present, Refreshed};
 use cargo_syclbin::toolchain::install::Source;
 use cargo_syclbin::toolchain::list;
-use cargo_syclbin::toolchain::pins::{Member, MemberKind};
 use cargo_syclbin::ui::Silent;
 use syclbin_toolchain::{Component, MANIFEST};
 
@@ -192,12 +191,7 @@ fn program_from_a_wheel_is_executable() {
     let program = "nvidia/cu13/bin/ptxas".to_owned();
     world.repin("fake-opencl", &[(program, b"program"), (licence, LICENCE)]);
     world.change_pin("fake-opencl", |wheel| {
-        let program = Member {
-            kind: MemberKind::CudaProgram,
-            path: "bin/ptxas",
-            size: 7,
-        };
-        wheel.members = Vec::leak(vec![program]);
+        wheel.members = &[("nvidia/cu13/bin/ptxas", 7)];
     });
     world.install().unwrap();
     let program = world.folder(Component::CpuDevice).join("bin/ptxas");

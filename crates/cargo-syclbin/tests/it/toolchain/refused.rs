@@ -6,7 +6,6 @@ use std::fs::{self, OpenOptions};
 use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::Present;
 use cargo_syclbin::toolchain::install::Source;
-use cargo_syclbin::toolchain::pins::{Member, MemberKind};
 use cargo_syclbin::ui::Silent;
 
 use super::world::{LICENCE, World, stem};
@@ -111,11 +110,8 @@ fn a_member_that_climbs_out_is_refused() {
         let mut world = World::new();
         world.repin("fake-sycl", &content);
         world.change_pin("fake-sycl", |pin| {
-            pin.members = Vec::leak(vec![Member {
-                kind: MemberKind::Data,
-                path,
-                size: 6,
-            }]);
+            let path: &str = format!("data/{path}").leak();
+            pin.members = Vec::leak(vec![(path, 6)]);
         });
         let text = refusal(&world).to_string();
         assert!(text.contains("points outside its directory"), "{text}");

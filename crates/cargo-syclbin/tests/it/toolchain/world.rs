@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use cargo_syclbin::error::Result;
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Outcome, Source};
-use cargo_syclbin::toolchain::pins::{ComponentPin, Member, MemberKind, WheelPin};
+use cargo_syclbin::toolchain::pins::{ComponentPin, WheelPin};
 use cargo_syclbin::ui::{Progress, Silent};
 use sha2::{Digest, Sha256};
 use syclbin_toolchain::{Component, Home};
@@ -192,20 +192,14 @@ fn component(component: Component, wheels: Vec<&'static WheelPin>) -> ComponentP
 
 fn pin(root: &Path, name: &'static str, members: &[Content<'static>]) -> &'static WheelPin {
     let (sha256, size) = measure(&root.join("wheels").join(file(name)));
-    let data = members.iter().map(|(path, bytes)| Member {
-        kind: MemberKind::Data,
-        path,
-        size: bytes.len() as u64,
+    let data = members.iter().map(|(path, bytes)| {
+        let path: &str = format!("data/{path}").leak();
+        (path, bytes.len() as u64)
     });
-    let licence = Member {
-        kind: MemberKind::DistInfo,
-        path: "LICENSE.txt",
-        size: LICENCE.len() as u64,
-    };
+    let licence = ("dist-info/LICENSE.txt", LICENCE.len() as u64);
     leak(WheelPin {
         name,
         version: VERSION,
-        stem: stem(name).leak(),
         file: file(name).leak(),
         sha256,
         size,

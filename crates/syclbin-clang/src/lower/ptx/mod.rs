@@ -22,9 +22,9 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::__private::mangled;
 use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 use syclbin::ptx::constant_variable;
+use syclbin_tools::__private::qualified;
 
 use super::calls::shown;
 use super::{Lowered, Refusal};
@@ -139,10 +139,7 @@ fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
 /// Returns the kernel with this body, in C++ spelling.
 fn kernel(body: &Body<'_>) -> Option<String> {
     let plain = body.name.strip_suffix("_with_offset").unwrap_or(body.name);
-    body.is_kernel.then(|| match mangled::parse(plain) {
-        Some(name) => name.qualified(),
-        None => plain.into(),
-    })
+    body.is_kernel.then(|| qualified(plain))
 }
 
 fn record(constants: &[Constant<'_>]) -> SpecializationConstants {

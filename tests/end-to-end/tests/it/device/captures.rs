@@ -66,7 +66,7 @@ fn arrays_and_bindings_are_parameters() {
     // SAFETY: as above.
     unsafe { kernels.arrays(&mut to, [7u32, 8, 9, 10]).launch(4) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [14, 16, 18, 20]);
-    let three = captures::std::array_int_3 {
+    let three = captures::std_::array_int_3 {
         _M_elems: [4, 5, 6],
     };
     // SAFETY: as above.

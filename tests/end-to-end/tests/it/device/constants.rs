@@ -5,7 +5,7 @@
 #![allow(clippy::cast_possible_truncation)] // of numbers below a hundred, and as the kernels do it
 
 use end_to_end::constants::{self, Stencil};
-use end_to_end::specialized::{self, Bits, Inner, Outer, Padded, std::array_int_5};
+use end_to_end::specialized::{self, Bits, Inner, Outer, Padded, std_::array_int_5};
 use syclbin_rt::half::f16;
 use syclbin_rt::{Arg, Aspect, Launch, Module, ModuleBuilder, Queue};
 

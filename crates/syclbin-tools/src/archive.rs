@@ -8,20 +8,21 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::shown;
 use syclbin::__private::content::ARCHIVE_MAGIC;
 use syclbin::{Error, ErrorKind};
 
-pub(super) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
+pub(crate) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 const HEADER_SIZE: usize = 60;
 const RECORD: &str = "archive";
 
 /// A file in an archive.
-pub(super) struct Member<'a> {
-    pub(super) name: String,
+pub(crate) struct Member<'a> {
+    pub(crate) name: String,
     /// Empty in a thin archive.
-    pub(super) bytes: &'a [u8],
-    pub(super) size: usize,
+    pub(crate) bytes: &'a [u8],
+    /// The size that the archive records, also where it holds no bytes.
+    #[cfg_attr(not(feature = "extract"), allow(dead_code))]
+    pub(crate) size: usize,
 }
 
 /// The maximum length of a member's path in a thin archive.
@@ -29,7 +30,7 @@ const PATH_LIMIT: usize = 4096;
 
 /// Returns the files in the archive `bytes`, without the tables for linkers. A thin archive contains only tables
 /// and member headers.
-pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
+pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
     let mut found = Vec::new();
     let mut long_names: &[u8] = &[];
     let mut next = ARCHIVE_MAGIC.len();
@@ -66,7 +67,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             [b'/', digits @ ..] => {
                 let place = number(digits).and_then(|place| long_names.get(place..));
                 let name = place.ok_or_else(|| fail("the name of a member is not in the table"))?;
-                let limit = if thin { PATH_LIMIT } else { super::NAME_LIMIT };
+                let limit = if thin { PATH_LIMIT } else { NAME_LIMIT };
                 let name = &name[..name.len().min(limit)];
                 let end = name.iter().position(|byte| matches!(byte, 0 | b'\n'));
                 Cow::Borrowed(&name[..end.unwrap_or(name.len())])
@@ -96,6 +97,16 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
         });
     }
     Ok(found)
+}
+
+/// The maximum length of a section or member name that is shown or compared.
+pub(crate) const NAME_LIMIT: usize = 256;
+
+/// Returns a name from a file, as text of bounded length.
+pub(crate) fn shown(name: &[u8]) -> String {
+    let name = &name[..name.len().min(NAME_LIMIT)];
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    String::from_utf8_lossy(name).chars().map(clean).collect()
 }
 
 /// Parses a decimal number with trailing spaces.
