@@ -81,6 +81,7 @@ pub use property::{PropertySet, PropertySets, Value};
 pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
+    pub use crate::signature::cpp_type::CppParameter;
     pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{leave_out, record};
 
@@ -117,7 +118,7 @@ pub mod __private {
     /// Demangling of symbols.
     pub mod mangled {
         pub use crate::signature::mangled::{
-            KERNEL_PREFIX, SOURCE_MARK, parse, variable, with_source, without_source,
+            KERNEL_PREFIX, SOURCE_MARK, declared, parse, variable, with_source, without_source,
         };
     }
 

@@ -40,24 +40,13 @@ pub(crate) fn state(
     }
     let each = undefined.into_iter().map(|(symbol, origins)| Undefined {
         symbol: symbol.to_owned(),
-        name: name(symbol),
+        name: mangled::declared(symbol),
         sources: origins
             .iter()
             .map(|origin| sources[*origin].to_owned())
             .collect(),
     });
     Err(each.collect())
-}
-
-/// Returns `twice(float)` for `_Z5twicef`, or the symbol itself if it cannot be demangled.
-fn name(symbol: &str) -> String {
-    let Some(read) = mangled::parse(symbol) else {
-        return symbol.to_owned();
-    };
-    match &read.parameters {
-        Some(parameters) => format!("{}({})", read.qualified(), parameters.join(", ")),
-        None => read.qualified(),
-    }
 }
 
 #[cfg(test)]

@@ -101,10 +101,7 @@ pub fn qualified(symbol: &str) -> String {
 
 /// Returns the same name, with the parameters of a function.
 pub(super) fn declared(symbol: &str) -> String {
-    let parameters = mangled::parse(symbol).and_then(|name| name.parameters);
-    let parameters = parameters.map(|types| format!("({})", types.join(", ")));
-    let parameters = parameters.unwrap_or_default();
-    format!("{}{}", qualified(symbol), Shown(&parameters))
+    Shown(&mangled::declared(symbol)).to_string()
 }
 
 impl Parameter {

@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Symbols for messages: as in the code, and as spelled in C++.
 
-use syclbin::__private::mangled;
-
-/// Returns the C++ spelling of a symbol: `shape(float)` for `_Z5shapef`. Returns the symbol itself if it cannot be
-/// demangled.
-pub(crate) fn spelled(symbol: &str) -> String {
-    let Some(name) = mangled::parse(symbol) else {
-        return symbol.to_owned();
-    };
-    match &name.parameters {
-        Some(parameters) => format!("{}({})", name.qualified(), parameters.join(", ")),
-        None => name.qualified(),
-    }
-}
+pub(crate) use syclbin::__private::mangled::declared as spelled;
 
 /// Returns a symbol, with its C++ spelling if that says more.
 pub(crate) fn named(symbol: &str) -> String {

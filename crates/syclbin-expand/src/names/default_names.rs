@@ -153,8 +153,9 @@ impl<'k> Draft<'k> {
                 .iter()
                 .flat_map(|lambda| &lambda.template_arguments);
             for argument in function.template_arguments.iter().chain(of_lambdas) {
-                let text = short(argument, cpp);
-                if !is_of_launch(argument) && !text.is_empty() {
+                let argument = argument.to_string();
+                let text = short(&argument, cpp);
+                if !is_of_launch(&argument) && !text.is_empty() {
                     draft.name.push('_');
                     draft.name.push_str(&text);
                 }
@@ -186,15 +187,15 @@ impl<'k> Draft<'k> {
             .declaration
             .iter()
             .flat_map(|declaration| &declaration.parameters);
-        let declared: Vec<&str> = match &function.parameters {
-            Some(types) => types.iter().map(String::as_str).collect(),
+        let declared: Vec<String> = match &function.parameters {
+            Some(types) => types.iter().map(ToString::to_string).collect(),
             None if self.cpp.lambdas.is_empty() => {
-                declared.map(|parameter| &*parameter.ty).collect()
+                declared.map(|parameter| parameter.ty.clone()).collect()
             }
             None => Vec::new(),
         };
         let mut types = declared.into_iter().filter(|ty| !is_of_launch(ty));
-        types.nth(parameter).map(|ty| short(ty, self.cpp))
+        types.nth(parameter).map(|ty| short(&ty, self.cpp))
     }
 }
 

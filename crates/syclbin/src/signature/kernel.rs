@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Infers the signature of a kernel, or the reason why it has no Rust function.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use super::code::Code;
+use super::cpp_type::CppParameter;
 use super::mangled::KernelName;
 use super::merge::{Passed, Sources};
 use super::names::Names;
-use super::spell::{Declaration, DeclaredParameter};
+use super::spell::Declaration;
 use super::types::{Element, Pointee, Scalar, Type};
 use super::{
     Argument, KernelSignature, Parameter, Unsupported, dimensions, mangled, merge, spirv,
@@ -40,10 +41,11 @@ impl Sources<'_> {
             }
             Code::Unknown => (None, None),
         };
-        let described = self.described.declarations.get(symbol).cloned();
-        let declaration =
-            described.or_else(|| declared_by_symbol(name.as_ref(), in_spirv.as_deref()));
-        let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
+        let described = self.described.parameters.get(symbol).cloned();
+        let declared = described.or_else(|| declared_by_symbol(name.as_ref(), in_spirv.as_deref()));
+        let declaration = { declared.as_deref().zip(name.as_ref()) }
+            .map(|(parameters, name)| Declaration::new(name.qualified(), parameters));
+        let declared = declared.as_deref();
         // Compilers list exported functions among the names as well.
         let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
         let absent = passed.is_none() && code.rank() > 0;
@@ -94,10 +96,7 @@ impl Sources<'_> {
     /// recorded them.
     fn dimensions(&self, name: Option<&KernelName>, symbol: &str) -> Option<u8> {
         let described = self.described.dimensions.get(symbol).copied();
-        let of_lambda = || {
-            let parameters = &name?.lambdas.last()?.parameters;
-            dimensions::of_parameters(parameters.iter().map(String::as_str))
-        };
+        let of_lambda = || dimensions::of_parameters(&name?.lambdas.last()?.parameters);
         let recorded = || {
             let name = format!("{symbol}@{}", key::WORK_GROUP_NUM_DIM);
             let found = self
@@ -251,26 +250,23 @@ fn of_runtime(symbol: &str) -> Option<Unsupported> {
     }
 }
 
-/// Returns the declaration that a mangled symbol implies, with the names that the SPIR-V has.
+/// Returns the parameters in a mangled symbol, with the names that the SPIR-V has.
 fn declared_by_symbol(
     name: Option<&KernelName>,
     passed: Option<&[spirv::Parameter]>,
-) -> Option<Declaration> {
+) -> Option<Vec<CppParameter>> {
     // The parameters in the symbol of a lambda are those of the function around it.
     let name = name.filter(|name| name.lambdas.is_empty())?;
     let types = name.parameters.as_ref()?;
     let passed = passed.filter(|passed| passed.len() == types.len());
     let parameters = types.iter().enumerate().map(|(index, ty)| {
         let name = passed.and_then(|passed| merge::own_name(&passed[index]));
-        DeclaredParameter {
+        CppParameter {
             ty: ty.clone(),
             name: name.unwrap_or_default(),
         }
     });
-    Some(Declaration {
-        name: name.qualified(),
-        parameters: parameters.collect(),
-    })
+    Some(parameters.collect())
 }
 
 impl KernelSignature {

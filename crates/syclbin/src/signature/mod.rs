@@ -19,8 +19,9 @@
 //! of a signature. Unknown facts are marked as such, never silently guessed.
 
 mod code;
-mod cpp;
+pub(crate) mod cpp_type;
 pub(crate) mod debug_info;
+mod declared;
 mod difference;
 mod dimensions;
 mod entry;
@@ -46,6 +47,8 @@ use core::fmt;
 use crate::error::Error;
 use crate::model::Syclbin;
 use code::Code;
+pub use cpp_type::CppType;
+use cpp_type::list;
 use debug_info::Described;
 pub use difference::{Difference, Subject};
 pub use mangled::{KernelName, Lambda};
@@ -132,7 +135,7 @@ impl KernelSignature {
             Some(lambda) => {
                 let captures = declaration.parameters.iter().map(ToString::to_string);
                 let captures = captures.collect::<Vec<_>>().join(", ");
-                let takes = lambda.parameters.join(", ");
+                let takes = list(&lambda.parameters);
                 (Some(name), format!("[{captures}]({takes})"))
             }
             None => (name.function.as_deref(), declaration.to_string()),
@@ -140,12 +143,12 @@ impl KernelSignature {
         let mut around = Vec::new();
         if let Some(function) = function {
             let types = function.parameters.as_deref().unwrap_or_default();
-            around.push(format!("in {}({})", function.qualified(), types.join(", ")));
+            around.push(format!("in {}({})", function.qualified(), list(types)));
             let generic = function
                 .lambdas
                 .iter()
                 .filter(|of| !of.template_arguments.is_empty());
-            around.extend(generic.map(|of| format!("auto: {}", of.template_arguments.join(", "))));
+            around.extend(generic.map(|of| format!("auto: {}", list(&of.template_arguments))));
         }
         around.extend(self.location.clone());
         Some(match &around[..] {

@@ -7,8 +7,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use super::cpp_type::CppType;
 use super::types::{Element, Enum, Field, Layout, Layouts, StructId};
-use super::{Unsupported, cpp, recorded};
+use super::{Unsupported, recorded};
 use crate::model::AbstractModule;
 
 /// State that the modules of a file share.
@@ -115,8 +116,8 @@ impl Definitions {
     }
 
     /// Defines an enumeration with the underlying type `of`. Returns `None` if that is not an integer.
-    pub fn define_enum(&mut self, name: &str, of: &str) -> Option<()> {
-        let of = cpp::scalar_of(of)?;
+    pub fn define_enum(&mut self, name: &str, of: &CppType) -> Option<()> {
+        let of = of.scalar()?;
         let name = String::from(name);
         let element = (!of.is_float()).then(|| {
             Element::Enum(Enum {
@@ -251,7 +252,10 @@ mod tests {
             assert_eq!(definitions.define_struct("S", size, align, members), None);
             assert_eq!(definitions.named("S"), None);
         }
-        assert_eq!(Definitions::default().define_enum("E", "float"), None);
+        assert_eq!(
+            Definitions::default().define_enum("E", &CppType::named("float")),
+            None
+        );
     }
 
     #[test]
@@ -260,7 +264,8 @@ mod tests {
             let mut definitions = Definitions::default();
             let member = field(0, Element::Scalar(Scalar::F32));
             definitions.define_struct("P", 64, align, [member]).unwrap();
-            let inner = definitions.element("P[2]").unwrap();
+            let inner = CppType::named("P").array(Some(2));
+            let inner = definitions.element(&inner).unwrap();
             definitions
                 .define_struct("O", 128, 4, [field(0, inner)])
                 .unwrap();

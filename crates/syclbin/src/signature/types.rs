@@ -281,6 +281,14 @@ impl Element {
         }
     }
 
+    /// Returns what an array holds, through all nested arrays.
+    pub(super) fn innermost(self) -> Self {
+        match self {
+            Self::Array { of, .. } => of.innermost(),
+            element => element,
+        }
+    }
+
     /// Gives a struct the number that `ids` has for it.
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
         match self {

@@ -10,6 +10,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::cpp_type::CppType;
 use super::mangled::{self, KernelName};
 use super::memory_map::MemoryMap;
 use super::merge::Sources;
@@ -308,7 +309,7 @@ fn agree_with_parts(
     declared: &MemoryMap,
     parts: &[SpecConstantDescriptor],
     spirv: Option<&spirv::Module>,
-    text: &str,
+    text: &CppType,
 ) -> Result<(), Unsupported> {
     let mut in_code = MemoryMap::default();
     for part in parts.iter().filter(|part| !part.is_padding()) {

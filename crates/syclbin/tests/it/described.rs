@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use syclbin::__private::debug_info::{self, Described};
+use syclbin::__private::mangled;
 use syclbin::__private::spirv::Module;
 use syclbin::Syclbin;
-use syclbin::signature::KernelName;
-use syclbin::signature::{self, Argument, Element, Signatures};
+use syclbin::signature::{
+    self, Argument, Declaration, DeclaredParameter, Element, KernelName, Signatures,
+};
 
 fn path(name: &str) -> PathBuf {
     test_files::path("described").join(name)
@@ -50,7 +52,15 @@ fn assert_as_before(name: &str, found: &str) {
 
 fn description(described: &Described) -> String {
     let mut text = String::new();
-    for (symbol, declaration) in &described.declarations {
+    for (symbol, parameters) in &described.parameters {
+        let parameters = parameters.iter().map(|parameter| DeclaredParameter {
+            ty: parameter.ty.to_string(),
+            name: parameter.name.clone(),
+        });
+        let declaration = Declaration {
+            name: mangled::parse(symbol).unwrap().qualified(),
+            parameters: parameters.collect(),
+        };
         writeln!(text, "{symbol}\n    {declaration}").unwrap();
     }
     for (name, ty) in &described.variables {
@@ -140,7 +150,7 @@ fn damaged_debug_information_does_not_panic() {
             damaged[at] ^= change;
             if let Ok(module) = Module::parse(&damaged) {
                 let described = debug_info::describe(&module);
-                read += usize::from(!described.declarations.is_empty());
+                read += usize::from(!described.parameters.is_empty());
             }
         }
     }

@@ -14,10 +14,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::cpp::Declared;
+use super::cpp_type::{CppParameter, CppType};
+use super::declared::Declared;
 use super::merge::OF_ACCESSOR;
 use super::names::Definitions;
-use super::spell::Declaration;
 use super::spirv::{Extended, Module, Parameter};
 use super::types::Type;
 
@@ -57,16 +57,16 @@ const MAX_TEXT_OF_ONE: usize = 256;
 /// The debug information of a module's kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
-    /// The declaration of each described kernel, by symbol. The parameters of a functor are its members; the
+    /// The parameters of each described kernel, by symbol. The parameters of a functor are its members; the
     /// parameters of a lambda are what it captures.
-    pub declarations: BTreeMap<String, Declaration>,
+    pub parameters: BTreeMap<String, Vec<CppParameter>>,
     /// The source location of each kernel, by symbol: `solver.cpp:12`.
     pub locations: BTreeMap<String, String>,
     /// The number of dimensions of each kernel's range, by symbol, or 0 for a single task.
     pub dimensions: BTreeMap<String, u8>,
     /// The type of each device global and specialization constant. The key is the identifier without the part
     /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
-    pub variables: BTreeMap<String, String>,
+    pub variables: BTreeMap<String, CppType>,
     /// The structs and enumerations that these declarations and types name, and those inside of them, by name.
     pub definitions: Definitions,
 }
@@ -74,7 +74,7 @@ pub struct Described {
 impl Described {
     /// Adds the descriptions of other kernels from another module of the same source.
     pub fn append(&mut self, mut other: Self) {
-        self.declarations.append(&mut other.declarations);
+        self.parameters.append(&mut other.parameters);
         self.locations.append(&mut other.locations);
         self.dimensions.append(&mut other.dimensions);
         self.variables.append(&mut other.variables);
@@ -90,8 +90,8 @@ pub fn describe(module: &Module) -> Described {
         if let Some(set) = module.instruction_set(name) {
             let mut info = DebugInfo::new(module, set, newer);
             for symbol in module.kernel_names() {
-                if let Some(declaration) = info.declaration(symbol) {
-                    described.declarations.insert(symbol.into(), declaration);
+                if let Some(parameters) = info.kernel_parameters(symbol) {
+                    described.parameters.insert(symbol.into(), parameters);
                 }
                 if let Some(location) = info.location(symbol) {
                     described.locations.insert(symbol.into(), location);
@@ -108,22 +108,20 @@ pub fn describe(module: &Module) -> Described {
             described.definitions.append(info.definitions);
         }
     }
-    for (symbol, declaration) in &described.declarations {
+    for (symbol, declared) in &described.parameters {
         let passed = module.parameters(symbol).unwrap_or_default();
-        align(declaration, &passed, &mut described.definitions);
+        align(declared, &passed, &mut described.definitions);
     }
     described
 }
 
 /// Debug information for SPIR-V lacks alignments. The arguments in the code have the alignments of structs
 /// that a kernel takes or points to, so `alignas` is not lost.
-fn align(declaration: &Declaration, passed: &[Parameter], definitions: &mut Definitions) {
+fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Definitions) {
     let mut at = 0;
     let mut found = Vec::new();
-    for parameter in &declaration.parameters {
-        let Some(declared) = definitions.parameter(&parameter.ty, definitions.layouts()) else {
-            return;
-        };
+    for parameter in declared {
+        let declared = definitions.parameter(&parameter.ty, definitions.layouts());
         let (structure, width) = match &declared {
             Declared::Type(ty @ (Type::Accessor { .. } | Type::LocalAccessor { .. })) => {
                 (ty.structure(), OF_ACCESSOR)
@@ -162,9 +160,9 @@ struct DebugInfo<'m> {
     /// The names that sources give to types without a name.
     typedefs: BTreeMap<u32, String>,
     definitions: Definitions,
-    /// Names of composites that were spelled.
-    spelled: BTreeMap<u32, Option<String>>,
-    /// The remaining bytes of text within the limit.
+    /// The structs, classes and enumerations that were read.
+    known: BTreeMap<u32, Option<CppType>>,
+    /// The remaining bytes within the limit.
     budget: Cell<usize>,
 }
 
@@ -180,7 +178,7 @@ impl<'m> DebugInfo<'m> {
             uses: BTreeMap::new(),
             typedefs: BTreeMap::new(),
             definitions: Definitions::default(),
-            spelled: BTreeMap::new(),
+            known: BTreeMap::new(),
             budget: Cell::new(MAX_TEXT + MAX_TEXT_OF_ONE * module.extended.len()),
         };
         let mut function = None;
@@ -232,11 +230,11 @@ impl<'m> DebugInfo<'m> {
         info
     }
 
-    /// Counts `text` against the limit for the module.
-    fn spend(&self, text: &str) -> Option<()> {
-        // An empty text costs work as well.
-        self.budget
-            .set(self.budget.get().checked_sub(text.len() + 1)?);
+    /// Counts `bytes` against the limit for the module.
+    fn spend(&self, bytes: usize) -> Option<()> {
+        // Nothing costs work as well.
+        let left = self.budget.get().checked_sub(bytes + 1)?;
+        self.budget.set(left);
         Some(())
     }
 

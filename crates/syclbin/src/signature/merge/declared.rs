@@ -6,9 +6,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{OF_ACCESSOR, Passed, Slot, Sources, integer};
-use crate::signature::cpp::{self, Declared};
+use crate::signature::cpp_type::{CppParameter, CppType};
+use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
-use crate::signature::spell::DeclaredParameter;
 use crate::signature::spirv::ParameterType;
 use crate::signature::types::{Element, Enum, Layouts, Type};
 use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
@@ -16,7 +16,7 @@ use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
 impl Sources<'_> {
     pub(super) fn declared(
         &mut self,
-        declared: &[DeclaredParameter],
+        declared: &[CppParameter],
         passed: Passed<'_>,
         removed: &[bool],
         names: &mut Names,
@@ -25,14 +25,14 @@ impl Sources<'_> {
         for (index, parameter) in declared.iter().enumerate() {
             let text = &parameter.ty;
             let ty = self.definitions.parameter(text, &names.layouts);
-            let ty = ty.filter(|ty| *ty != Declared::Foreign);
-            let name = label(Some(&parameter.name), index);
-            types.push(ty.ok_or_else(|| {
-                let advice = cpp::advice(text).unwrap_or_default();
-                Unsupported::new(format!(
+            if ty == Declared::Foreign {
+                let name = label(Some(&parameter.name), index);
+                let advice = declared::advice(text).unwrap_or_default();
+                return unsupported(format!(
                     "parameter {name}: `{text}` is not supported{advice}"
-                ))
-            })?);
+                ));
+            }
+            types.push(ty);
         }
         let width = |ty: &Declared| match ty {
             Declared::Type(Type::Accessor { .. } | Type::LocalAccessor { .. }) => OF_ACCESSOR,
@@ -97,7 +97,7 @@ impl Sources<'_> {
     /// is known.
     fn one(
         &mut self,
-        text: &str,
+        text: &CppType,
         declared: Declared,
         slots: &[Slot<'_>],
         names: &mut Names,
@@ -123,7 +123,7 @@ impl Sources<'_> {
                 return unsupported(format!("`{text}` is not supported"));
             }
         };
-        let is_unbounded = cpp::is_unbounded(text);
+        let is_unbounded = declared::is_unbounded(text);
         self.agree_on_parameter(&mut ty, is_unbounded, slots, text, names)?;
         if let Type::LocalMemory { size: None, .. } = ty
             && !is_unbounded

@@ -9,11 +9,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::code::{Code, Meanings};
-use super::cpp::{Missing, access, innermost};
+use super::cpp_type::{CppParameter, CppType};
 use super::debug_info::Described;
+use super::declared::{Missing, access};
 use super::memory_map::MemoryMap;
 use super::names::{Definitions, Names};
-use super::spell::DeclaredParameter;
 use super::spirv::{ParameterType, TypeId};
 use super::types::{Access, Element, Enum, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, mangled, spirv, unsupported};
@@ -51,7 +51,7 @@ impl<'m> Sources<'m> {
     /// The parameters of a kernel. `removed` says which arguments the compiler removed.
     pub(super) fn parameters(
         &mut self,
-        declared: Option<&[DeclaredParameter]>,
+        declared: Option<&[CppParameter]>,
         passed: Passed<'_>,
         removed: &[bool],
         names: &mut Names,
@@ -71,18 +71,17 @@ impl<'m> Sources<'m> {
         name: &str,
         size: u64,
         names: &mut Names,
-    ) -> Option<Result<(Element, &'m str), Unsupported>> {
+    ) -> Option<Result<(Element, &'m CppType), Unsupported>> {
         let text = self
             .described
             .variables
             .get(mangled::without_source(name))?;
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
         let element = match self.definitions.element_of(text) {
-            Some(Ok(element)) => element,
+            Ok(element) => element,
             // The code may describe a type that no definition describes.
-            Some(Err(Missing::Named(_))) => return None,
-            Some(Err(missing)) => return Some(Err(within(missing.into()))),
-            None => return Some(unsupported("its type cannot be read")),
+            Err(Missing::Named(_)) => return None,
+            Err(missing) => return Some(Err(within(missing.into()))),
         };
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
@@ -220,7 +219,7 @@ impl Sources<'_> {
         &self,
         ty: TypeId,
         element: &Element,
-        text: &str,
+        text: &CppType,
         names: &Names,
     ) -> Result<(), Unsupported> {
         let Some(code) = &self.meanings else {
@@ -264,7 +263,7 @@ impl Sources<'_> {
         ty: &mut Type,
         is_unbounded: bool,
         slots: &[Slot<'_>],
-        text: &str,
+        text: &CppType,
         names: &Names,
     ) -> Result<(), Unsupported> {
         let is_number = |ty: &Type, bits, is_float| {

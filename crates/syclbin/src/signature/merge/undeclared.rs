@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::{OF_ACCESSOR, Passed, Slot, Sources, access, innermost, integer, of_size};
+use super::{OF_ACCESSOR, Passed, Slot, Sources, access, integer, of_size};
 use crate::signature::spirv::{ParameterType, TypeId};
 use crate::signature::types::{Layouts, Pointee, Scalar, Type};
 use crate::signature::{Parameter, Unsupported, entry};
@@ -158,7 +158,7 @@ impl Sources<'_> {
                 let size = code.array(pointee);
                 let (element, known) = code.pointee(pointee, layouts);
                 let element = match element {
-                    Pointee::Element(element) => Pointee::Element(innermost(element)),
+                    Pointee::Element(element) => Pointee::Element(element.innermost()),
                     element => element,
                 };
                 Ok((Type::LocalMemory { element, size }, known))

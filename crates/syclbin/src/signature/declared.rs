@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a C++ type means for a launch: numbers, pointers, vectors, and SYCL types. Structs and enumerations are looked
+//! up in the definitions.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::Unsupported;
+use super::cpp_type::{BYTES, CppType, DYNAMIC_MEMORY, EMPTY, UNKNOWN_PIXEL, WORK_GROUP_MEMORY};
+use super::names::Definitions;
+use super::types::{Access, Element, Layouts, Pointee, Scalar, Type};
+
+/// The maximum nesting depth of types. Deeper types are rejected.
+const MAX_DEPTH: usize = 32;
+
+/// SYCL templates that are not values.
+const OBJECTS: [&str; 7] = [
+    WORK_GROUP_MEMORY,
+    DYNAMIC_MEMORY,
+    "sycl::accessor",
+    "sycl::local_accessor",
+    "sycl::multi_ptr",
+    "sycl::sampled_image_accessor",
+    "sycl::unsampled_image_accessor",
+];
+
+/// The declared type of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// A complete type, independent of the code.
+    Type(Type),
+    /// A struct or enumeration without a definition.
+    Named(String),
+    /// Bytes with unknown content.
+    Bytes,
+    /// A reference, or a SYCL type that a Rust program cannot pass.
+    Foreign,
+    /// A type without a known layout, and the reason.
+    Unknown(Unsupported),
+}
+
+/// The reason why an element is unknown.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// There is no definition of this struct or enumeration.
+    Named(String),
+    /// The layout cannot be expressed in Rust.
+    Layout,
+}
+
+impl From<Missing> for Unsupported {
+    fn from(missing: Missing) -> Self {
+        Self::new(match missing {
+            Missing::Named(name) => format!("the layout of `{name}` is not known"),
+            Missing::Layout => "has no layout that Rust could have".into(),
+        })
+    }
+}
+
+impl Definitions {
+    /// Returns the element that a C++ type describes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if it does not describe one.
+    pub fn element(&self, ty: &CppType) -> Result<Element, Unsupported> {
+        Ok(self.element_of(ty)?)
+    }
+
+    pub(super) fn element_of(&self, ty: &CppType) -> Result<Element, Missing> {
+        let ty = ty.unqualified();
+        if ty.depth() > MAX_DEPTH {
+            return Err(Missing::Layout);
+        }
+        let array = |of: &CppType, count| {
+            let of = Box::new(self.element_of(of)?);
+            Ok(Element::Array { of, count })
+        };
+        match ty {
+            CppType::Pointer(to) => return Ok(Element::Pointer(Box::new(self.shallow(to)))),
+            CppType::Array {
+                of,
+                count: Some(count),
+            } if of.is(BYTES) => {
+                return Ok(Element::Bytes(*count));
+            }
+            CppType::Array { of, count } => return array(of, count.ok_or(Missing::Layout)?),
+            CppType::Reference { .. } | CppType::Const(_) => return Err(Missing::Layout),
+            CppType::Named { .. } => {}
+        }
+        if let Some(scalar) = ty.scalar() {
+            return Ok(Element::Scalar(scalar));
+        }
+        let known = || {
+            let name = ty.to_string();
+            let known = self.named(&name).cloned();
+            known.ok_or(Missing::Named(name))
+        };
+        let Some((name, arguments)) = ty.template() else {
+            return match ty.name() {
+                "void" | EMPTY | "sycl::sampler" | "sycl::kernel_handler" | "sycl::stream" => {
+                    Err(Missing::Layout)
+                }
+                _ => known(),
+            };
+        };
+        match (name, arguments) {
+            ("sycl::vec", [of, count]) => match (of.scalar(), count.name().parse()) {
+                (Some(of), Ok(count @ (1 | 2 | 3 | 4 | 8 | 16))) => {
+                    Ok(Element::Vector { of, count })
+                }
+                _ => Err(Missing::Layout),
+            },
+            ("sycl::marray", [of, count]) => {
+                array(of, count.name().parse().map_err(|_| Missing::Layout)?)
+            }
+            ("sycl::id" | "sycl::range", [count]) => {
+                let of = Box::new(Element::Scalar(Scalar::U64));
+                let count = count.dimensions().ok_or(Missing::Layout)?.into();
+                Ok(Element::Array { of, count })
+            }
+            (name, _) if OBJECTS.contains(&name) => Err(Missing::Layout),
+            _ => known(),
+        }
+    }
+
+    /// Returns what is behind a pointer in memory. A struct there is only named: it may point back.
+    fn shallow(&self, to: &CppType) -> Pointee {
+        match self.pointee_element(to) {
+            Pointee::Element(Element::Struct(_)) => {
+                Pointee::Unknown(Some(to.unqualified().to_string()))
+            }
+            Pointee::Element(Element::Array { .. } | Element::Pointer(_) | Element::Bytes(_)) => {
+                Pointee::Unknown(None)
+            }
+            pointee => pointee,
+        }
+    }
+
+    /// Returns what is behind a pointer or in work-group memory. What the file does not describe has at most
+    /// a name.
+    fn pointee(&self, to: &CppType) -> Pointee {
+        match to.unqualified() {
+            CppType::Array { of, count } if !of.is(BYTES) => {
+                let is_array = matches!(**of, CppType::Array { .. });
+                match count {
+                    None if is_array => self.pointee_element(of),
+                    Some(_) if !is_array => self.pointee_element(to),
+                    _ => self.pointee(of),
+                }
+            }
+            to => self.pointee_element(to),
+        }
+    }
+
+    fn pointee_element(&self, to: &CppType) -> Pointee {
+        let to = to.unqualified();
+        match self.element_of(to) {
+            Ok(element) => Pointee::Element(element),
+            Err(_) if to.is("void") => Pointee::Void,
+            Err(Missing::Named(name)) if matches!(to, CppType::Named { .. }) => {
+                Pointee::Unknown(Some(name))
+            }
+            Err(_) => Pointee::Unknown(None),
+        }
+    }
+
+    /// Returns the type of a parameter that C++ declares as `ty`. `layouts` are the structs in these definitions.
+    pub(super) fn parameter(&self, ty: &CppType, layouts: &Layouts) -> Declared {
+        let ty = ty.unqualified();
+        match ty {
+            CppType::Pointer(to) => {
+                return Declared::Type(Type::Pointer {
+                    pointee: self.pointee(to),
+                    access: access(to.is_const()),
+                });
+            }
+            CppType::Reference { .. } => return Declared::Foreign,
+            _ => {}
+        }
+        let object = match (ty.name(), ty.template()) {
+            ("sycl::sampler", _) => Some(Type::Sampler),
+            ("sycl::kernel_handler", _) => Some(Type::KernelHandler),
+            (EMPTY, _) => Some(Type::Unused),
+            ("sycl::stream", _) => None,
+            (_, Some((name, arguments))) if OBJECTS.contains(&name) => {
+                self.object(name, arguments, layouts)
+            }
+            _ => {
+                return match self.element_of(ty) {
+                    Ok(element) => Type::by_value(element).map_or(Declared::Bytes, Declared::Type),
+                    Err(Missing::Named(name)) if matches!(ty, CppType::Named { .. }) => {
+                        Declared::Named(name)
+                    }
+                    Err(missing) => Declared::Unknown(missing.into()),
+                };
+            }
+        };
+        object.map_or(Declared::Foreign, Declared::Type)
+    }
+
+    /// Returns the parameter of a SYCL class that is not a value, or `None` if a Rust program cannot pass it.
+    fn object(&self, name: &str, arguments: &[CppType], layouts: &Layouts) -> Option<Type> {
+        Some(match (name, arguments) {
+            // A launch that gives the size counts the elements of `T[]`, which may be arrays.
+            (WORK_GROUP_MEMORY | DYNAMIC_MEMORY, [of @ CppType::Array { count: None, .. }]) => {
+                Type::LocalMemory {
+                    element: self.pointee(of),
+                    size: None,
+                }
+            }
+            (WORK_GROUP_MEMORY, [of]) => Type::LocalMemory {
+                element: match self.pointee(of) {
+                    Pointee::Element(element) => Pointee::Element(element.innermost()),
+                    element => element,
+                },
+                size: { self.element_of(of).ok() }.and_then(|whole| layouts.size(&whole)),
+            },
+            (DYNAMIC_MEMORY, [of]) => Type::LocalMemory {
+                element: self.pointee(&of.clone().array(None)),
+                size: None,
+            },
+            ("sycl::local_accessor", [of, count]) => Type::LocalAccessor {
+                element: self.pointee(of),
+                dimensions: Some(count.dimensions()?),
+            },
+            ("sycl::accessor", [of, count, mode]) => Type::Accessor {
+                element: self.pointee(of),
+                dimensions: count.dimensions()?,
+                access: access(mode.is("sycl::access_mode::read") || of.is_const()),
+            },
+            ("sycl::accessor", [of, count, mode, target]) => {
+                let more = match target.name() {
+                    "sycl::target::image" => 0,
+                    "sycl::target::image_array" => 1,
+                    _ => return None,
+                };
+                let element = match self.element_of(of) {
+                    Ok(Element::Vector {
+                        of: of @ (Scalar::F32 | Scalar::I32 | Scalar::U32),
+                        count: 4,
+                    }) => Some(of),
+                    Err(_) if of.is(UNKNOWN_PIXEL) => None,
+                    _ => return None,
+                };
+                let dimensions = count.dimensions()? + more;
+                (dimensions <= 3).then_some(Type::Image {
+                    element,
+                    dimensions,
+                    access: access(mode.is("sycl::access_mode::read")),
+                })?
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Returns whether C++ leaves the size of this memory of a work-group to the launch.
+pub(super) fn is_unbounded(ty: &CppType) -> bool {
+    let is_unbounded = |of: &CppType| matches!(of, CppType::Array { count: None, .. });
+    { ty.unqualified().template() }.is_some_and(|(name, arguments)| {
+        name == DYNAMIC_MEMORY || arguments.iter().any(is_unbounded)
+    })
+}
+
+/// Returns an alternative to a type that a Rust program cannot pass, as the end of a sentence.
+pub(super) fn advice(ty: &CppType) -> Option<&'static str> {
+    let template = ty.template().map_or("", |(name, _)| name);
+    match (ty.name(), template) {
+        ("sycl::stream", _) => {
+            Some(": print with `sycl::ext::oneapi::experimental::printf`, which needs no parameter")
+        }
+        (_, "sycl::sampled_image_accessor" | "sycl::unsampled_image_accessor") => Some(
+            ": DPC++ compiles it, and the code does not reach the image; take \
+             `sycl::accessor<sycl::float4, 2, sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`",
+        ),
+        _ => None,
+    }
+}
+
+/// Returns the access mode of a pointer or accessor.
+pub(super) const fn access(read_only: bool) -> Access {
+    if read_only {
+        Access::Read
+    } else {
+        Access::ReadWrite
+    }
+}
