@@ -7,9 +7,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::memory_map::MemoryMap;
-use super::spirv;
-use super::spirv::Module;
 use super::spirv::types::{Record, TypeId};
+use super::spirv::{self, Module, ParameterType};
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image};
@@ -51,6 +50,37 @@ impl Code {
         }
     }
 
+    /// Returns a kernel, if the code has it.
+    pub(super) fn kernel(&self, symbol: &str) -> Option<CodeKernel> {
+        match self {
+            Self::SpirV(spirv) => {
+                let arguments = spirv.parameters(symbol)?.into_iter().map(|parameter| {
+                    let is_global = matches!(parameter.ty, ParameterType::GlobalPointer { .. });
+                    let align = parameter.align.filter(|_| is_global).map(u64::from);
+                    CodeArgument::new(parameter.name, Passed::SpirV(parameter.ty), align)
+                });
+                Some(CodeKernel {
+                    arguments: arguments.collect(),
+                    local_size: spirv.local_size(symbol),
+                    shared: false,
+                })
+            }
+            Self::Ptx(kernels) => {
+                let kernel = kernels.get(symbol)?;
+                let arguments = kernel.parameters.iter().map(|parameter| {
+                    let (name, align) = (parameter.name.clone(), parameter.global_align());
+                    CodeArgument::new(name, Passed::Ptx(parameter.ty), align)
+                });
+                Some(CodeKernel {
+                    arguments: arguments.collect(),
+                    local_size: kernel.required_local_size,
+                    shared: kernel.uses_dynamic_shared_memory,
+                })
+            }
+            Self::Unknown => None,
+        }
+    }
+
     /// Returns how much it tells.
     pub(super) const fn rank(&self) -> u8 {
         match self {
@@ -58,6 +88,42 @@ impl Code {
             Self::Ptx(_) => 1,
             Self::Unknown => 0,
         }
+    }
+}
+
+/// A kernel as its code takes it.
+pub(super) struct CodeKernel {
+    pub(super) arguments: Vec<CodeArgument>,
+    /// The required work-group size along x, y and z.
+    pub(super) local_size: Option<[u32; 3]>,
+    /// Whether numbers may be offsets into work-group memory.
+    pub(super) shared: bool,
+}
+
+/// An argument that the code of a kernel takes.
+pub(super) struct CodeArgument {
+    /// The name, where C++ has the same name.
+    pub(super) name: Option<String>,
+    pub(super) ty: Passed,
+    /// The alignment of what a pointer to device memory points to.
+    pub(super) align: Option<u64>,
+}
+
+/// The type of an argument in the code.
+#[derive(Clone, Copy)]
+pub(super) enum Passed {
+    SpirV(ParameterType),
+    Ptx(ptx::Passed),
+}
+
+impl CodeArgument {
+    fn new(name: Option<String>, ty: Passed, align: Option<u64>) -> Self {
+        // The names of members of SYCL's own types, when a function takes them.
+        const OF_SYCL: [&str; 4] = ["ptr", "Ptr", "Sampler", "Image"];
+        let own =
+            |name: &String| !OF_SYCL.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
+        let name = name.filter(own);
+        Self { name, ty, align }
     }
 }
 

@@ -5,17 +5,15 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use super::code::Code;
+use super::code::{Code, CodeArgument, CodeKernel, Passed};
 use super::cpp_type::CppParameter;
 use super::mangled::KernelName;
-use super::merge::{Passed, Sources};
+use super::merge::Sources;
 use super::names::Names;
 use super::spell::Declaration;
+use super::spirv::ParameterType;
 use super::types::{Element, Pointee, Scalar, Type};
-use super::{
-    Argument, KernelSignature, Parameter, Unsupported, dimensions, mangled, merge, spirv,
-    unsupported,
-};
+use super::{Argument, KernelSignature, Parameter, Unsupported, dimensions, mangled, unsupported};
 use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
 use crate::model::AbstractModule;
 use crate::property::{key, set};
@@ -25,32 +23,18 @@ impl Sources<'_> {
     pub(super) fn kernel(&mut self, symbol: &str, names: &mut Names) -> KernelSignature {
         let (module, code) = (self.module, self.code);
         let name = mangled::parse(symbol);
-        let in_spirv = code.spirv().and_then(|spirv| spirv.parameters(symbol));
-        let (passed, local_size) = match code {
-            Code::SpirV(spirv) => {
-                let passed = in_spirv.as_deref().map(Passed::SpirV);
-                (passed, spirv.local_size(symbol))
-            }
-            Code::Ptx(kernels) => {
-                let kernel = kernels.get(symbol);
-                let passed = kernel.map(|kernel| Passed::Ptx {
-                    parameters: &kernel.parameters,
-                    shared: kernel.uses_dynamic_shared_memory,
-                });
-                (passed, kernel.and_then(|kernel| kernel.required_local_size))
-            }
-            Code::Unknown => (None, None),
-        };
+        let mut in_code = code.kernel(symbol);
+        let local_size = in_code.as_ref().and_then(|kernel| kernel.local_size);
         let described = self.described.parameters.get(symbol).cloned();
-        let declared = described.or_else(|| declared_by_symbol(name.as_ref(), in_spirv.as_deref()));
+        let declared = described.or_else(|| declared_by_symbol(name.as_ref(), in_code.as_ref()));
         let declaration = { declared.as_deref().zip(name.as_ref()) }
             .map(|(parameters, name)| Declaration::new(name.qualified(), parameters));
         let declared = declared.as_deref();
         // Compilers list exported functions among the names as well.
         let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
-        let absent = passed.is_none() && code.rank() > 0;
+        let absent = in_code.is_none() && code.rank() > 0;
         let scratch = Scratch::of(module, code, symbol);
-        let parameters = if listed && passed.is_none() {
+        let parameters = if listed && in_code.is_none() {
             Err(no_kernel(
                 "the code exports it as a function and has no kernel of that name",
             ))
@@ -61,13 +45,13 @@ impl Sources<'_> {
         } else {
             match module.eliminated_arguments(symbol) {
                 Ok(removed) => {
-                    let passed = passed.unwrap_or(Passed::Unknown);
-                    let visible = match scratch {
-                        Scratch::Argument(index) => hidden_last(index, passed),
-                        Scratch::None | Scratch::NoArgument => Ok(passed),
+                    let hidden = match (scratch, &mut in_code) {
+                        (Scratch::Argument(index), Some(kernel)) => hide_last(index, kernel),
+                        _ => Ok(()),
                     };
-                    visible.and_then(|visible| {
-                        let mut all = self.parameters(declared, visible, &removed, names)?;
+                    hidden.and_then(|()| {
+                        let code = in_code.as_ref();
+                        let mut all = self.parameters(declared, code, &removed, names)?;
                         all.extend((scratch != Scratch::None).then(scratch_memory));
                         Ok(all)
                     })
@@ -171,23 +155,21 @@ impl Scratch {
     }
 }
 
-/// Returns what is passed except the hidden argument at `index`, which has to be the last and work-group
-/// memory.
-fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Unsupported> {
-    let Passed::SpirV(parameters) = passed else {
-        return Ok(passed); // native code does not record its arguments
+/// Removes the hidden argument at `index`, which has to be the last and work-group memory.
+fn hide_last(index: Option<u32>, kernel: &mut CodeKernel) -> Result<(), Unsupported> {
+    let local = |argument: &CodeArgument| {
+        matches!(
+            argument.ty,
+            Passed::SpirV(ParameterType::LocalPointer { .. })
+        )
     };
-    match (index, parameters.split_last()) {
-        (Some(index), Some((last, visible)))
-            if index as usize == visible.len()
-                && matches!(last.ty, spirv::ParameterType::LocalPointer { .. }) =>
-        {
-            Ok(Passed::SpirV(visible))
-        }
-        _ => unsupported(
-            "its work-group scratch memory is recorded as another argument than the last of the code",
-        ),
+    let last = kernel.arguments.pop().filter(local);
+    if last.is_some() && index.is_some_and(|index| index as usize == kernel.arguments.len()) {
+        return Ok(());
     }
+    unsupported(
+        "its work-group scratch memory is recorded as another argument than the last of the code",
+    )
 }
 
 /// Returns the parameter for the scratch memory of a kernel that calls `get_work_group_scratch_memory`. Its size in
@@ -250,17 +232,18 @@ fn of_runtime(symbol: &str) -> Option<Unsupported> {
     }
 }
 
-/// Returns the parameters in a mangled symbol, with the names that the SPIR-V has.
+/// Returns the parameters in a mangled symbol, with the names that the code has.
 fn declared_by_symbol(
     name: Option<&KernelName>,
-    passed: Option<&[spirv::Parameter]>,
+    code: Option<&CodeKernel>,
 ) -> Option<Vec<CppParameter>> {
     // The parameters in the symbol of a lambda are those of the function around it.
     let name = name.filter(|name| name.lambdas.is_empty())?;
     let types = name.parameters.as_ref()?;
-    let passed = passed.filter(|passed| passed.len() == types.len());
+    let code = code.map(|code| &code.arguments);
+    let code = code.filter(|arguments| arguments.len() == types.len());
     let parameters = types.iter().enumerate().map(|(index, ty)| {
-        let name = passed.and_then(|passed| merge::own_name(&passed[index]));
+        let name = code.and_then(|arguments| arguments[index].name.clone());
         CppParameter {
             ty: ty.clone(),
             name: name.unwrap_or_default(),

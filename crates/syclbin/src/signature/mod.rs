@@ -50,7 +50,7 @@ use code::Code;
 pub use cpp_type::CppType;
 use cpp_type::list;
 use debug_info::Described;
-pub use difference::{Difference, Subject};
+pub use difference::Difference;
 pub use mangled::{KernelName, Lambda};
 use merge::Sources;
 use names::Names;

@@ -50,7 +50,6 @@ impl<'m> DebugInfo<'m> {
                     (linkage, _) => linkage.to_string(),
                 },
             };
-            self.spend(name.len())?;
             Some((name, *e))
         });
         named.collect()
@@ -81,17 +80,10 @@ impl<'m> DebugInfo<'m> {
         let function = mangled::plain_function(symbol)
             .and_then(|plain| self.functions.get(plain.as_str()).copied())
             .and_then(|function| self.parameters(function));
-        let parameters = match function {
-            Some(parameters) => parameters,
-            None => {
-                let function = *self.functions.get(symbol)?;
-                self.functor(function, symbol)?
-            }
-        };
-        for parameter in &parameters {
-            self.spend(parameter.ty.weight())?;
+        match function {
+            Some(parameters) => Some(parameters),
+            None => self.functor(*self.functions.get(symbol)?, symbol),
         }
-        Some(parameters)
     }
 
     /// Returns the file and line of a kernel. Only the file name is used, because directories are machine-specific.
@@ -107,9 +99,7 @@ impl<'m> DebugInfo<'m> {
         let line = self.constant(*function.operands.get(3)?)?;
         let file = path.rsplit(['/', '\\']).next();
         let file = file.filter(|file| !file.is_empty() && !file.contains(char::is_control))?;
-        let text = format!("{file}:{line}");
-        self.spend(text.len())?;
-        Some(text)
+        Some(format!("{file}:{line}"))
     }
 
     /// Returns the types of a function's parameters.
@@ -130,9 +120,7 @@ impl<'m> DebugInfo<'m> {
             let [name, _, _, _, _, _, _, number] = variable.operands[..] else {
                 continue; // a variable without argument number is no parameter
             };
-            if let Some(name) = self.string(Some(&name))
-                && self.spend(name.len()).is_some()
-            {
+            if let Some(name) = self.string(Some(&name)) {
                 names.insert(number, parameter_name(name));
             }
         }

@@ -5,14 +5,11 @@
 //! Instruction numbers are those of that extended instruction set.
 
 mod declarations;
-#[cfg(test)]
-mod tests;
 mod types;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::Cell;
 
 use super::cpp_type::{CppParameter, CppType};
 use super::declared::Declared;
@@ -49,11 +46,6 @@ const FUNCTION_DEFINITION: u32 = 101;
 const TYPE_SUBRANGE: u32 = 201;
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
-/// Instructions and names repeat each other, so a small hostile module could produce very long declarations. The
-/// limit for a module is this many bytes, plus the same amount for each of its instructions.
-const MAX_TEXT: usize = 64 * 1024;
-const MAX_TEXT_OF_ONE: usize = 256;
-
 /// The debug information of a module's kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
@@ -162,8 +154,6 @@ struct DebugInfo<'m> {
     definitions: Definitions,
     /// The structs, classes and enumerations that were read.
     known: BTreeMap<u32, Option<CppType>>,
-    /// The remaining bytes within the limit.
-    budget: Cell<usize>,
 }
 
 impl<'m> DebugInfo<'m> {
@@ -179,7 +169,6 @@ impl<'m> DebugInfo<'m> {
             typedefs: BTreeMap::new(),
             definitions: Definitions::default(),
             known: BTreeMap::new(),
-            budget: Cell::new(MAX_TEXT + MAX_TEXT_OF_ONE * module.extended.len()),
         };
         let mut function = None;
         for e in module.extended.iter().filter(|e| e.set == set) {
@@ -228,14 +217,6 @@ impl<'m> DebugInfo<'m> {
             }
         }
         info
-    }
-
-    /// Counts `bytes` against the limit for the module.
-    fn spend(&self, bytes: usize) -> Option<()> {
-        // Nothing costs work as well.
-        let left = self.budget.get().checked_sub(bytes + 1)?;
-        self.budget.set(left);
-        Some(())
     }
 
     /// Returns the function that a scope is in, or that an instance of a template is.

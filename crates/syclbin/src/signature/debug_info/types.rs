@@ -66,7 +66,6 @@ impl DebugInfo<'_> {
                 let mut ty = self.cpp_type(*operand(0)?, depth)?;
                 for count in e.operands.get(1..)?.iter().rev() {
                     ty = ty.array(self.count(*count));
-                    self.spend(ty.weight())?;
                 }
                 ty
             }
@@ -85,7 +84,6 @@ impl DebugInfo<'_> {
             INFO_NONE => CppType::named("void"),
             _ => return None,
         };
-        self.spend(ty.weight())?;
         Some(ty)
     }
 
@@ -136,7 +134,6 @@ impl DebugInfo<'_> {
         };
         // `std::byte` is an enumeration only for the compiler.
         if name != "std::byte" {
-            self.spend(name.len())?;
             self.definitions.define_enum(&name, &of)?;
         }
         let ty = CppType::named(name);
@@ -163,7 +160,6 @@ impl DebugInfo<'_> {
         self.known.insert(id, ty.clone());
         let ty = ty?;
         let name = ty.to_string();
-        self.spend(name.len())?;
         let tag = self.constant(*e.operands.get(1)?)?;
         let size = self.wide_constant(*e.operands.get(7)?).unwrap_or(0);
         let is_sycl = name.starts_with("sycl::") || name.starts_with(WRAPPER);
@@ -241,7 +237,6 @@ impl DebugInfo<'_> {
             if offset.is_multiple_of(own) {
                 align = align.max(own); // else the struct is packed
             }
-            self.spend(member_name.len())?;
             let name = match member_name {
                 "" if base => declared.map(|ty| last_word(&ty.to_string())),
                 "" => None,
@@ -257,7 +252,6 @@ impl DebugInfo<'_> {
         while !size.is_multiple_of(align) {
             align /= 2; // packed, too
         }
-        self.spend(name.len())?;
         self.definitions.define_struct(name, size, align, members)
     }
 
@@ -329,7 +323,6 @@ impl DebugInfo<'_> {
             // Sources never write SYCL's inline namespace.
             if let Some(own) = own.filter(|own| !own.is_empty() && *own != "_V1") {
                 text = format!("{own}::{text}");
-                self.spend(text.len())?;
             }
             scope = *outer?;
         }

@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{OF_ACCESSOR, Passed, Slot, Sources, integer};
+use super::{OF_ACCESSOR, Slot, Sources, integer};
+use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
@@ -17,7 +18,7 @@ impl Sources<'_> {
     pub(super) fn declared(
         &mut self,
         declared: &[CppParameter],
-        passed: Passed<'_>,
+        code: Option<&CodeKernel>,
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
@@ -41,7 +42,7 @@ impl Sources<'_> {
         let total: usize = types.iter().map(width).sum();
         let is_removed = |index: usize| removed.get(index).copied().unwrap_or(false);
         let gone = (0..total).filter(|index| is_removed(*index)).count();
-        if let Some(count) = passed.len()
+        if let Some(count) = code.map(|code| code.arguments.len())
             && count + gone != total
         {
             return unsupported(format!(
@@ -50,19 +51,20 @@ impl Sources<'_> {
                 declared.len(),
             ));
         }
-        let mut in_code = 0..;
+        let mut in_code = code.iter().flat_map(|code| &code.arguments);
         let mut slots = (0..total).map(|index| {
             if is_removed(index) {
                 Slot::Removed
             } else {
-                in_code.next().map_or(Slot::Unknown, |at| passed.slot(at))
+                in_code.next().map_or(Slot::Unknown, Slot::Passed)
             }
         });
         let mut parameters = Vec::new();
         for (index, (declared, ty)) in declared.iter().zip(types).enumerate() {
             let slots: Vec<Slot<'_>> = slots.by_ref().take(width(&ty)).collect();
             let name = Some(declared.name.clone()).filter(|name| !name.is_empty());
-            let name = name.or_else(|| slots.first().and_then(|slot| slot.name()));
+            let first = slots.first().and_then(|slot| slot.code());
+            let name = name.or_else(|| first?.name.clone());
             let is_removed = slots
                 .iter()
                 .all(|slot| slot.argument() == Argument::Removed);
@@ -86,7 +88,7 @@ impl Sources<'_> {
                 name,
                 ty,
                 sign_known,
-                align: slots.first().and_then(|slot| slot.align()),
+                align: first.and_then(|code| code.align),
                 arguments: slots.into_iter().map(Slot::argument).collect(),
             });
         }
@@ -103,7 +105,7 @@ impl Sources<'_> {
         names: &mut Names,
     ) -> Result<(Type, bool), Unsupported> {
         let first = slots.first().copied().unwrap_or(Slot::Unknown);
-        let mut ty = match (declared, first.ty()) {
+        let mut ty = match (declared, first.spirv()) {
             (Declared::Type(ty), _) => ty,
             (Declared::Named(name), passed) => {
                 return match first.ptx() {

@@ -5,10 +5,9 @@ mod declared;
 mod undeclared;
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::code::{Code, Meanings};
+use super::code::{Code, CodeArgument, CodeKernel, Meanings, Passed};
 use super::cpp_type::{CppParameter, CppType};
 use super::debug_info::Described;
 use super::declared::{Missing, access};
@@ -16,7 +15,7 @@ use super::memory_map::MemoryMap;
 use super::names::{Definitions, Names};
 use super::spirv::{ParameterType, TypeId};
 use super::types::{Access, Element, Enum, Scalar, Type};
-use super::{Argument, Parameter, Unsupported, mangled, spirv, unsupported};
+use super::{Argument, Parameter, Unsupported, mangled, unsupported};
 use crate::model::AbstractModule;
 use crate::ptx;
 
@@ -52,16 +51,16 @@ impl<'m> Sources<'m> {
     pub(super) fn parameters(
         &mut self,
         declared: Option<&[CppParameter]>,
-        passed: Passed<'_>,
+        code: Option<&CodeKernel>,
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
-        match (declared, passed) {
-            (Some(declared), passed) => self.declared(declared, passed, removed, names),
-            (None, Passed::Unknown) => {
+        match (declared, code) {
+            (Some(declared), code) => self.declared(declared, code, removed, names),
+            (None, None) => {
                 unsupported("the file has neither a declaration nor SPIR-V of this kernel")
             }
-            (None, passed) => self.undeclared(passed, removed, &mut names.layouts),
+            (None, Some(code)) => self.undeclared(code, removed, &mut names.layouts),
         }
     }
 
@@ -105,96 +104,39 @@ impl<'m> Sources<'m> {
 /// An argument of the code before any was removed.
 #[derive(Clone, Copy)]
 pub(super) enum Slot<'p> {
-    Passed(&'p spirv::Parameter),
-    Ptx(&'p ptx::Parameter),
+    Passed(&'p CodeArgument),
     Removed,
     /// No code is available.
     Unknown,
 }
 
-impl Slot<'_> {
-    pub(super) const fn ty(self) -> Option<ParameterType> {
+impl<'p> Slot<'p> {
+    fn code(self) -> Option<&'p CodeArgument> {
         match self {
-            Slot::Passed(parameter) => Some(parameter.ty),
-            Slot::Ptx(_) | Slot::Removed | Slot::Unknown => None,
+            Slot::Passed(argument) => Some(argument),
+            Slot::Removed | Slot::Unknown => None,
         }
     }
 
-    /// The alignment of what a pointer to device memory points to.
-    pub(super) fn align(self) -> Option<u64> {
-        match self {
-            Slot::Passed(parameter)
-                if matches!(parameter.ty, ParameterType::GlobalPointer { .. }) =>
-            {
-                parameter.align.map(u64::from)
-            }
-            Slot::Ptx(parameter) => parameter.global_align(),
-            _ => None,
+    fn spirv(self) -> Option<ParameterType> {
+        match self.code()?.ty {
+            Passed::SpirV(ty) => Some(ty),
+            Passed::Ptx(_) => None,
         }
     }
 
-    pub(super) const fn ptx(self) -> Option<ptx::Passed> {
-        match self {
-            Slot::Ptx(parameter) => Some(parameter.ty),
-            Slot::Passed(_) | Slot::Removed | Slot::Unknown => None,
+    fn ptx(self) -> Option<ptx::Passed> {
+        match self.code()?.ty {
+            Passed::Ptx(ty) => Some(ty),
+            Passed::SpirV(_) => None,
         }
     }
 
-    pub(super) const fn argument(self) -> Argument {
+    const fn argument(self) -> Argument {
         match self {
             Slot::Removed => Argument::Removed,
-            Slot::Passed(_) | Slot::Ptx(_) | Slot::Unknown => Argument::Passed,
+            Slot::Passed(_) | Slot::Unknown => Argument::Passed,
         }
-    }
-
-    /// Returns the name in the code, where C++ has the same name.
-    pub(super) fn name(self) -> Option<String> {
-        let name = match self {
-            Slot::Passed(parameter) => parameter.name.as_deref()?,
-            Slot::Ptx(parameter) => parameter.name.as_deref()?,
-            Slot::Removed | Slot::Unknown => return None,
-        };
-        // The names of members of SYCL's own types, when a function takes them.
-        let of_sycl = ["ptr", "Ptr", "Sampler", "Image"];
-        let own = !of_sycl.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
-        own.then(|| name.into())
-    }
-}
-
-/// Returns the name that the code has for a parameter, where C++ has the same name.
-pub(super) fn own_name(passed: &spirv::Parameter) -> Option<String> {
-    Slot::Passed(passed).name()
-}
-
-/// The arguments that a kernel's code takes.
-#[derive(Clone, Copy)]
-pub(super) enum Passed<'p> {
-    SpirV(&'p [spirv::Parameter]),
-    Ptx {
-        parameters: &'p [ptx::Parameter],
-        /// Whether numbers may be places in memory of the work-group.
-        shared: bool,
-    },
-    /// No code is available.
-    Unknown,
-}
-
-impl<'p> Passed<'p> {
-    pub(super) const fn len(self) -> Option<usize> {
-        match self {
-            Self::SpirV(parameters) => Some(parameters.len()),
-            Self::Ptx { parameters, .. } => Some(parameters.len()),
-            Self::Unknown => None,
-        }
-    }
-
-    pub(super) fn slot(self, index: usize) -> Slot<'p> {
-        let found = match self {
-            Self::SpirV(parameters) => parameters.get(index).map(Slot::Passed),
-            Self::Ptx { parameters, .. } => parameters.get(index).map(Slot::Ptx),
-            Self::Unknown => None,
-        };
-        found.unwrap_or(Slot::Unknown)
     }
 }
 
@@ -274,7 +216,7 @@ impl Sources<'_> {
             number.bits() == bits && number.is_float() == is_float
         };
         let first = slots.first().copied().unwrap_or(Slot::Unknown);
-        let agrees = match (&mut *ty, first.ty()) {
+        let agrees = match (&mut *ty, first.spirv()) {
             (_, None) | (Type::Unused, _) | (Type::Sampler, Some(ParameterType::Sampler)) => true,
             // The pointee is not compared, because a pointer is typed by its use. `float *` may arrive as
             // a pointer to bytes, and opaque pointers may lose it altogether.
@@ -299,7 +241,12 @@ impl Sources<'_> {
                     }
                     // The array of a functor is recorded without a size where debug information has none. Its
                     // argument has the name of the member; the argument of a function has another name.
-                    (None, _) if !is_unbounded || first.name().is_some() => *size = in_code,
+                    (None, _)
+                        if !is_unbounded
+                            || first.code().is_some_and(|code| code.name.is_some()) =>
+                    {
+                        *size = in_code
+                    }
                     _ => {}
                 }
                 true
@@ -334,7 +281,7 @@ impl Sources<'_> {
         }
         // Ranges and the id of an accessor: 8 bytes a dimension, each.
         let expected = ty.dimensions().map(|dimensions| u64::from(dimensions) * 8);
-        let ranges = slots.iter().skip(1).filter_map(|slot| slot.ty());
+        let ranges = slots.iter().skip(1).filter_map(|slot| slot.spirv());
         let agrees = |passed| match passed {
             ParameterType::ByValue { ty } => self.size(ty) == expected,
             _ => false,
