@@ -112,7 +112,7 @@ pub mod __private {
 
     /// Declarations and definitions read from debug information.
     pub mod debug_info {
-        pub use crate::signature::debug_info::{Described, describe};
+        pub use crate::signature::debug_info::{Described, DescribedKernel};
     }
 
     /// Demangling of symbols.

@@ -7,7 +7,7 @@
 //! | `struct Pair { float a; /* 0 */ int b; /* 4 */ } /* size 8, align 4 */` | a struct and the offsets of its members |
 //! | `enum ns::Mode : unsigned char;` | an enumeration |
 
-use syclbin::__private::debug_info::Described;
+use syclbin::__private::debug_info::{Described, DescribedKernel};
 use syclbin::__private::{CppParameter, record};
 use syclbin::AbstractModule;
 use syclbin::signature::{CppType, Declaration, DeclaredParameter, Field};
@@ -25,8 +25,11 @@ impl Declared {
             ty: cpp_type(&parameter.ty),
             name: parameter.name,
         });
-        let parameters = parameters.collect();
-        self.0.parameters.insert(symbol.to_owned(), parameters);
+        let kernel = DescribedKernel {
+            parameters: Some(parameters.collect()),
+            ..DescribedKernel::default()
+        };
+        self.0.kernels.insert(symbol.to_owned(), kernel);
         self
     }
 

@@ -25,8 +25,9 @@ impl Sources<'_> {
         let name = mangled::parse(symbol);
         let mut in_code = code.kernel(symbol);
         let local_size = in_code.as_ref().and_then(|kernel| kernel.local_size);
-        let described = self.described.parameters.get(symbol).cloned();
-        let declared = described.or_else(|| declared_by_symbol(name.as_ref(), in_code.as_ref()));
+        let described = self.described.kernels.get(symbol);
+        let declared = described.and_then(|kernel| kernel.parameters.clone());
+        let declared = declared.or_else(|| declared_by_symbol(name.as_ref(), in_code.as_ref()));
         let declaration = { declared.as_deref().zip(name.as_ref()) }
             .map(|(parameters, name)| Declaration::new(name.qualified(), parameters));
         let declared = declared.as_deref();
@@ -69,7 +70,7 @@ impl Sources<'_> {
             symbol: symbol.into(),
             name,
             declaration,
-            location: self.described.locations.get(symbol).cloned(),
+            location: described.and_then(|kernel| kernel.location.clone()),
             parameters,
             required_local_size,
             dimensions,
@@ -79,7 +80,8 @@ impl Sources<'_> {
     /// Returns the dimensions of a kernel: from its source, from the symbol of a lambda, or as far as the compiler
     /// recorded them.
     fn dimensions(&self, name: Option<&KernelName>, symbol: &str) -> Option<u8> {
-        let described = self.described.dimensions.get(symbol).copied();
+        let described = self.described.kernels.get(symbol);
+        let described = described.and_then(|kernel| kernel.dimensions);
         let of_lambda = || dimensions::of_parameters(&name?.lambdas.last()?.parameters);
         let recorded = || {
             let name = format!("{symbol}@{}", key::WORK_GROUP_NUM_DIM);

@@ -259,7 +259,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
         let rank = code.as_ref().map_or(0, Code::rank);
         let mut sources = code
             .as_ref()
-            .map(|code| Sources::new(module, code, &nothing, &mut names));
+            .map(|code| Sources::new(module, code, &nothing));
         for symbol in module.kernel_names() {
             let (signature, rank) =
                 match (recorded::kernel(module, symbol, &mut names), &mut sources) {

@@ -6,6 +6,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// Arguments that an accessor becomes: its pointer, two ranges, an id.
+pub(super) const OF_ACCESSOR: usize = 4;
+
 /// The type of a parameter.
 ///
 /// The type enums are exhaustive, because code generators must handle every variant. A new variant requires a new
@@ -219,6 +222,14 @@ impl Type {
             | Self::LocalAccessor { element: of, .. }
             | Self::Accessor { element: of, .. } => Some(of),
             _ => None,
+        }
+    }
+
+    /// Returns the number of its arguments in the code.
+    pub(super) const fn arguments(&self) -> usize {
+        match self {
+            Self::Accessor { .. } | Self::LocalAccessor { .. } => OF_ACCESSOR,
+            _ => 1,
         }
     }
 

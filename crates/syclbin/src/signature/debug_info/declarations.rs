@@ -12,10 +12,9 @@ use super::{
 };
 use crate::signature::cpp_type::{BYTES, CppParameter, CppType, EMPTY, WORK_GROUP_MEMORY};
 use crate::signature::declared::{Declared, access};
-use crate::signature::merge::OF_ACCESSOR;
 use crate::signature::names::Definitions;
 use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
-use crate::signature::types::Layouts;
+use crate::signature::types::{Layouts, OF_ACCESSOR};
 use crate::signature::{dimensions, mangled};
 
 const STORAGE_WORKGROUP: u32 = 4;

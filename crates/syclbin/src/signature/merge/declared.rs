@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{OF_ACCESSOR, Slot, Sources, integer};
+use super::{Slot, Sources, integer};
 use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};
@@ -25,7 +25,7 @@ impl Sources<'_> {
         let mut types = Vec::new();
         for (index, parameter) in declared.iter().enumerate() {
             let text = &parameter.ty;
-            let ty = self.definitions.parameter(text, &names.layouts);
+            let ty = self.described.definitions.parameter(text, &names.layouts);
             if ty == Declared::Foreign {
                 let name = label(Some(&parameter.name), index);
                 let advice = declared::advice(text).unwrap_or_default();
@@ -36,7 +36,7 @@ impl Sources<'_> {
             types.push(ty);
         }
         let width = |ty: &Declared| match ty {
-            Declared::Type(Type::Accessor { .. } | Type::LocalAccessor { .. }) => OF_ACCESSOR,
+            Declared::Type(ty) => ty.arguments(),
             _ => 1,
         };
         let total: usize = types.iter().map(width).sum();

@@ -12,22 +12,18 @@ use super::cpp_type::{CppParameter, CppType};
 use super::debug_info::Described;
 use super::declared::{Missing, access};
 use super::memory_map::MemoryMap;
-use super::names::{Definitions, Names};
+use super::names::Names;
 use super::spirv::{ParameterType, TypeId};
 use super::types::{Access, Element, Enum, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, mangled, unsupported};
 use crate::model::AbstractModule;
 use crate::ptx;
 
-/// Arguments that an accessor becomes: its pointer, two ranges, an id.
-pub(super) const OF_ACCESSOR: usize = 4;
-
 /// The sources of information about a module's kernels and variables.
 pub(super) struct Sources<'m> {
     pub(super) module: &'m AbstractModule<'m>,
     pub(super) code: &'m Code,
     pub(super) described: &'m Described,
-    pub(super) definitions: Definitions,
     pub(super) meanings: Option<Meanings<'m>>,
 }
 
@@ -36,13 +32,11 @@ impl<'m> Sources<'m> {
         module: &'m AbstractModule<'m>,
         code: &'m Code,
         described: &'m Described,
-        names: &mut Names,
     ) -> Self {
         Self {
             module,
             code,
             described,
-            definitions: described.definitions.within(names),
             meanings: code.spirv().map(Meanings::new),
         }
     }
@@ -76,7 +70,7 @@ impl<'m> Sources<'m> {
             .variables
             .get(mangled::without_source(name))?;
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
-        let element = match self.definitions.element_of(text) {
+        let element = match self.described.definitions.element_of(text) {
             Ok(element) => element,
             // The code may describe a type that no definition describes.
             Err(Missing::Named(_)) => return None,

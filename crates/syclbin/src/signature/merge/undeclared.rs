@@ -3,10 +3,10 @@
 
 use alloc::vec::Vec;
 
-use super::{OF_ACCESSOR, Slot, Sources, access, integer, of_size};
+use super::{Slot, Sources, access, integer, of_size};
 use crate::signature::code::{CodeKernel, Passed};
 use crate::signature::spirv::{ParameterType, TypeId};
-use crate::signature::types::{Layouts, Pointee, Scalar, Type};
+use crate::signature::types::{Layouts, OF_ACCESSOR, Pointee, Scalar, Type};
 use crate::signature::{Parameter, Unsupported, entry};
 
 impl Sources<'_> {
