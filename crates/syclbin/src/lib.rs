@@ -124,14 +124,14 @@ pub mod __private {
 
     /// The parts of SPIR-V modules that signatures and linking need.
     pub mod spirv {
-        pub use crate::signature::spirv::parse::{
+        pub use crate::spirv::grammar::{Ids, Unknown, ids};
+        pub use crate::spirv::module::parse::{
             DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL,
         };
-        pub use crate::signature::spirv::{
-            ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
-            Uses, is_target, unresolved_imports,
+        pub use crate::spirv::module::{MAGIC_BYTES, Module, Parameter, ParameterType, TypeId};
+        pub use crate::spirv::{
+            ASSERT_FAIL, Import, KernelUses, Uses, is_target, unresolved_imports,
         };
-        pub use crate::spirv::grammar::{Ids, Unknown, ids};
         pub mod grammar {
             pub use crate::spirv::grammar::*;
         }

@@ -7,16 +7,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::memory_map::MemoryMap;
-use super::spirv::types::{Record, TypeId};
-use super::spirv::{self, Module, ParameterType};
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image};
+use crate::spirv::module::types::{Record, TypeId};
+use crate::spirv::module::{Module, ParameterType};
 use crate::{cubin, ptx};
 
 /// The code of a module that signatures can be read from.
 pub(super) enum Code {
-    SpirV(Box<spirv::Module>),
+    SpirV(Box<Module>),
     /// The kernels by name.
     Ptx(BTreeMap<String, ptx::Kernel>),
     Unknown,
@@ -25,9 +25,7 @@ pub(super) enum Code {
 impl Code {
     pub(super) fn of(module: &AbstractModule<'_>) -> Result<Self, Error> {
         if let Some(code) = module.images.iter().find_map(Image::spirv) {
-            return Ok(Self::SpirV(Box::new(spirv::Module::parse_with_reads(
-                code,
-            )?)));
+            return Ok(Self::SpirV(Box::new(Module::parse_with_reads(code)?)));
         }
         let mut images = module.images.iter().map(|image| &*image.bytes);
         Ok(match images.find_map(cubin::ptx) {
@@ -43,7 +41,7 @@ impl Code {
         })
     }
 
-    pub(super) const fn spirv(&self) -> Option<&spirv::Module> {
+    pub(super) const fn spirv(&self) -> Option<&Module> {
         match self {
             Self::SpirV(spirv) => Some(spirv),
             Self::Ptx(_) | Self::Unknown => None,
@@ -310,7 +308,23 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Recognizes SYCL types that consist of one or more numbers.
+    /// Returns the two numbers of a `std::complex` of numbers with a fraction.
+    fn complex(&self, members: &[u32]) -> Option<(Element, bool)> {
+        let [member] = members else { return None };
+        let Record::Struct { members, .. } = self.module.types.get(*member)? else {
+            return None;
+        };
+        let [real, imaginary] = members[..] else {
+            return None;
+        };
+        let Record::Float(bits) = self.module.types.get(real)? else {
+            return None;
+        };
+        let of = Box::new(Element::Scalar(Scalar::float(*bits)?));
+        (real == imaginary).then_some((Element::Array { of, count: 2 }, true))
+    }
+
+    /// Recognizes SYCL types that consist of one or more numbers, and `std::complex`.
     fn of_sycl(
         &mut self,
         name: &str,
@@ -324,6 +338,7 @@ impl<'m> Meanings<'m> {
         match (name, size) {
             (HALF, 2) => return Some((Element::Scalar(Scalar::F16), true)),
             (BFLOAT16, 2) => return Some((Element::Scalar(Scalar::BF16), true)),
+            ("std::complex", _) => return self.complex(members),
             _ if name.starts_with("union.") => return Some((Element::Bytes(size), true)),
             _ => {}
         }

@@ -115,6 +115,10 @@ impl Definitions {
             ("sycl::marray", [of, count]) => {
                 array(of, count.name().parse().map_err(|_| Missing::Layout)?)
             }
+            // The C++ standard lays it out as an array: the real part, then the imaginary part.
+            ("std::complex", [of]) if matches!(of.scalar(), Some(Scalar::F32 | Scalar::F64)) => {
+                array(of, 2)
+            }
             ("sycl::id" | "sycl::range", [count]) => {
                 let of = Box::new(Element::Scalar(Scalar::U64));
                 let count = count.dimensions().ok_or(Missing::Layout)?.into();

@@ -11,12 +11,12 @@ use super::mangled::KernelName;
 use super::merge::Sources;
 use super::names::Names;
 use super::spell::Declaration;
-use super::spirv::ParameterType;
 use super::types::{Element, Pointee, Scalar, Type};
 use super::{Argument, KernelSignature, Parameter, Unsupported, dimensions, mangled, unsupported};
 use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
 use crate::model::AbstractModule;
 use crate::property::{key, set};
+use crate::spirv::module::ParameterType;
 
 impl Sources<'_> {
     /// Infers the signature of a kernel.

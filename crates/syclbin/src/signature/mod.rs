@@ -32,7 +32,6 @@ mod merge;
 pub(crate) mod names;
 pub(crate) mod recorded;
 mod spell;
-pub(crate) mod spirv;
 mod types;
 mod variables;
 

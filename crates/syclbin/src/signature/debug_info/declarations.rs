@@ -13,9 +13,9 @@ use super::{
 use crate::signature::cpp_type::{BYTES, CppParameter, CppType, EMPTY, WORK_GROUP_MEMORY};
 use crate::signature::declared::{Declared, access};
 use crate::signature::names::Definitions;
-use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
 use crate::signature::types::{Layouts, OF_ACCESSOR};
 use crate::signature::{dimensions, mangled};
+use crate::spirv::module::{Extended, ParameterType, TypeId, parameter_name};
 
 const STORAGE_WORKGROUP: u32 = 4;
 /// The struct in which a functor's array is passed.

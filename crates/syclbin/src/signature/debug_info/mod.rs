@@ -14,8 +14,8 @@ use alloc::vec::Vec;
 use super::cpp_type::{CppParameter, CppType};
 use super::declared::Declared;
 use super::names::Definitions;
-use super::spirv::{Extended, Module, Parameter};
 use super::types::Type;
+use crate::spirv::module::{Extended, Module, Parameter};
 
 /// The instruction sets, and whether members do not name their parent in them.
 const INSTRUCTION_SETS: [(&str, bool); 2] = [

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::signature::cpp_type::{CppType, DYNAMIC_MEMORY, WORK_GROUP_MEMORY};
 use crate::signature::mangled;
-use crate::signature::spirv::Extended;
 use crate::signature::types::{Element, Field};
+use crate::spirv::module::Extended;
 
 const TAG_UNION: u32 = 2;
 const FLAG_STATIC_MEMBER: u32 = 0x200;

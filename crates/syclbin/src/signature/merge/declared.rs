@@ -10,9 +10,9 @@ use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
-use crate::signature::spirv::ParameterType;
 use crate::signature::types::{Element, Enum, Layouts, Type};
 use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
+use crate::spirv::module::ParameterType;
 
 impl Sources<'_> {
     pub(super) fn declared(

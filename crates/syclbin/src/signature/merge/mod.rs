@@ -13,11 +13,11 @@ use super::debug_info::Described;
 use super::declared::{Missing, access};
 use super::memory_map::MemoryMap;
 use super::names::Names;
-use super::spirv::{ParameterType, TypeId};
 use super::types::{Access, Element, Enum, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, mangled, unsupported};
 use crate::model::AbstractModule;
 use crate::ptx;
+use crate::spirv::module::{ParameterType, TypeId};
 
 /// The sources of information about a module's kernels and variables.
 pub(super) struct Sources<'m> {

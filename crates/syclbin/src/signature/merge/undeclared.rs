@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use super::{Slot, Sources, access, integer, of_size};
 use crate::signature::code::{CodeKernel, Passed};
-use crate::signature::spirv::{ParameterType, TypeId};
 use crate::signature::types::{Layouts, OF_ACCESSOR, Pointee, Scalar, Type};
 use crate::signature::{Parameter, Unsupported, entry};
+use crate::spirv::module::{ParameterType, TypeId};
 
 impl Sources<'_> {
     /// Returns the parameters of a kernel of which only the code is known.
