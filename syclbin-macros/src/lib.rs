@@ -135,7 +135,8 @@ use proc_macro::TokenStream;
 /// - `x.is_none()` and `x.is_some()` test whether a pointer is null. A null pointer has length 0;
 /// - `x.align()` is the largest power of two that is known to divide the address of a pointer or accessor;
 /// - `x.size(0)` to `x.size(2)` are the components of an accessor's C++ `get_range()`;
-/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` describe the launch range;
+/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` describe the launch range, and
+///   `range.local()[0]` or `range.local().items()` the work-group, whose size the launch must then choose;
 /// - all other names, such as constants, resolve in the module that contains `include_syclbin!`.
 ///
 /// Integers support the usual operators, `min`, `max`, `div_ceil` and `next_multiple_of`. A condition is false if

@@ -160,7 +160,7 @@
 //!
 //! - `cuda` (default): supports NVIDIA GPUs. Their driver is loaded at run time.
 //! - `dlpack`: shares tensors with other libraries without copying them; see the module `dlpack`.
-//! - `half` (default): supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
+//! - `half`: supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
 //!   parameters.
 //! - `log`: logs through the crate `log`. Level info reports the chosen device and the code that was compiled. Level
 //!   debug reports the images and places that were tried. Level warn reports compiler warnings from drivers, and better

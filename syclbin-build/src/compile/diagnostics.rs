@@ -53,6 +53,11 @@ pub(crate) fn hints(diagnostics: &str) -> String {
                  value, as with [=], or pass a pointer to device memory"
                     .to_owned(),
             );
+        } else if line.contains("no matching constructor") && quoted.contains("device_global<") {
+            hints.insert(
+                "a device_global with an initial value requires C++20; add .flag(\"-std=c++20\")"
+                    .to_owned(),
+            );
         }
     }
     hints.iter().map(|hint| format!("\nhint: {hint}")).collect()
@@ -270,6 +275,8 @@ mod tests {
         assert_eq!(twice.matches("hint: a kernel holds a reference").count(), 1);
         assert_eq!(hints(&reference.replace('&', "")), "");
         assert_eq!(hints("a.cpp:1:1: warning: 'mpi.h' file not found\n"), "");
+        let global = "a.cpp:3:24: error: no matching constructor for initialization of 'ex::device_global<int>'\n";
+        assert!(hints(global).contains("requires C++20"));
     }
 
     #[test]

@@ -21,6 +21,8 @@ use crate::launch::range::AnyRange;
 pub struct LaunchView<'g> {
     args: &'g [Arg<'g>],
     range: Extent,
+    /// The work-group size, unless the driver chooses it.
+    local: Option<Extent>,
     /// The fault since the last condition, if any.
     fault: Cell<Option<Fault>>,
 }
@@ -52,10 +54,12 @@ pub struct LaunchRange<'g> {
 }
 
 impl<'g> LaunchView<'g> {
-    pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange) -> Self {
+    /// Creates the view of a launch of `range` in work-groups of `local`.
+    pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange, local: Option<Extent>) -> Self {
         Self {
             args,
             range: range.global_extent(),
+            local,
             fault: Cell::new(None),
         }
     }
@@ -116,7 +120,11 @@ impl<'g> LaunchView<'g> {
     /// Returns the range.
     #[must_use]
     pub fn range(&'g self) -> LaunchRange<'g> {
-        let size = |dimension| self.natural(self.range.size(dimension) as i128);
+        self.sizes(&self.range)
+    }
+
+    fn sizes(&'g self, extent: &Extent) -> LaunchRange<'g> {
+        let size = |dimension| self.natural(extent.size(dimension) as i128);
         LaunchRange {
             view: self,
             sizes: [0, 1, 2].map(size),
@@ -146,6 +154,7 @@ impl<'g> LaunchView<'g> {
             None => "",
             Some(Fault::Overflow) => "; it overflows or divides by zero",
             Some(Fault::UnknownSign) => "; a number of unknown sign is negative",
+            Some(Fault::NoLocalSize) => "; the launch leaves the work-group size to the driver",
             Some(Fault::NegativeLength) => "; it compares a length with a negative number",
         };
         let values = values.join(", ");
@@ -272,6 +281,18 @@ impl<'g> LaunchRange<'g> {
         a * b * c
     }
 
+    /// Returns the range of a work-group. It is a fault if the driver chooses the size.
+    #[must_use]
+    pub fn local(self) -> Self {
+        match &self.view.local {
+            Some(local) => self.view.sizes(local),
+            None => {
+                self.view.fault.set(Some(Fault::NoLocalSize));
+                self
+            }
+        }
+    }
+
     /// Returns the number of dimensions.
     #[must_use]
     pub fn dimensions(self) -> Number<'g> {
@@ -298,7 +319,8 @@ mod tests {
     use crate::launch::range::NdRange;
 
     fn given<'g>(args: &'g [Arg<'g>], range: impl Into<AnyRange>) -> LaunchView<'g> {
-        LaunchView::new(args, &range.into())
+        let range = range.into();
+        LaunchView::new(args, &range, range.local_extent())
     }
 
     #[test]
@@ -440,9 +462,13 @@ mod tests {
         let range = view.range();
         assert!(range.items() == 512 && range.dimensions() == 3);
         assert!(range[0] == 4 && range[1] == 8 && range[2] == 16 && range[view.range()[0]] == 16);
+        let local = view.range().local();
+        assert!(local.items() == 16 && local[1] == 8 && local[2] == 2 && view.holds(true));
         let view = given(&args, 7);
         let range = view.range();
         assert!(range.items() == 7 && range.dimensions() == 1 && range[0] == 7 && range[1] == 1);
+        // The driver chooses the size of work-groups.
+        assert!(range.local()[0] == 7 && !view.holds(true));
     }
 
     #[test]

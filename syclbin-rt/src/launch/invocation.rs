@@ -85,7 +85,7 @@ impl<'l> Invocation<'l> {
                     .to_owned(),
             ));
         }
-        match contract.map(|holds| holds(&LaunchView::new(self.args, range))) {
+        match contract.map(|holds| holds(&LaunchView::new(self.args, range, local))) {
             None | Some(Ok(())) => Ok(range.grid(local)),
             Some(Err(broken)) => Err(refused(broken.describe(self.names))),
         }

@@ -271,7 +271,7 @@ impl KernelSignature {
         })?;
         let name = parameter.name.clone().unwrap_or_else(|| index.to_string());
         Some(Unsupported::new(format!(
-            "parameter {name}: the file does not tell what the local accessor holds"
+            "parameter {name}: the file does not record the element type of the local accessor"
         )))
     }
 }
