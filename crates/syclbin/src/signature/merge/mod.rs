@@ -239,7 +239,7 @@ impl Sources<'_> {
                         if !is_unbounded
                             || first.code().is_some_and(|code| code.name.is_some()) =>
                     {
-                        *size = in_code
+                        *size = in_code;
                     }
                     _ => {}
                 }
