@@ -5,7 +5,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use super::code::{Code, CodeArgument, CodeKernel, Passed};
+use super::code::{Code, CodeKernel, Passed};
 use super::cpp_type::CppParameter;
 use super::mangled::KernelName;
 use super::merge::Sources;
@@ -21,47 +21,19 @@ use crate::spirv::module::ParameterType;
 impl Sources<'_> {
     /// Infers the signature of a kernel.
     pub(super) fn kernel(&mut self, symbol: &str, names: &mut Names) -> KernelSignature {
-        let (module, code) = (self.module, self.code);
         let name = mangled::parse(symbol);
-        let mut in_code = code.kernel(symbol);
-        let local_size = in_code.as_ref().and_then(|kernel| kernel.local_size);
+        let code = self.code.kernel(symbol);
+        let local_size = code.as_ref().and_then(|kernel| kernel.local_size);
         let described = self.described.kernels.get(symbol);
         let declared = described.and_then(|kernel| kernel.parameters.clone());
-        let declared = declared.or_else(|| declared_by_symbol(name.as_ref(), in_code.as_ref()));
-        let declaration = { declared.as_deref().zip(name.as_ref()) }
-            .map(|(parameters, name)| Declaration::new(name.qualified(), parameters));
+        let declared = declared.or_else(|| declared_by_symbol(name.as_ref(), code.as_ref()));
         let declared = declared.as_deref();
-        // Compilers list exported functions among the names as well.
-        let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
-        let absent = in_code.is_none() && code.rank() > 0;
-        let scratch = Scratch::of(module, code, symbol);
-        let parameters = if listed && in_code.is_none() {
-            Err(no_kernel(
-                "the code exports it as a function and has no kernel of that name",
-            ))
-        } else if absent {
-            unsupported("the code has no kernel of that name")
-        } else if let Some(reason) = of_runtime(symbol) {
-            Err(reason)
-        } else {
-            match module.eliminated_arguments(symbol) {
-                Ok(removed) => {
-                    let hidden = match (scratch, &mut in_code) {
-                        (Scratch::Argument(index), Some(kernel)) => hide_last(index, kernel),
-                        _ => Ok(()),
-                    };
-                    hidden.and_then(|()| {
-                        let code = in_code.as_ref();
-                        let mut all = self.parameters(declared, code, &removed, names)?;
-                        all.extend((scratch != Scratch::None).then(scratch_memory));
-                        Ok(all)
-                    })
-                }
-                Err(malformed) => unsupported(malformed.to_string()),
-            }
-        };
+        let declaration = declared.zip(name.as_ref());
+        let declaration =
+            declaration.map(|(parameters, name)| Declaration::new(name.qualified(), parameters));
+        let parameters = self.kernel_parameters(symbol, declared, code, names);
         let (parameters, required_local_size) =
-            match required_local_size(module, local_size, symbol) {
+            match required_local_size(self.module, local_size, symbol) {
                 Ok(size) => (parameters, size),
                 Err(reason) => (parameters.and(Err(reason)), None),
             };
@@ -74,6 +46,65 @@ impl Sources<'_> {
             parameters,
             required_local_size,
             dimensions,
+        }
+    }
+
+    fn kernel_parameters(
+        &mut self,
+        symbol: &str,
+        declared: Option<&[CppParameter]>,
+        mut code: Option<CodeKernel>,
+        names: &mut Names,
+    ) -> Result<Vec<Parameter>, Unsupported> {
+        let module = self.module;
+        if code.is_none() {
+            // Compilers list exported functions among the names as well.
+            if module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some() {
+                return Err(no_kernel(
+                    "the code exports it as a function and has no kernel of that name",
+                ));
+            }
+            if self.code.rank() > 0 {
+                return unsupported("the code has no kernel of that name");
+            }
+        }
+        if let Some(reason) = of_runtime(symbol) {
+            return Err(reason);
+        }
+        let removed = module.eliminated_arguments(symbol);
+        let removed = removed.map_err(|malformed| Unsupported::new(malformed.to_string()))?;
+        let uses_scratch_memory = self.hide_scratch_memory(symbol, code.as_mut())?;
+        let mut all = self.parameters(declared, code.as_ref(), &removed, names)?;
+        all.extend(uses_scratch_memory.then(scratch_memory));
+        Ok(all)
+    }
+
+    /// Returns whether a kernel calls `get_work_group_scratch_memory`. If the memory is an argument in `code`, which has
+    /// to be the last, that is removed.
+    fn hide_scratch_memory(
+        &self,
+        symbol: &str,
+        code: Option<&mut CodeKernel>,
+    ) -> Result<bool, Unsupported> {
+        let sets = &self.module.metadata;
+        // -1 stands for no such argument.
+        let argument = sets.get(set::IMPLICIT_LOCAL_ARG, symbol);
+        let argument = argument.filter(|index| index.as_u32() != Some(u32::MAX));
+        let is_used = || sets.get(set::DYNAMIC_LOCAL_MEMORY, symbol).is_some();
+        let Some(argument) = argument else {
+            return Ok(!matches!(self.code, Code::SpirV(_)) && is_used());
+        };
+        // In PTX it is memory that the code finds by itself, whatever other targets of the module do.
+        let Some(code) = code.filter(|_| self.code.spirv().is_some()) else {
+            return Ok(true);
+        };
+        let last = code.arguments.pop().map(|argument| argument.ty);
+        let is_last = argument.as_u32().map(|index| index as usize) == Some(code.arguments.len());
+        match last {
+            Some(Passed::SpirV(ParameterType::LocalPointer { .. })) if is_last => Ok(true),
+            _ => unsupported(
+                "its work-group scratch memory is recorded as another argument than the last of the code",
+            ),
         }
     }
 
@@ -128,50 +159,6 @@ fn required_local_size(
         .read::<Dimensions>(set::PROGRAM_METADATA, &name(key::WORK_GROUP_NUM_DIM))
         .map_err(malformed)?;
     Ok(Some(size.to_sycl(dimensions)))
-}
-
-/// Whether a kernel calls `get_work_group_scratch_memory`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scratch {
-    None,
-    /// The memory is the argument of this index.
-    Argument(Option<u32>),
-    /// The memory is not an argument of the code.
-    NoArgument,
-}
-
-impl Scratch {
-    fn of(module: &AbstractModule<'_>, code: &Code, symbol: &str) -> Self {
-        // -1 stands for no such argument.
-        let argument = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
-        let argument = argument.filter(|index| index.as_u32() != Some(u32::MAX));
-        let used = module.metadata.get(set::DYNAMIC_LOCAL_MEMORY, symbol);
-        match (argument, code) {
-            (None, Code::SpirV(_)) => Self::None,
-            // In PTX it is memory that the code finds by itself, whatever other targets of the module do.
-            (Some(_), Code::Ptx(_)) => Self::NoArgument,
-            (Some(index), Code::SpirV(_) | Code::Unknown) => Self::Argument(index.as_u32()),
-            (None, Code::Ptx(_) | Code::Unknown) if used.is_some() => Self::NoArgument,
-            (None, Code::Ptx(_) | Code::Unknown) => Self::None,
-        }
-    }
-}
-
-/// Removes the hidden argument at `index`, which has to be the last and work-group memory.
-fn hide_last(index: Option<u32>, kernel: &mut CodeKernel) -> Result<(), Unsupported> {
-    let local = |argument: &CodeArgument| {
-        matches!(
-            argument.ty,
-            Passed::SpirV(ParameterType::LocalPointer { .. })
-        )
-    };
-    let last = kernel.arguments.pop().filter(local);
-    if last.is_some() && index.is_some_and(|index| index as usize == kernel.arguments.len()) {
-        return Ok(());
-    }
-    unsupported(
-        "its work-group scratch memory is recorded as another argument than the last of the code",
-    )
 }
 
 /// Returns the parameter for the scratch memory of a kernel that calls `get_work_group_scratch_memory`. Its size in
