@@ -291,3 +291,156 @@ pub(super) const fn access(read_only: bool) -> Access {
         Access::ReadWrite
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn named(name: &str) -> CppType {
+        CppType::named(name)
+    }
+
+    fn parameter(ty: &CppType) -> Declared {
+        Definitions::default().parameter(ty, &Layouts::default())
+    }
+
+    fn array(of: Element, count: u64) -> Element {
+        let of = Box::new(of);
+        Element::Array { of, count }
+    }
+
+    #[test]
+    fn pointee_and_access_of_pointers_are_read() {
+        let float = || Pointee::Element(Element::Scalar(Scalar::F32));
+        let pointer = || Pointee::Element(Element::Pointer(Box::new(float())));
+        let constant = || named("float").constant();
+        for (ty, expected, is_const, text) in [
+            (named("float").pointer(), float(), false, "float *"),
+            (constant().pointer(), float(), true, "const float *"),
+            (
+                constant().pointer().constant(),
+                float(),
+                true,
+                "const float *const",
+            ),
+            (
+                constant().pointer().pointer(),
+                pointer(),
+                false,
+                "const float **",
+            ),
+            (
+                named("float").pointer().constant().pointer(),
+                pointer(),
+                true,
+                "float *const *",
+            ),
+            (
+                named("void").constant().pointer(),
+                Pointee::Void,
+                true,
+                "const void *",
+            ),
+        ] {
+            let declared = Declared::Type(Type::Pointer {
+                pointee: expected,
+                access: access(is_const),
+            });
+            assert_eq!(parameter(&ty), declared, "{text}");
+            assert_eq!(ty.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn arrays_are_read_from_the_outside() {
+        let definitions = Definitions::default();
+        let inner = array(Element::Scalar(Scalar::I32), 8);
+        let ty = named("int").array(Some(8)).array(Some(2));
+        assert_eq!(ty.to_string(), "int[2][8]");
+        assert_eq!(definitions.element_of(&ty), Ok(array(inner.clone(), 2)));
+        assert_eq!(definitions.pointee(&ty), Pointee::Element(inner));
+        let unknown = CppType::instance("P", vec![named("int").array(Some(3))]);
+        let ty = unknown.array(Some(2));
+        let missing = Missing::Named("P<int[3]>".into());
+        assert_eq!(definitions.element_of(&ty), Err(missing));
+        assert_eq!(definitions.pointee(&ty), Pointee::Unknown(None));
+    }
+
+    #[test]
+    fn dynamic_memory_has_no_size() {
+        let memory = Declared::Type(Type::LocalMemory {
+            element: Pointee::Element(Element::Scalar(Scalar::F32)),
+            size: None,
+        });
+        for of in [named("float"), named("float").array(None)] {
+            let ty = CppType::instance(DYNAMIC_MEMORY, vec![of]);
+            assert_eq!(parameter(&ty), memory, "{ty}");
+            assert!(is_unbounded(&ty));
+        }
+    }
+
+    #[test]
+    fn images_have_four_components_and_three_dimensions() {
+        let vector =
+            |of: &str, count: &str| CppType::instance("sycl::vec", vec![named(of), named(count)]);
+        let spelled = |of: CppType, dimensions: &str, target: &str| {
+            let mode = named("sycl::access_mode::read");
+            let target = named(&format!("sycl::target::{target}"));
+            let arguments = vec![of, named(dimensions), mode, target];
+            parameter(&CppType::instance("sycl::accessor", arguments))
+        };
+        let image = |element, dimensions| {
+            let access = Access::Read;
+            Declared::Type(Type::Image {
+                element,
+                dimensions,
+                access,
+            })
+        };
+        let float = Some(Scalar::F32);
+        assert_eq!(spelled(vector("float", "4"), "3", "image"), image(float, 3));
+        assert_eq!(
+            spelled(vector("float", "4"), "2", "image_array"),
+            image(float, 3)
+        );
+        let unknown = CppType::image(None, 1, Access::Read);
+        assert_eq!(parameter(&unknown), image(None, 1));
+        for (of, dimensions, target) in [
+            (vector("float", "4"), "3", "image_array"),
+            (vector("float", "2"), "2", "image"),
+            (vector("sycl::half", "4"), "2", "image"),
+            (named("float"), "2", "host_image"),
+        ] {
+            assert_eq!(spelled(of, dimensions, target), Declared::Foreign);
+        }
+    }
+
+    #[test]
+    fn complex_numbers_are_arrays_of_two() {
+        let complex = |of| CppType::instance("std::complex", vec![named(of)]);
+        let double = array(Element::Scalar(Scalar::F64), 2);
+        let element = |ty| Definitions::default().element_of(&ty);
+        assert_eq!(element(complex("double")), Ok(double));
+        assert!(element(complex("int")).is_err());
+    }
+
+    #[test]
+    fn types_without_a_layout_are_refused() {
+        let mut deep = named("int");
+        for _ in 0..200 {
+            deep = deep.array(Some(1));
+        }
+        let vector = CppType::instance("sycl::vec", vec![named("float"), named("5")]);
+        let layout = Declared::Unknown(Missing::Layout.into());
+        for ty in [named("void"), deep, vector] {
+            assert_eq!(parameter(&ty), layout, "{ty}");
+        }
+        let to = Box::new(named("int"));
+        let reference = CppType::Reference {
+            to,
+            is_rvalue: false,
+        };
+        assert_eq!(parameter(&reference), Declared::Foreign);
+    }
+}
