@@ -47,7 +47,7 @@ use proc_macro::TokenStream;
 /// | `bool`, `signed char`, `char`, `short`, `int`, `long`, `long long` | `bool`, `i8`, `i8`, `i16`, `i32`, `i64`, `i64` |
 /// | `unsigned char` to `unsigned long long` | `u8` to `u64` |
 /// | `float`, `double` | `f32`, `f64` |
-/// | `sycl::half`, `bfloat16` | `half::f16`, `half::bf16` (feature `half` of `syclbin-rt`, on by default) |
+/// | `sycl::half`, `bfloat16` | `half::f16`, `half::bf16` (feature `half` of `syclbin-rt`) |
 /// | an enumeration | its underlying integer type |
 /// | `std::complex<double>` | `[f64; 2]`: the real part, then the imaginary part |
 /// | `sycl::vec<float, 2>`, `marray`, `id`, `range` | `[f32; 2]`, an array; a three-element `vec` occupies four elements |

@@ -89,9 +89,9 @@ pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
         "SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))"
     };
     format!(
-        "no kernel was found in it. A source with host code only need not be compiled here; otherwise write {macros} \
-         before a function to make it a kernel. If the macro is there, give each property a macro of its own: two in \
-         one, ((a, b)), are a C++ comma expression, and the function is not a kernel"
+        "no kernel was found in it; write {macros} before a function to make it a kernel, or leave a source with host \
+         code only out of the build. If the macro is there, give each property a macro of its own: two in one, \
+         ((a, b)), are a C++ comma expression, and the function is not a kernel"
     )
 }
 
