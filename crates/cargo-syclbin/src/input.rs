@@ -112,23 +112,23 @@ impl Input {
         let path = self.path.display();
         match Content::of(&self.bytes) {
             Content::OffloadBinary if matches!(cause, ErrorKind::ImageKind(_)) => {
-                format!("run `cargo syclbin extract {path}` for the device code in it")
+                format!("run `cargo syclbin extract {path}` to extract its device code")
             }
             Content::Syclbin | Content::OffloadBinary => {
-                format!("run `cargo syclbin verify {path}` for all that is wrong with it")
+                format!(
+                    "run `cargo syclbin verify {path}` to list everything that is wrong with it"
+                )
             }
-            Content::Empty => "it has no bytes at all".to_owned(),
+            Content::Empty => "the file is empty".to_owned(),
             Content::Unknown if self.bytes.starts_with(b"MZ") => format!(
-                "it looks like a Windows executable; run `cargo syclbin extract {path}` for the \
-                 device code in it"
+                "it looks like a Windows executable; run `cargo syclbin extract {path}` to extract its device code"
             ),
             Content::Unknown => {
                 let [bare, wrapped] = [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(hex);
                 format!("a SYCLBIN file begins with {wrapped} or {bare}")
             }
             content => format!(
-                "it looks like {content}; run `cargo syclbin extract {path}` for the device code \
-                 in it"
+                "it looks like {content}; run `cargo syclbin extract {path}` to extract its device code"
             ),
         }
     }

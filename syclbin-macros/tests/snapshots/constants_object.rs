@@ -157,7 +157,7 @@ pub mod kernels {
     }
     /// Builds the kernels of `constants.object.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
-    #[must_use = "nothing is loaded before `load`"]
+    #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
         module: ::syclbin_rt::ModuleBuilder<'q>,
     }

@@ -102,7 +102,7 @@ pub mod kernels {
     }
     /// Builds the kernels of `export_side.object.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
-    #[must_use = "nothing is loaded before `load`"]
+    #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
         module: ::syclbin_rt::ModuleBuilder<'q>,
     }
@@ -166,7 +166,8 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `shape`: the code exports it as a function and has no kernel of that name",
+            message = "no Rust function is generated for kernel `shape`: the code exports it as a function and has no \
+                kernel of that name",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -111,7 +111,7 @@ pub mod kernels {
     }
     /// Builds the kernels of `functor.executable.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
-    #[must_use = "nothing is loaded before `load`"]
+    #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
         module: ::syclbin_rt::ModuleBuilder<'q>,
     }
@@ -175,7 +175,8 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `AddOne`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `AddOne`: the file has neither a declaration nor \
+                SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -183,7 +184,8 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `Triad`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `Triad`: the file has neither a declaration nor \
+                SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

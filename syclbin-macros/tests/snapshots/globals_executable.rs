@@ -4,8 +4,8 @@
 ///
 /// - `store`: the file has neither a declaration nor SPIR-V of this kernel
 /// - `lookup`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `bias`: neither a declaration nor the code tells its type
-/// - `table`: neither a declaration nor the code tells its type
+/// - `bias`: neither a declaration nor the code specifies its type
+/// - `table`: neither a declaration nor the code specifies its type
 #[allow(
     dead_code,
     non_snake_case,
@@ -113,7 +113,7 @@ pub mod kernels {
     }
     /// Builds the kernels of `globals.executable.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
-    #[must_use = "nothing is loaded before `load`"]
+    #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
         module: ::syclbin_rt::ModuleBuilder<'q>,
     }
@@ -177,7 +177,8 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `store`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `store`: the file has neither a declaration nor \
+                SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -185,7 +186,8 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `lookup`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `lookup`: the file has neither a declaration nor \
+                SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

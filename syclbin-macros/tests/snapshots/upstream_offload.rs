@@ -171,7 +171,7 @@ pub mod kernels {
     }
     /// Builds the kernels of `upstream.offload`, linked with other files.
     #[derive(Clone, Debug)]
-    #[must_use = "nothing is loaded before `load`"]
+    #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
         module: ::syclbin_rt::ModuleBuilder<'q>,
     }

@@ -120,7 +120,7 @@ pub mod kernels {
     }
     /// Builds the kernels of `work_group.executable.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
-    #[must_use = "nothing is loaded before `load`"]
+    #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
         module: ::syclbin_rt::ModuleBuilder<'q>,
     }
@@ -184,7 +184,8 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `coords`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `coords`: the file has neither a declaration nor \
+                SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -192,7 +193,8 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `histogram`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `histogram`: the file has neither a declaration nor \
+                SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -200,7 +202,8 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `block_sum`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `block_sum`: the file has neither a declaration nor \
+                SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -235,11 +235,11 @@ pub(crate) enum LibraryError {
     NoCudaDriver { name: &'static str, reason: String },
     /// NVIDIA's driver lacks functions that are required.
     #[cfg(feature = "cuda")]
-    #[error("the driver is too old: it has no {}; install a newer one", .0.join(", "))]
+    #[error("the driver is too old: it lacks {}; install a newer driver", .0.join(", "))]
     TooOld(Vec<&'static str>),
     /// The program has no backend for CUDA.
     #[cfg(not(feature = "cuda"))]
-    #[error("this program is built without feature `cuda` of syclbin-rt")]
+    #[error("this program was built without the `cuda` feature of syclbin-rt")]
     WithoutCuda,
     /// The driver did not start.
     #[error(transparent)]

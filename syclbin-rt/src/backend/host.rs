@@ -22,7 +22,7 @@ use crate::backend::{
 /// Elements on a device, mapped for the host to read. Created by [`Queue::map`](crate::Queue::map).
 ///
 /// Dropping it ends the view.
-#[must_use = "dropping it gives the elements back"]
+#[must_use = "dropping it immediately ends the view"]
 pub struct Mapped<'a, T> {
     view: View,
     slice: PhantomData<&'a DeviceSlice<T>>,
@@ -32,7 +32,7 @@ pub struct Mapped<'a, T> {
 ///
 /// Dropping it ends the view and writes the host's changes back. [`MappedMut::unmap`] also reports whether the
 /// driver accepted them.
-#[must_use = "dropping it gives the elements back"]
+#[must_use = "dropping it immediately ends the view"]
 pub struct MappedMut<'a, T> {
     view: View,
     slice: PhantomData<&'a mut DeviceSlice<T>>,

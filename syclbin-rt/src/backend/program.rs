@@ -52,6 +52,9 @@ pub(crate) fn log_warnings(facts: &Facts, text: impl FnOnce() -> String) {
     }
     let text = text();
     if text.to_ascii_lowercase().contains("warning") {
-        log::warn(format_args!("the driver of {} warns:\n{text}", facts.name));
+        log::warn(format_args!(
+            "the driver of {} reported a warning:\n{text}",
+            facts.name
+        ));
     }
 }

@@ -188,7 +188,7 @@ pub(crate) trait Variables {
 /// # Ok::<(), syclbin_rt::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[must_use = "nothing is made before `Device::queue_with`"]
+#[must_use = "no queue is created until `Device::queue_with` is called"]
 pub struct QueueOptions {
     pub(crate) out_of_order: bool,
     pub(crate) profiling: bool,
@@ -237,7 +237,7 @@ impl QueueOptions {
     pub(crate) fn beyond(self, device: QueueAbilities) -> Option<(&'static str, &'static str)> {
         if self.out_of_order && !device.out_of_order {
             return Some((
-                "queues out of order",
+                "out-of-order queues",
                 "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE",
             ));
         }
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(
             both.beyond(device(false, true)),
             Some((
-                "queues out of order",
+                "out-of-order queues",
                 "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE"
             ))
         );

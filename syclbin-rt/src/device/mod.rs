@@ -142,7 +142,7 @@ impl Device {
         match std::env::var(VARIABLE) {
             Ok(selector) if !selector.trim().is_empty() => Ok(Some(DeviceChoice {
                 device: Self::select(&selector)?,
-                reason: format!("{VARIABLE}={selector} asks for it"),
+                reason: format!("{VARIABLE}={selector} selects it"),
                 skipped: Vec::new(),
             })),
             Err(std::env::VarError::NotUnicode(value)) => Err(invalid(
@@ -305,7 +305,7 @@ impl Device {
         if self.is_usable() {
             self.to_string()
         } else {
-            format!("{self}, takes no SPIR-V")
+            format!("{self}, without SPIR-V support")
         }
     }
 

@@ -153,7 +153,7 @@ impl<'g> LaunchView<'g> {
         let fault = match self.fault.take() {
             None => "",
             Some(Fault::Overflow) => "; it overflows or divides by zero",
-            Some(Fault::UnknownSign) => "; a number of unknown sign is negative",
+            Some(Fault::UnknownSign) => "; a number of unknown signedness is negative",
             Some(Fault::NoLocalSize) => "; the launch leaves the work-group size to the driver",
             Some(Fault::NegativeLength) => "; it compares a length with a negative number",
         };
@@ -208,15 +208,15 @@ impl Broken {
 fn unaligned(index: usize, required: u64, known: u64) -> Broken {
     // All drivers align memory more strictly, so this is a part that starts in between.
     let remedy = if known < 64 {
-        "pass memory from its beginning, or a part that begins at a multiple of that; if the kernel is right with less, \
-         say so in its contract by `x.align() >= N`"
+        "pass memory from its start, or a part that starts at a multiple of it; if the kernel works with less, \
+         declare that in its contract with `x.align() >= N`"
     } else {
-        "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the one that \
-         include_syclbin! writes, or of more elements and pass an aligned part"
+        "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the type that \
+         include_syclbin! generates, or allocate more elements and pass an aligned part"
     };
     Broken {
         argument: Some(index),
-        problem: format!("is aligned to {known} bytes, and the kernel needs {required}: {remedy}"),
+        problem: format!("is aligned to {known} bytes, but the kernel needs {required}: {remedy}"),
     }
 }
 
@@ -443,7 +443,7 @@ mod tests {
         let broken = given.aligned(1, Some(8)).unwrap_err();
         let problem = broken.describe(&["a", "b"]);
         assert!(
-            problem.starts_with("argument 1 (b) is aligned to 4 bytes, and the kernel needs 8: "),
+            problem.starts_with("argument 1 (b) is aligned to 4 bytes, but the kernel needs 8: "),
             "{problem}"
         );
         assert!(given.aligned(1, None).is_err());
@@ -499,7 +499,7 @@ mod tests {
         assert!(view.unsure::<i32>(1, 0) != 3);
         assert_eq!(
             view.broken("m != 3", None, &[("m", &m)]).describe(&[]),
-            "the launch breaks the contract `m != 3`: m is -16; a number of unknown sign is negative"
+            "the launch breaks the contract `m != 3`: m is -16; a number of unknown signedness is negative"
         );
     }
 }

@@ -80,8 +80,8 @@ impl<'l> Invocation<'l> {
         let local = work_group::choose(range, &kernel.checked().limits, device).map_err(refused)?;
         if contract.is_some() && range.offset_extent().is_some() {
             return Err(refused(
-                "its contract assumes ids that begin at 0, and the range has an offset; declare the kernel \
-                 without `safe` to launch it so"
+                "its contract assumes ids that start at 0, but the range has an offset; declare the kernel without \
+                 `safe` to launch it with an offset"
                     .to_owned(),
             ));
         }
@@ -282,8 +282,8 @@ fn check_value(
                     call,
                     index,
                     format_args!(
-                        "is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, that was \
-                         not dropped; a view of a part counts for all of a buffer"
+                        "is mapped: the host still holds a view of its memory from Queue::map or Queue::map_mut; drop \
+                         the view first (a view of a part maps the whole buffer)"
                     ),
                 ));
             }
@@ -313,7 +313,7 @@ fn check_value(
     Err(of_argument(
         call,
         index,
-        format_args!("is on {place}, queue is on {queue}"),
+        format_args!("is on {place}, but the queue is on {queue}"),
     ))
 }
 
@@ -330,8 +330,8 @@ fn check_part(call: &Invocation<'_>, index: usize, region: &Region<[()]>) -> Res
             call,
             index,
             format_args!(
-                "begins at byte {} of its buffer; on {} a part begins at a multiple of {alignment} bytes, or is one of an \
-                 array with addresses, such as a DeviceArray",
+                "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; use \
+                 an array with an address, such as a DeviceArray, for other offsets",
                 region.offset,
                 call.kernel.queue().device()
             ),
@@ -352,7 +352,8 @@ fn check_local(call: &Invocation<'_>, index: usize, bytes: usize, used: u64) -> 
         call,
         index,
         format_args!(
-            "asks for {requested} bytes of work-group memory, and the kernel uses {used} bytes besides; {device} has {max}"
+            "requests {requested} bytes of work-group memory in addition to {used} bytes that the kernel already \
+             uses, but {device} has only {max}"
         ),
     ))
 }

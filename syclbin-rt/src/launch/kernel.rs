@@ -102,7 +102,7 @@ impl Kernel {
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
         let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
         let mut raw = raw.map_err(|failure| {
-            let action = format!("making kernel {}", symbol.name);
+            let action = format!("creating kernel {}", symbol.name);
             Error::driver(failure, action, queue.device())
         })?;
         let bounds = raw.bounds();
@@ -215,7 +215,7 @@ impl Kernel {
     /// Fails if the driver does not answer a query that every driver must answer.
     pub fn attributes(&self) -> Result<KernelAttributes> {
         let info = self.raw().attributes().map_err(|failure| {
-            let action = format!("asking about kernel {}", self.name());
+            let action = format!("querying kernel {}", self.name());
             Error::driver(failure, action, self.queue().device())
         })?;
         Ok(KernelAttributes {
@@ -296,7 +296,7 @@ impl Command for Inner {
 fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
     let checked = requirements::check_sub_group(size, device.sub_group_sizes());
     checked.map_err(|problem| {
-        let reason = format!("it needs sub-groups of {size} (reqd_sub_group_size), {problem}");
+        let reason = format!("it requires sub-groups of {size} (reqd_sub_group_size), {problem}");
         unavailable(&symbol.name, device, vec![reason])
     })
 }

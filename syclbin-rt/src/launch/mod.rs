@@ -38,7 +38,7 @@ use crate::queue::event::Event;
 /// | `single_task` | `()` |
 /// | unknown dimensions | [`AnyRange`], from any of these |
 #[derive(Debug)]
-#[must_use = "nothing runs before `launch`"]
+#[must_use = "nothing runs until `launch` is called"]
 pub struct Launch<'a, const N: usize, R = AnyRange> {
     kernel: Result<&'a Kernel>,
     /// For messages; empty if unknown.
@@ -236,7 +236,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
 ///   `bool` in a value is checked);
 /// - kernels that write through a pointer to `const`.
 #[derive(Debug)]
-#[must_use = "nothing runs before `launch`"]
+#[must_use = "nothing runs until `launch` is called"]
 pub struct SafeLaunch<'a, const N: usize, R = AnyRange> {
     launch: Launch<'a, N, R>,
     contract: Contract,
@@ -339,7 +339,7 @@ mod tests {
         let device = queue.device();
         assert_eq!(
             launched.unwrap_err().to_string(),
-            format!("kernel saxpy: argument 1 (x) is on {device}, queue is on {device}")
+            format!("kernel saxpy: argument 1 (x) is on {device}, but the queue is on {device}")
         );
         assert_eq!(queue.download(&y)?, [1.0]);
         Ok(())
@@ -381,8 +381,7 @@ mod tests {
         assert_eq!(
             launched.unwrap_err().to_string(),
             format!(
-                "kernel fill::iota: event 0 to wait for (running kernel fill::iota) is on {device}, \
-                 queue is on {device}"
+                "kernel fill::iota: cannot wait for event 0 (running kernel fill::iota): it is on {device}, but the queue is on {device}"
             )
         );
         assert_eq!(queue.download(&out)?, [7.0; 2]);

@@ -89,7 +89,7 @@ pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
         _ => None,
     };
     if let Some((given, takes)) = sizes {
-        return format!("has {given} bytes, but the kernel takes {takes} there");
+        return format!("has {given} bytes, but the kernel expects {takes}");
     }
     let image;
     let given = match value {
@@ -120,7 +120,7 @@ pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
         }
         _ => "something else",
     };
-    format!("is {given}, but the kernel takes {takes} there")
+    format!("is {given}, but the kernel expects {takes}")
 }
 
 fn described(dimensions: u8, written: bool) -> String {

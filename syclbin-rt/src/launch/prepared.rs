@@ -45,7 +45,7 @@ use crate::queue::event::Event;
 ///
 /// Several threads may use a prepared launch at the same time. They do not wait for each other, unless about 1,024
 /// commands are in the queue.
-#[must_use = "nothing runs before `launch`"]
+#[must_use = "nothing runs until `launch` is called"]
 pub struct Prepared<R = AnyRange> {
     fixed: BoundKernel,
     range: PhantomData<fn(R)>,
@@ -53,7 +53,7 @@ pub struct Prepared<R = AnyRange> {
 
 /// A prepared launch with a contract, which was checked when the launch was prepared. Created by
 /// [`SafeLaunch::prepare`].
-#[must_use = "nothing runs before `launch`"]
+#[must_use = "nothing runs until `launch` is called"]
 pub struct SafePrepared<R = AnyRange> {
     prepared: Prepared<R>,
 }
@@ -101,8 +101,8 @@ fn check_types(call: &Invocation<'_>) -> Result<()> {
     }
     Err(Error::launch(
         call.kernel.name(),
-        "the file does not contain the types of all parameters, so that a wrong argument could crash the driver; \
-         launch it without `prepare`, record it by `Launch::record`, or give it a contract",
+        "the file does not contain the types of all parameters, so a wrong argument could crash the driver; launch \
+         the kernel without `prepare`, record it with `Launch::record`, or give it a contract",
     ))
 }
 
@@ -294,7 +294,7 @@ impl BoundKernel {
     ) -> Result<Self> {
         let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
         let object = kernel.raw().object().map_err(|failure| {
-            let action = format!("making kernel {}", kernel.name());
+            let action = format!("creating kernel {}", kernel.name());
             Error::driver(failure, action, kernel.queue().device())
         })?;
         let mut fixed = Self {
@@ -324,7 +324,8 @@ impl BoundKernel {
         let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
         if !kernel.is(&self.kernel) {
             let problem = format_args!(
-                "this was prepared for kernel {}, of this module and queue; prepare another one",
+                "this launch was prepared for kernel {}, from a particular module and queue; prepare another launch \
+                 for this kernel",
                 self.kernel.name()
             );
             return Err(Error::launch(kernel.name(), problem));
@@ -369,7 +370,8 @@ impl BoundKernel {
         }
         Err(Error::launch(
             self.kernel.name(),
-            "the driver refused an argument when this prepared launch was changed; change it again before it is launched",
+            "the driver rejected an argument when this prepared launch was changed; change it again before you launch \
+             it",
         ))
     }
 }
@@ -381,8 +383,8 @@ fn checked(call: &Invocation<'_>, range: &AnyRange, contract: Option<Contract>) 
     }
     Err(Error::launch(
         call.kernel.name(),
-        "a prepared launch or a recording takes the events to wait for at each launch (`launch_after`, \
-         `replay_after`), not by `after`",
+        "`after` does not work for a prepared launch or a recording; pass the events to wait for at each launch \
+         (`launch_after`, `replay_after`)",
     ))
 }
 

@@ -24,7 +24,7 @@ use crate::trace::Class;
 ///
 /// Recording a command does not run it. The recorder keeps the memory that its commands use alive, so buffers may be
 /// dropped.
-#[must_use = "nothing runs before the recording is replayed"]
+#[must_use = "nothing runs until the recording is replayed"]
 pub struct Recorder {
     queue: Queue,
     steps: Vec<Step>,
@@ -130,7 +130,7 @@ impl Recorder {
         }
         let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
             return Err(unrecordable(
-                "a fill with elements of more than 128 bytes, or whose size is not a power of two",
+                "a fill with elements that are larger than 128 bytes or whose size is not a power of two",
             ));
         };
         self.steps.push(Step::Fill {
@@ -163,7 +163,7 @@ impl Recorder {
 /// Returns the error for an action that needs more than one command.
 fn unrecordable(what: &str) -> Error {
     let message = format_args!(
-        "{what} takes more than one command and cannot be recorded; put it into the queue between two recordings"
+        "{what} needs more than one command and cannot be recorded; enqueue it between two recordings"
     );
     Error::new(ErrorKind::InvalidArgument, message)
 }
@@ -231,7 +231,7 @@ const REPLAY: &str = "replaying a recording";
 /// With CUDA 12 and later, a recording is a CUDA graph, and a replay is one driver call
 /// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. OpenCL drivers
 /// enqueue the commands one after the other.
-#[must_use = "nothing runs before `replay`"]
+#[must_use = "nothing runs until `replay` is called"]
 pub struct Recording {
     // Dropped first: this waits until no replay uses the steps.
     graph: Option<Box<dyn Graph>>,

@@ -47,7 +47,7 @@ pub(crate) fn choose(
     // A product that overflows may have a factor of 0 after it.
     if items == Some(0) || items.is_none() && global.items() == 0 {
         return Err(format!(
-            "the range {global} is empty; leave the launch out when there is nothing to do"
+            "the range {global} is empty; skip the launch when there is nothing to do"
         ));
     }
     let mut reach = items;
@@ -62,7 +62,7 @@ pub(crate) fn choose(
             ", or compile with -fsycl-id-queries-range=size_t"
         };
         return Err(format!(
-            "the range {global} has more than {} work-items, the most that the kernel was compiled to count; reduce \
+            "the range {global} has more than {} work-items, the maximum that the kernel was compiled for; reduce \
              it{remedy}",
             limits.max_range
         ));
@@ -72,7 +72,8 @@ pub(crate) fn choose(
     {
         let plural = if dimensions == 1 { "" } else { "s" };
         return Err(format!(
-            "it was compiled for ranges of {dimensions} dimension{plural} (work_group_num_dim in the file), not for {global}"
+            "it was compiled for ranges of {dimensions} dimension{plural} (work_group_num_dim in the file), not for \
+             {global}"
         ));
     }
     let required = match limits.required {
@@ -86,7 +87,7 @@ pub(crate) fn choose(
         && local != required
     {
         return Err(format!(
-            "it was compiled for work-groups of {required} ({}), not of {local}; leave the size out to get the right one",
+            "it was compiled for work-groups of {required} ({}), not of {local}; omit the size to use the required one",
             attributes(required)
         ));
     }
@@ -107,7 +108,7 @@ pub(crate) fn choose(
     }
     if local.items() > limits.max_items {
         return Err(format!(
-            "the work-group {local} has {} work-items; on {} it can have {}",
+            "the work-group {local} has {} work-items, but {} allows at most {}",
             local.items(),
             device,
             limits.max_items
@@ -116,7 +117,7 @@ pub(crate) fn choose(
     if exceeds(local, limits.max_sizes) {
         let max = Extent::from_driver(limits.max_sizes, local.dimensions());
         return Err(format!(
-            "the work-group {local} exceeds the largest one of {device}, {max}"
+            "the work-group {local} exceeds the largest work-group of {device}, {max}"
         ));
     }
     Ok(Some(local))
@@ -135,7 +136,8 @@ fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> 
     if used > global.dimensions() {
         let required = Extent::from_driver(sizes, used);
         return Err(format!(
-            "it was compiled for work-groups of {required} ({}) and needs a range of as many dimensions, not {global}",
+            "it was compiled for work-groups of {required} ({}) and requires a range with as many dimensions, not \
+             {global}",
             attributes(required)
         ));
     }
@@ -246,7 +248,7 @@ fn suggested_extent<'a>(
         return Ok(local);
     }
     let failed = |failure| {
-        let action = format!("asking for a work-group size of kernel {}", kernel.name());
+        let action = format!("querying a work-group size for kernel {}", kernel.name());
         Error::driver(failure, action, queue.device())
     };
     let global = range.global_extent();
@@ -362,8 +364,7 @@ mod tests {
         assert_eq!(
             message,
             "it was compiled for work-groups of [2, 4, 8] (work_group_size<2, 4, 8> or \
-             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; leave the size out to get \
-             the right one"
+             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; omit the size to use the required one"
         );
         let message = chosen([64], FIXED).unwrap_err();
         assert!(
@@ -401,15 +402,15 @@ mod tests {
 
     #[test]
     fn an_empty_range_is_told() {
-        let problem = "the range [4, 0] is empty; leave the launch out when there is nothing to do";
+        let problem = "the range [4, 0] is empty; skip the launch when there is nothing to do";
         assert_eq!(chosen([4, 0], OPEN), Err(problem.to_owned()));
     }
 
     #[test]
     fn range_beyond_kernels_id_limit_is_refused() {
         assert_eq!(chosen([1 << 10, 1 << 10], OPEN), Ok(None));
-        let problem = "the range [1024, 1025] has more than 1048576 work-items, the most that the \
-                       kernel was compiled to count; reduce it, or compile with \
+        let problem = "the range [1024, 1025] has more than 1048576 work-items, the maximum that the kernel was \
+            compiled for; reduce it, or compile with \
                        -fsycl-id-queries-range=size_t";
         assert_eq!(
             chosen([1 << 10, (1 << 10) + 1], OPEN),
@@ -421,7 +422,7 @@ mod tests {
         };
         assert_eq!(chosen(usize::MAX, uncounted), Ok(None));
         let problem = "the range [9223372036854775808, 2] has more than 18446744073709551615 \
-                       work-items, the most that the kernel was compiled to count; reduce it";
+                       work-items, the maximum that the kernel was compiled for; reduce it";
         assert_eq!(chosen([1 << 63, 2], uncounted), Err(problem.to_owned()));
         assert!(
             chosen([1 << 63, 2, 0], uncounted)
@@ -432,12 +433,12 @@ mod tests {
 
     #[test]
     fn limits_of_kernel_and_device_hold() {
-        let problem = "the work-group [512] has 512 work-items; on the device it can have 256";
+        let problem = "the work-group [512] has 512 work-items, but the device allows at most 256";
         assert_eq!(
             chosen(NdRange::new(512).local(512), OPEN),
             Err(problem.to_owned())
         );
-        let problem = "the work-group [128, 1, 1] exceeds the largest one of the device, \
+        let problem = "the work-group [128, 1, 1] exceeds the largest work-group of the device, \
                        [64, 128, 256]";
         let range = NdRange::new([128, 1, 1]).local([128, 1, 1]);
         assert_eq!(chosen(range, OPEN), Err(problem.to_owned()));

@@ -120,7 +120,7 @@ arrays! {
     /// let arg = Arg::value(span);
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
-    DeviceArray, Device, "device arrays", "unified shared memory of the device (usm_device_allocations)";
+    DeviceArray, Device, "device arrays", "unified shared memory on the device (usm_device_allocations)";
 
     /// Elements of `T` in host memory that the device accesses directly (SYCL's `malloc_host`). Otherwise it works like
     /// [`DeviceArray`].
@@ -128,7 +128,7 @@ arrays! {
     /// Use it for data that a kernel accesses once: nothing is copied, but each access may cross the bus.
     ///
     /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
-    HostArray, Host, "host arrays", "unified shared memory of the host (usm_host_allocations)";
+    HostArray, Host, "host arrays", "unified shared memory on the host (usm_host_allocations)";
 
     /// Elements of `T` in memory that migrates between host and device on access (SYCL's `malloc_shared`). Otherwise it
     /// works like [`DeviceArray`].
@@ -144,7 +144,8 @@ arrays! {
     /// assert_eq!(queue.map(&numbers)?[..8].iter().sum::<u32>(), 7);
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
-    SharedArray, Shared, "shared arrays", "unified shared memory of both (usm_shared_allocations)";
+    SharedArray, Shared, "shared arrays", "unified shared memory that migrates between host and device \
+        (usm_shared_allocations)";
 }
 
 macro_rules! slices {
@@ -197,7 +198,7 @@ fn region<T: Pod>(
     let size = size.saturating_add(more);
     let memory = queue.raw().zeroed(Some(kind), size);
     let memory = memory.map_err(|failure| {
-        let action = format!("making one of the {what}, of {size} bytes");
+        let action = format!("allocating {size} bytes for {what}");
         Error::driver(failure, action, device)
     })?;
     // Padding to the next multiple takes less than the alignment, so it fits.

@@ -74,7 +74,8 @@ impl Queue {
             NoView::InUse => Error::in_use(),
             NoView::OutOfReach => Error::new(
                 ErrorKind::InvalidArgument,
-                "the host does not reach the memory of a DeviceArray; download it, or make it a SharedArray or a HostArray",
+                "the host cannot access the memory of a DeviceArray; download it, or use a SharedArray or HostArray \
+                 instead",
             ),
             NoView::Failed(failure) => Error::driver(failure, "mapping a buffer", self.device()),
         }

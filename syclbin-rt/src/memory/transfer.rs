@@ -39,7 +39,7 @@ const WRITING: &str = "writing a buffer";
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "dropping it waits for the copy; `wait` gives the elements back"]
+#[must_use = "dropping it waits for the copy; `wait` returns the elements"]
 pub struct Transfer<T: Pod> {
     lent: PendingCopy<T>,
     event: Event,

@@ -31,7 +31,7 @@ pub fn native_cpu() -> Result<Device> {
         Some(device) => Ok(device.clone()),
         None => {
             let reason = format!(
-                "no Intel CPU device, which native code for x86-64 is built on; `{}` installs it",
+                "found no Intel CPU device, which is needed to build native code for x86-64; `{}` installs it",
                 syclbin_toolchain::INSTALL_COMMAND
             );
             let available = devices.iter().map(Device::described).collect();
@@ -59,10 +59,7 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     let code = code::read_spirv(&image, device.facts()).map_err(refused)?;
     let imports: Vec<&str> = code.imports().collect();
     if !imports.is_empty() {
-        let reason = format!(
-            "it uses symbols that it does not hold: {}",
-            imports.join(", ")
-        );
+        let reason = format!("it uses undefined symbols: {}", imports.join(", "));
         return Err(refused(reason));
     }
     let context = device

@@ -58,7 +58,7 @@ impl<T: Pod> Global<T> {
         let bytes = size_of::<T>();
         if bytes != variable.size {
             let message = format_args!(
-                "device global {} has {} bytes, the Rust type has {bytes}",
+                "device global {} has {} bytes, but the Rust type has {bytes}",
                 variable.name(),
                 variable.size
             );
@@ -114,7 +114,7 @@ impl<T: Pod> Global<T> {
     pub fn read_boxed(&self) -> Result<Box<T>> {
         let value = bytemuck::allocation::try_zeroed_box::<T>();
         let mut value = value.map_err(|()| {
-            let message = format_args!("the host has no memory for {} bytes", size_of::<T>());
+            let message = format_args!("cannot allocate {} bytes on the host", size_of::<T>());
             Error::new(ErrorKind::OutOfMemory, message)
         })?;
         self.read_bytes(bytemuck::bytes_of_mut(&mut *value))?;
@@ -209,7 +209,7 @@ pub(crate) fn connect(
             continue;
         }
         let fail = |reason: &dyn fmt::Display| format!("device global {id}: {reason}");
-        let with_nul = |_| fail(&"its name has a NUL inside");
+        let with_nul = |_| fail(&"its name contains a NUL");
         let c_id = CString::new(id).map_err(with_nul)?;
         let DeviceGlobal { size, image_scope } = *global;
         let size = size as usize;
@@ -227,7 +227,7 @@ pub(crate) fn connect(
         let variable = match known.and_then(|index| variables.get_mut(*index)) {
             Some(known) => {
                 if known.size != size || known.is_in_programs() != image_scope {
-                    return Err(fail(&"two modules describe it differently"));
+                    return Err(fail(&"its descriptions in two modules differ"));
                 }
                 known
             }

@@ -146,7 +146,8 @@ impl Event {
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
             let message = format_args!(
-                "no times were recorded for {}; make the queue by Device::queue_with(QueueOptions::new().profiling())",
+                "no times were recorded for {}; create the queue with \
+                 Device::queue_with(QueueOptions::new().profiling())",
                 self.what
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -170,7 +171,7 @@ impl Event {
     fn foreign(&self, index: usize, queue: &Queue) -> String {
         let (device, queue) = (self.queue().device(), queue.device());
         format!(
-            "event {index} to wait for ({}) is on {device}, queue is on {queue}",
+            "cannot wait for event {index} ({}): it is on {device}, but the queue is on {queue}",
             self.what
         )
     }
@@ -196,7 +197,7 @@ impl Event {
     /// Describes the driver's error. If the code only means that a dependency failed, no command is named.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
         let reason = if failure.is_of_dependency() {
-            " (a command that it waited for failed; the event of that one says why)"
+            " (a command that it waited for failed; the event of that command has the reason)"
         } else {
             ""
         };
@@ -384,8 +385,8 @@ pub(crate) mod tests {
             event.failed(failure).to_string(),
             format!(
                 "clEnqueueBarrierWithWaitList failed with \
-                 CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14) while waiting at a barrier (a \
-                 command that it waited for failed; the event of that one says why) on {}",
+                 CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14) while waiting at a barrier (a command that it \
+                 waited for failed; the event of that command has the reason) on {}",
                 queue.device()
             )
         );

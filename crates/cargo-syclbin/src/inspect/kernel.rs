@@ -61,7 +61,7 @@ pub(super) fn beside(kernel: &Kernel) -> String {
         .collect();
     if !unknown.is_empty() {
         let list = unknown.join(", ");
-        notes.push(format!("signed or unsigned is not known of {list}"));
+        notes.push(format!("unknown signedness: {list}"));
     }
     let mut text = String::new();
     for note in notes {

@@ -277,7 +277,7 @@ fn kernel_without_readable_name_is_left_out() {
 fn kernel_with_unsupported_parameter_is_left_out() {
     let code = expanded(vec![declared("_Z15__sycl_kernel_f8ParticlePS_")]);
     assert!(
-        code.contains("- `f`: parameter 0: the layout of `Particle` is not known"),
+        code.contains("- `f`: parameter 0: the layout of `Particle` is unknown"),
         "{code}"
     );
 }

@@ -72,7 +72,7 @@ pub(crate) fn builder(
     quote! {
         #doc
         #[derive(Clone, Debug)]
-        #[must_use = "nothing is loaded before `load`"]
+        #[must_use = "nothing is loaded until `load` is called"]
         pub struct #builder<'q> {
             module: ::syclbin_rt::ModuleBuilder<'q>,
         }

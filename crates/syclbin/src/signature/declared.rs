@@ -52,8 +52,8 @@ pub(super) enum Missing {
 impl From<Missing> for Unsupported {
     fn from(missing: Missing) -> Self {
         Self::new(match missing {
-            Missing::Named(name) => format!("the layout of `{name}` is not known"),
-            Missing::Layout => "has no layout that Rust could have".into(),
+            Missing::Named(name) => format!("the layout of `{name}` is unknown"),
+            Missing::Layout => "has a layout that Rust cannot represent".into(),
         })
     }
 }
@@ -276,8 +276,8 @@ pub(super) fn advice(ty: &CppType) -> Option<&'static str> {
             Some(": print with `sycl::ext::oneapi::experimental::printf`, which needs no parameter")
         }
         (_, "sycl::sampled_image_accessor" | "sycl::unsampled_image_accessor") => Some(
-            ": DPC++ compiles it, and the code does not reach the image; take \
-             `sycl::accessor<sycl::float4, 2, sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`",
+            ": DPC++ compiles it, but the code does not access the image; use `sycl::accessor<sycl::float4, 2, \
+             sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`",
         ),
         _ => None,
     }

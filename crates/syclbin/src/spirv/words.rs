@@ -126,7 +126,7 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let words: Vec<u32> = words.iter().copied().map(u32::from_le_bytes).collect();
     match words.first() {
         Some(&MAGIC) if words.len() >= HEADER_WORDS => Ok(words),
-        Some(&MAGIC) => Err(error(0, "the header is cut off")),
+        Some(&MAGIC) => Err(error(0, "the header is truncated")),
         _ => Err(error(0, "it does not begin with the magic 0x07230203")),
     }
 }
@@ -154,7 +154,7 @@ pub fn instructions_from(
         next = at + (first >> 16) as usize;
         let Some(operands) = words.get(at + 1..next) else {
             next = words.len();
-            return Some(Err(error(at, "an instruction reaches beyond the module")));
+            return Some(Err(error(at, "an instruction extends beyond the module")));
         };
         // The low half is the opcode.
         let opcode = (first & 0xffff) as u16;

@@ -403,7 +403,7 @@ mod tests {
     fn old_driver_error_names_missing_functions() {
         assert_eq!(
             LibraryError::TooOld(vec!["cuGraphCreate", "cuGraphLaunch"]).to_string(),
-            "the driver is too old: it has no cuGraphCreate, cuGraphLaunch; install a newer one"
+            "the driver is too old: it lacks cuGraphCreate, cuGraphLaunch; install a newer driver"
         );
     }
 

@@ -110,7 +110,7 @@ impl AnyGraph for Graph {
             self.add(call, |functions, graph, after, count, added| {
                 let add = functions.cuGraphAddKernelNode_v2.ok_or(Failure::Missing {
                     function: "cuGraphAddKernelNode_v2",
-                    needs: "a driver of CUDA 12.0",
+                    needs: "a CUDA 12.0 driver",
                 })?;
                 // SAFETY: graph and kernel are alive and of the current context. There is a pointer for
                 // each parameter, and the driver copies the arguments before it returns (CUDA driver
@@ -195,7 +195,7 @@ impl AnyGraph for Graph {
         let instantiate = functions.cuGraphInstantiateWithFlags;
         let instantiate = instantiate.ok_or(Failure::Missing {
             function: call,
-            needs: "a driver of CUDA 11.4",
+            needs: "a CUDA 11.4 driver",
         })?;
         let mut ready = std::ptr::null_mut();
         // SAFETY: the graph is alive; one handle is written.

@@ -38,7 +38,7 @@ impl Kernel {
                 Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
                 found => Some(found?).filter(|twin| is_twin(context, plain, *twin)),
             },
-            // No name has a zero byte in it.
+            // No name contains a NUL byte in it.
             Err(_) => None,
         };
         let parameters = agreed(reported_parameters(context, plain), parameters)?;
@@ -224,7 +224,7 @@ fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Sl
     let functions = context.enter()?;
     let ask = functions.cuFuncGetParamInfo.ok_or(Failure::Missing {
         function: call,
-        needs: "a driver of CUDA 12.4",
+        needs: "a CUDA 12.4 driver",
     })?;
     let mut parameters = Vec::new();
     loop {

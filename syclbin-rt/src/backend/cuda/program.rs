@@ -153,7 +153,7 @@ impl DriverProgram for Program {
             functions.cuModuleEnumerateFunctions,
             functions.cuFuncGetName,
         ) else {
-            let (function, needs) = ("cuModuleEnumerateFunctions", "a driver of CUDA 12.4");
+            let (function, needs) = ("cuModuleEnumerateFunctions", "a CUDA 12.4 driver");
             return Err(Failure::Missing { function, needs });
         };
         let mut found = 0;

@@ -40,8 +40,8 @@ static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 /// The capability of `SPV_INTEL_bindless_images`. Intel's CPU driver (2026.2) does not have it.
 pub(crate) const BINDLESS_IMAGES: u32 = 6528;
 /// The advice where the driver refuses code with it.
-const NO_BINDLESS_IMAGES: &str = "the code has bindless images (BindlessImagesINTEL, 6528), which few drivers support; \
-    let its kernels take `sycl::accessor` with `sycl::target::image`";
+const NO_BINDLESS_IMAGES: &str = "the code uses bindless images (BindlessImagesINTEL, 6528), which few drivers \
+    support; use `sycl::accessor` with `sycl::target::image` in its kernels";
 
 /// Returns whether a SPIR-V module has bindless images.
 fn has_bindless_images(code: &[u8]) -> bool {

@@ -147,7 +147,7 @@ impl<const D: usize, F: Format> Image<D, F> {
             return Ok(());
         }
         let (image, queue) = (self.device(), queue.device());
-        let message = format_args!("the image is on {image}, the queue is on {queue}");
+        let message = format_args!("the image is on {image}, but the queue is on {queue}");
         Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 }
@@ -168,7 +168,7 @@ fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     if !device.facts().images {
         return Err(Error::unsupported("images", NEEDS_IMAGES, device));
     }
-    let asking = |failure| failed(failure, "asking for the formats and sizes of", queue);
+    let asking = |failure| failed(failure, "querying the formats and sizes of", queue);
     let context = queue.raw().context();
     if !backend::Image::has_format(&context, shape).map_err(asking)? {
         let needs = "that format (clGetSupportedImageFormats)";
@@ -190,7 +190,7 @@ fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     let dimensions = usize::from(shape.dimensions);
     let (size, max) = (by(&shape.size[..dimensions]), by(&max[..dimensions]));
     let message = format_args!(
-        "an image cannot have {size} pixels: {device} has images of 1 to {max} pixels"
+        "cannot create an image of {size} pixels: {device} supports images of 1 to {max} pixels"
     );
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
@@ -203,8 +203,9 @@ fn same_length(size: &[usize], pixels: usize) -> Result<()> {
         return Ok(());
     }
     let size = by(size);
-    let message =
-        format_args!("the image has {size} pixels, the slice has {pixels}; they must be equal");
+    let message = format_args!(
+        "the image has {size} pixels, but the slice has {pixels}; the numbers must be equal"
+    );
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 

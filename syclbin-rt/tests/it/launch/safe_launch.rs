@@ -217,7 +217,7 @@ fn a_launch_with_a_contract_takes_no_offset() -> Result<()> {
     assert!(
         refused
             .to_string()
-            .starts_with("kernel saxpy: its contract assumes ids that begin at 0"),
+            .starts_with("kernel saxpy: its contract assumes ids that start at 0"),
         "{refused}"
     );
     assert_eq!(queue.download(&y)?, [0.0; 8]);

@@ -92,7 +92,7 @@ fn kernels_without_a_stub_are_counted() {
     assert!(run.status.success() && run.stdout.is_empty(), "{run:?}");
     let told = stderr(&run);
     assert!(
-        told.contains("`cargo syclbin inspect structs.executable.syclbin` gives the reasons"),
+        told.contains("`cargo syclbin inspect structs.executable.syclbin` shows why"),
         "{told}"
     );
 }

@@ -79,9 +79,9 @@ impl<'m> Sources<'m> {
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
             Some(own) => unsupported(format!(
-                "`{text}` is declared with {own} bytes, and its size is {size}"
+                "`{text}` is declared with {own} bytes, but its size is {size}"
             )),
-            None => unsupported(format!("`{text}` is beyond all memory")),
+            None => unsupported(format!("`{text}` is larger than the address space")),
         })
     }
 
@@ -135,7 +135,7 @@ impl<'p> Slot<'p> {
 }
 
 fn of_size(bits: u32) -> Unsupported {
-    Unsupported::new(format!("a number of {bits} bits is not supported"))
+    Unsupported::new(format!("a {bits}-bit number is not supported"))
 }
 
 /// An integer of the code, and whether its sign is known.
@@ -164,17 +164,17 @@ impl Sources<'_> {
         let layouts = &names.layouts;
         if let Some(bits) = code.wide_integer(ty) {
             return unsupported(format!(
-                "bit-fields in `{text}` are an integer of {bits} bits in the code, and drivers lay that out \
-                 in another way than C++; separate them by another member"
+                "bit-fields in `{text}` form a {bits}-bit integer in the code, which drivers lay out differently from \
+                 C++; separate them with another member"
             ));
         }
         match (layouts.size(element), code.size(ty)) {
             (Some(size), Some(in_code)) if size != in_code => {
                 return unsupported(format!(
-                    "it is declared `{text}`, {size} bytes, and the code has {in_code}"
+                    "it is declared `{text}`, {size} bytes, but the code has {in_code}"
                 ));
             }
-            (None, _) => return unsupported(format!("`{text}` is beyond all memory")),
+            (None, _) => return unsupported(format!("`{text}` is larger than the address space")),
             _ => {}
         }
         if names.steps.get() >= MAX_STEPS {
@@ -187,7 +187,7 @@ impl Sources<'_> {
         match declared.difference(&in_code) {
             None => Ok(()),
             Some(at) => unsupported(format!(
-                "it is declared `{text}`, and at byte {at} the code has something else"
+                "it is declared `{text}`, but the code differs at byte {at}"
             )),
         }
     }
@@ -230,7 +230,7 @@ impl Sources<'_> {
                     // The code may see less: an array that the first element begins with.
                     (Some(size), Some(in_code)) if *size < in_code => {
                         return unsupported(format!(
-                            "it is declared `{text}`, {size} bytes, and the code has {in_code}"
+                            "it is declared `{text}`, {size} bytes, but the code has {in_code}"
                         ));
                     }
                     // The array of a functor is recorded without a size where debug information has none. Its
@@ -270,7 +270,7 @@ impl Sources<'_> {
         };
         if !agrees {
             return unsupported(format!(
-                "it is declared `{text}`, and the code takes something else"
+                "it is declared `{text}`, but the code takes something else"
             ));
         }
         // Ranges and the id of an accessor: 8 bytes a dimension, each.
@@ -282,7 +282,7 @@ impl Sources<'_> {
         };
         if !{ ranges }.all(agrees) {
             return unsupported(format!(
-                "it is declared `{text}`, and the code takes other ranges"
+                "it is declared `{text}`, but the code takes other ranges"
             ));
         }
         Ok(())
