@@ -49,6 +49,7 @@ use proc_macro::TokenStream;
 /// | `float`, `double` | `f32`, `f64` |
 /// | `sycl::half`, `bfloat16` | `half::f16`, `half::bf16` (feature `half` of `syclbin-rt`) |
 /// | an enumeration | its underlying integer type |
+/// | `std::complex<double>` | `[f64; 2]`: the real part, then the imaginary part |
 /// | `sycl::vec<float, 2>`, `marray`, `id`, `range` | `[f32; 2]`, an array; a three-element `vec` occupies four elements |
 /// | `Particle`, a struct by value | `kernels::Particle`, or a type of your own |
 /// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&DeviceSlice<T>`: a `&Buffer<T>`, an array, or a slice of one |

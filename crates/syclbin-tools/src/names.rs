@@ -5,22 +5,14 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use syclbin::__private::mangled;
 use syclbin::AbstractModule;
+use syclbin::__private::mangled;
+pub use syclbin::__private::mangled::declared as spelled;
 
 /// Returns the qualified C++ name of a symbol, or the symbol itself if it cannot be demangled.
 #[must_use]
 pub fn qualified(symbol: &str) -> String {
     mangled::parse(symbol).map_or_else(|| symbol.to_string(), |name| name.qualified())
-}
-
-/// Returns the C++ spelling of a symbol with its parameters: `shape(float)` for `_Z5shapef`. Returns the symbol itself
-/// if it cannot be demangled.
-#[must_use]
-pub fn spelled(symbol: &str) -> String {
-    let parameters = mangled::parse(symbol).and_then(|name| name.parameters);
-    let parameters = parameters.map(|types| format!("({})", types.join(", ")));
-    qualified(symbol) + &parameters.unwrap_or_default()
 }
 
 /// Describes a module by its kernels.

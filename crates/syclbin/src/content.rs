@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::ptx;
 use crate::raw::{offload_binary, v1};
-use crate::signature::spirv;
+use crate::spirv::words::MAGIC_BYTES;
 
 /// The first bytes of clang's offload bundles.
 pub const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -67,7 +67,7 @@ impl Content {
             [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => Self::LlvmBitcode,
             [0x50, 0xed, 0x55, 0xba, ..] => Self::CudaFatbin,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
-            _ if bytes.starts_with(&spirv::MAGIC_BYTES) => Self::SpirV,
+            _ if bytes.starts_with(&MAGIC_BYTES) => Self::SpirV,
             _ if bytes.starts_with(&v1::MAGIC) => Self::Syclbin,
             _ if bytes.starts_with(&offload_binary::MAGIC) => Self::OffloadBinary,
             _ if bytes.starts_with(BUNDLE_MAGIC) => Self::ClangBundle,

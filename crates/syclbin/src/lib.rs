@@ -81,6 +81,7 @@ pub use property::{PropertySet, PropertySets, Value};
 pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
+    pub use crate::signature::cpp_type::CppParameter;
     pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{leave_out, record};
 
@@ -111,26 +112,26 @@ pub mod __private {
 
     /// Declarations and definitions read from debug information.
     pub mod debug_info {
-        pub use crate::signature::debug_info::{Described, describe};
+        pub use crate::signature::debug_info::{Described, DescribedKernel};
     }
 
     /// Demangling of symbols.
     pub mod mangled {
         pub use crate::signature::mangled::{
-            KERNEL_PREFIX, SOURCE_MARK, parse, variable, with_source, without_source,
+            KERNEL_PREFIX, SOURCE_MARK, declared, parse, variable, with_source, without_source,
         };
     }
 
     /// The parts of SPIR-V modules that signatures and linking need.
     pub mod spirv {
-        pub use crate::signature::spirv::parse::{
+        pub use crate::spirv::grammar::{Ids, Unknown, ids};
+        pub use crate::spirv::module::parse::{
             DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL,
         };
-        pub use crate::signature::spirv::{
-            ASSERT_FAIL, Import, KernelUses, MAGIC_BYTES, Module, Parameter, ParameterType, TypeId,
-            Uses, is_target, unresolved_imports,
+        pub use crate::spirv::module::{MAGIC_BYTES, Module, Parameter, ParameterType, TypeId};
+        pub use crate::spirv::{
+            ASSERT_FAIL, Import, KernelUses, Uses, is_target, unresolved_imports,
         };
-        pub use crate::spirv::grammar::{Ids, Unknown, ids};
         pub mod grammar {
             pub use crate::spirv::grammar::*;
         }

@@ -10,7 +10,7 @@ use crate::metadata::view::numbers;
 use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
 use crate::property::{PropertySets, Value, key, set};
-use crate::signature::spirv::is_target;
+use crate::spirv::is_target;
 
 numbers! {
     /// The compilation state of the code in a file (property `state`).

@@ -132,7 +132,7 @@ fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error>
     let mut found = debug_info::Described::default();
     let images = file.modules.iter().flat_map(|module| &module.images);
     for code in images.filter_map(Image::spirv) {
-        found.append(debug_info::describe(&spirv::Module::parse(code)?));
+        found.add(&spirv::Module::parse(code)?);
     }
     Ok(found)
 }

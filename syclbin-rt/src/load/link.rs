@@ -222,10 +222,7 @@ fn called(symbol: &str) -> String {
     let Some(name) = mangled::parse(symbol).filter(|_| symbol.starts_with("_Z")) else {
         return symbol.to_owned();
     };
-    match &name.parameters {
-        Some(parameters) => format!("{}({}) [{symbol}]", name.qualified(), parameters.join(", ")),
-        None => format!("{} [{symbol}]", name.qualified()),
-    }
+    format!("{} [{symbol}]", name.declared())
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@
 //! | `struct Pair { float a; /* 0 */ int b; /* 4 */ } /* size 8, align 4 */` | a struct and the offsets of its members |
 //! | `enum ns::Mode : unsigned char;` | an enumeration |
 
-use syclbin::__private::debug_info::Described;
-use syclbin::__private::record;
+use syclbin::__private::debug_info::{Described, DescribedKernel};
+use syclbin::__private::{CppParameter, record};
 use syclbin::AbstractModule;
-use syclbin::signature::{Declaration, DeclaredParameter, Field};
+use syclbin::signature::{CppType, Declaration, DeclaredParameter, Field};
 
 /// C++ text that describes kernels and variables.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +20,16 @@ impl Declared {
     /// Describes the kernel `symbol` by its declaration.
     #[must_use]
     pub fn kernel(mut self, symbol: &str, declaration: &str) -> Self {
-        let declaration = parse(declaration);
-        self.0.declarations.insert(symbol.to_owned(), declaration);
+        let parameters = parse(declaration).parameters.into_iter();
+        let parameters = parameters.map(|parameter| CppParameter {
+            ty: cpp_type(&parameter.ty),
+            name: parameter.name,
+        });
+        let kernel = DescribedKernel {
+            parameters: Some(parameters.collect()),
+            ..DescribedKernel::default()
+        };
+        self.0.kernels.insert(symbol.to_owned(), kernel);
         self
     }
 
@@ -43,7 +51,7 @@ impl Declared {
         let definitions = &mut self.0.definitions;
         if let Some(rest) = text.strip_prefix("enum ") {
             let (name, of) = rest.strip_suffix(';')?.rsplit_once(" : ")?;
-            return definitions.define_enum(name, of);
+            return definitions.define_enum(name, &cpp_type(of));
         }
         let (name, rest) = text.strip_prefix("struct ")?.split_once(" {")?;
         let (mut rest, sizes) = rest.strip_suffix(" */")?.rsplit_once(" } /* size ")?;
@@ -56,7 +64,7 @@ impl Declared {
             members.push(Field {
                 name: Some(name.to_owned()).filter(|name| name != "_"),
                 offset: offset.parse().ok()?,
-                ty: definitions.element(&ty)?,
+                ty: definitions.element(&cpp_type(&ty)).ok()?,
                 sign_known: true,
             });
             rest = after;
@@ -67,7 +75,7 @@ impl Declared {
     /// Describes a variable by its type.
     #[must_use]
     pub fn variable(mut self, name: &str, ty: &str) -> Self {
-        self.0.variables.insert(name.to_owned(), ty.to_owned());
+        self.0.variables.insert(name.to_owned(), cpp_type(ty));
         self
     }
 
@@ -123,6 +131,39 @@ fn parameter(text: &str) -> DeclaredParameter {
     DeclaredParameter {
         ty: ty.to_owned(),
         name: name.to_owned(),
+    }
+}
+
+/// Reads a type.
+fn cpp_type(text: &str) -> CppType {
+    let text = text.trim();
+    if let Some(to) = text.strip_suffix("&") {
+        let (to, is_rvalue) = (Box::new(cpp_type(to)), false);
+        return CppType::Reference { to, is_rvalue };
+    }
+    if let Some(of) = text.strip_suffix("*const") {
+        return cpp_type(of).pointer().constant();
+    }
+    if let Some(to) = text.strip_suffix('*') {
+        return cpp_type(to).pointer();
+    }
+    if text.ends_with(']') {
+        let end = text.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '[' | ']'));
+        let counts = text[end.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+        let of = cpp_type(&text[..text.len() - counts.len()]);
+        let counts = counts.split(['[', ']']).skip(1).step_by(2);
+        let counts: Vec<_> = counts.map(|count| count.parse().ok()).collect();
+        return { counts.into_iter().rev() }.fold(of, CppType::array);
+    }
+    if let Some(of) = text.strip_prefix("const ") {
+        return cpp_type(of).constant();
+    }
+    match text.strip_suffix('>').and_then(|text| text.split_once('<')) {
+        Some((name, arguments)) => {
+            let arguments = split_list(arguments).into_iter().map(cpp_type);
+            CppType::instance(name, arguments.collect())
+        }
+        None => CppType::named(text),
     }
 }
 

@@ -89,11 +89,11 @@ impl CppName {
 fn spellings(kernel: &KernelSignature, rust: Option<&RustName>) -> [Option<String>; 7] {
     let name = kernel.name.as_ref();
     let with_parameters = name.and_then(|name| {
-        let declared = kernel.declaration.as_ref().map(|declaration| {
-            let types = declaration.parameters.iter().map(|p| p.ty.clone());
-            types.collect::<Vec<String>>()
-        });
-        let types = name.parameters.clone().or(declared)?;
+        if name.parameters.is_some() {
+            return Some(name.declared());
+        }
+        let declared = kernel.declaration.as_ref()?.parameters.iter();
+        let types: Vec<&str> = declared.map(|parameter| &*parameter.ty).collect();
         Some(format!("{}({})", name.qualified(), types.join(", ")))
     });
     [

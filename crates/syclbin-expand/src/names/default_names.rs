@@ -153,8 +153,9 @@ impl<'k> Draft<'k> {
                 .iter()
                 .flat_map(|lambda| &lambda.template_arguments);
             for argument in function.template_arguments.iter().chain(of_lambdas) {
-                let text = short(argument, cpp);
-                if !is_of_launch(argument) && !text.is_empty() {
+                let argument = argument.to_string();
+                let text = short(&argument, cpp);
+                if !is_of_launch(&argument) && !text.is_empty() {
                     draft.name.push('_');
                     draft.name.push_str(&text);
                 }
@@ -186,15 +187,15 @@ impl<'k> Draft<'k> {
             .declaration
             .iter()
             .flat_map(|declaration| &declaration.parameters);
-        let declared: Vec<&str> = match &function.parameters {
-            Some(types) => types.iter().map(String::as_str).collect(),
+        let declared: Vec<String> = match &function.parameters {
+            Some(types) => types.iter().map(ToString::to_string).collect(),
             None if self.cpp.lambdas.is_empty() => {
-                declared.map(|parameter| &*parameter.ty).collect()
+                declared.map(|parameter| parameter.ty.clone()).collect()
             }
             None => Vec::new(),
         };
         let mut types = declared.into_iter().filter(|ty| !is_of_launch(ty));
-        types.nth(parameter).map(|ty| short(ty, self.cpp))
+        types.nth(parameter).map(|ty| short(&ty, self.cpp))
     }
 }
 
@@ -263,9 +264,12 @@ fn operator(symbol: &str) -> String {
 
 /// Returns whether this is a parameter type that every kernel-launching function has.
 fn is_of_launch(ty: &str) -> bool {
+    // A class in a lambda that takes a handler is not a parameter of the launch.
+    let own = ty.rsplit('}').next().filter(|own| !own.is_empty());
+    let own = own.unwrap_or(ty);
     ["sycl::queue", "sycl::handler"]
         .iter()
-        .any(|name| ty.contains(name))
+        .any(|name| own.contains(name))
 }
 
 /// Returns a template argument or a type as words. `sycl::half` is `half`, and `std::integral_constant<int, 32>` is
@@ -287,11 +291,10 @@ fn short(text: &str, kernel: &KernelName) -> String {
     while let Some(start) = text.find("{lambda(")
         && let Some(length) = text[start..].find('}')
     {
-        let number = text[start..start + length]
-            .rsplit('#')
-            .next()
-            .unwrap_or_default();
-        let name = match number {
+        let (lambda, rest) = text[start..].split_at(length);
+        let name = match lambda.rsplit('#').next().unwrap_or_default() {
+            // A class in a lambda: the function around the lambda is enough.
+            "1" if rest.starts_with("}::") => String::new(),
             "1" => "lambda".to_owned(),
             number => format!("lambda_{number}"),
         };

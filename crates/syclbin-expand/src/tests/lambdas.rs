@@ -154,6 +154,11 @@ fn template_arguments_are_always_in_names() {
         ("_ZTSZN2ns1fINS_4PairEEEvvEUlvE_", "ns::f_Pair"),
         ("_ZTSZN2ns1fIN5other4PairEEEvvEUlvE_", "ns::f_other_Pair"),
         ("_ZTSZ1fILin4ELf3fc00000EEvvEUlvE_", "f_minus_4_1_5"),
+        // A class in a lambda that takes a handler.
+        (
+            "_ZTS3FunIZZ4hostRN4sycl3_V15queueEPfENKUlRNS1_7handlerEE_clES6_E5InnerE",
+            "Fun_host_Inner",
+        ),
         // Every function that launches kernels has a queue or a handler.
         (
             "_ZTSZZ4mainENKUlRT_E_clIN4sycl3_V17handlerEEEDaS0_EUlvE_",

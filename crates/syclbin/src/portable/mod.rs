@@ -18,7 +18,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind};
-use crate::signature::spirv::Module;
+use crate::spirv::module::Module;
 use crate::spirv::words;
 use crate::spirv::words::{
     DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, op, string,

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::signature::spirv::parse::EXECUTION_MODEL_KERNEL;
+use crate::spirv::module::parse::EXECUTION_MODEL_KERNEL;
 use crate::spirv::words::{instructions, literal, put};
 
 const TO_1_2: &[Version] = &[Version::new(1, 2), Version::new(1, 1), Version::new(1, 0)];

@@ -20,7 +20,8 @@ use crate::offload::{self, Entry, ImageKind, OffloadKind, SYMBOLS_KEY, Strings, 
 use crate::property::{key_problem, set};
 use crate::ptx;
 use crate::raw::v2::key;
-use crate::signature::spirv::{self, Import};
+use crate::spirv::Import;
+use crate::spirv::module::Module;
 
 /// SYCL's number in LLVM before 2025. HIP uses it today, for AMD targets.
 const SYCL_2024: OffloadKind = OffloadKind(4);
@@ -158,7 +159,7 @@ impl<'a> Described<'a> {
         let mut module = AbstractModule::default();
         let code = match self.content {
             Content::SpirV => {
-                let code = spirv::Module::parse(image.bytes)?;
+                let code = Module::parse(image.bytes)?;
                 let imports = code.imports();
                 let imports = imports.filter(|name| matches!(Import::of(name), Import::Symbol));
                 put(&mut module, set::KERNEL_NAMES, code.kernels())?;

@@ -7,17 +7,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::memory_map::MemoryMap;
-use super::spirv;
-use super::spirv::Module;
-use super::spirv::types::{Record, TypeId};
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image};
+use crate::spirv::module::types::{Record, TypeId};
+use crate::spirv::module::{Module, ParameterType};
 use crate::{cubin, ptx};
 
 /// The code of a module that signatures can be read from.
 pub(super) enum Code {
-    SpirV(Box<spirv::Module>),
+    SpirV(Box<Module>),
     /// The kernels by name.
     Ptx(BTreeMap<String, ptx::Kernel>),
     Unknown,
@@ -26,9 +25,7 @@ pub(super) enum Code {
 impl Code {
     pub(super) fn of(module: &AbstractModule<'_>) -> Result<Self, Error> {
         if let Some(code) = module.images.iter().find_map(Image::spirv) {
-            return Ok(Self::SpirV(Box::new(spirv::Module::parse_with_reads(
-                code,
-            )?)));
+            return Ok(Self::SpirV(Box::new(Module::parse_with_reads(code)?)));
         }
         let mut images = module.images.iter().map(|image| &*image.bytes);
         Ok(match images.find_map(cubin::ptx) {
@@ -44,10 +41,41 @@ impl Code {
         })
     }
 
-    pub(super) const fn spirv(&self) -> Option<&spirv::Module> {
+    pub(super) const fn spirv(&self) -> Option<&Module> {
         match self {
             Self::SpirV(spirv) => Some(spirv),
             Self::Ptx(_) | Self::Unknown => None,
+        }
+    }
+
+    /// Returns a kernel, if the code has it.
+    pub(super) fn kernel(&self, symbol: &str) -> Option<CodeKernel> {
+        match self {
+            Self::SpirV(spirv) => {
+                let arguments = spirv.parameters(symbol)?.into_iter().map(|parameter| {
+                    let is_global = matches!(parameter.ty, ParameterType::GlobalPointer { .. });
+                    let align = parameter.align.filter(|_| is_global).map(u64::from);
+                    CodeArgument::new(parameter.name, Passed::SpirV(parameter.ty), align)
+                });
+                Some(CodeKernel {
+                    arguments: arguments.collect(),
+                    local_size: spirv.local_size(symbol),
+                    shared: false,
+                })
+            }
+            Self::Ptx(kernels) => {
+                let kernel = kernels.get(symbol)?;
+                let arguments = kernel.parameters.iter().map(|parameter| {
+                    let (name, align) = (parameter.name.clone(), parameter.global_align());
+                    CodeArgument::new(name, Passed::Ptx(parameter.ty), align)
+                });
+                Some(CodeKernel {
+                    arguments: arguments.collect(),
+                    local_size: kernel.required_local_size,
+                    shared: kernel.uses_dynamic_shared_memory,
+                })
+            }
+            Self::Unknown => None,
         }
     }
 
@@ -58,6 +86,42 @@ impl Code {
             Self::Ptx(_) => 1,
             Self::Unknown => 0,
         }
+    }
+}
+
+/// A kernel as its code takes it.
+pub(super) struct CodeKernel {
+    pub(super) arguments: Vec<CodeArgument>,
+    /// The required work-group size along x, y and z.
+    pub(super) local_size: Option<[u32; 3]>,
+    /// Whether numbers may be offsets into work-group memory.
+    pub(super) shared: bool,
+}
+
+/// An argument that the code of a kernel takes.
+pub(super) struct CodeArgument {
+    /// The name, where C++ has the same name.
+    pub(super) name: Option<String>,
+    pub(super) ty: Passed,
+    /// The alignment of what a pointer to device memory points to.
+    pub(super) align: Option<u64>,
+}
+
+/// The type of an argument in the code.
+#[derive(Clone, Copy)]
+pub(super) enum Passed {
+    SpirV(ParameterType),
+    Ptx(ptx::Passed),
+}
+
+impl CodeArgument {
+    fn new(name: Option<String>, ty: Passed, align: Option<u64>) -> Self {
+        // The names of members of SYCL's own types, when a function takes them.
+        const OF_SYCL: [&str; 4] = ["ptr", "Ptr", "Sampler", "Image"];
+        let own =
+            |name: &String| !OF_SYCL.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
+        let name = name.filter(own);
+        Self { name, ty, align }
     }
 }
 
@@ -244,7 +308,23 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Recognizes SYCL types that consist of one or more numbers.
+    /// Returns the two numbers of a `std::complex` of numbers with a fraction.
+    fn complex(&self, members: &[u32]) -> Option<(Element, bool)> {
+        let [member] = members else { return None };
+        let Record::Struct { members, .. } = self.module.types.get(*member)? else {
+            return None;
+        };
+        let [real, imaginary] = members[..] else {
+            return None;
+        };
+        let Record::Float(bits) = self.module.types.get(real)? else {
+            return None;
+        };
+        let of = Box::new(Element::Scalar(Scalar::float(*bits)?));
+        (real == imaginary).then_some((Element::Array { of, count: 2 }, true))
+    }
+
+    /// Recognizes SYCL types that consist of one or more numbers, and `std::complex`.
     fn of_sycl(
         &mut self,
         name: &str,
@@ -258,6 +338,7 @@ impl<'m> Meanings<'m> {
         match (name, size) {
             (HALF, 2) => return Some((Element::Scalar(Scalar::F16), true)),
             (BFLOAT16, 2) => return Some((Element::Scalar(Scalar::BF16), true)),
+            ("std::complex", _) => return self.complex(members),
             _ if name.starts_with("union.") => return Some((Element::Bytes(size), true)),
             _ => {}
         }

@@ -19,42 +19,12 @@ use super::{KernelSignature, Parameter, Signatures, Unsupported};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The differing item.
-    pub subject: Subject,
+    /// The differing item, such as ``kernel scale: parameter 1 `factor` ``.
+    pub subject: String,
     /// The type in the file, such as `` `double` ``, or `None` if the file lacks the subject.
     pub file: Option<String>,
     /// The type that the stubs were generated from.
     pub stubs: String,
-}
-
-/// An item that can differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Subject {
-    /// A kernel.
-    Kernel {
-        /// Its name in C++, or its symbol.
-        kernel: String,
-    },
-    /// A parameter of a kernel.
-    Parameter {
-        /// The kernel's name in C++, or its symbol.
-        kernel: String,
-        /// Its position, counted from 0.
-        index: usize,
-        /// Its C++ name, if the stubs record it.
-        name: Option<String>,
-    },
-    /// A specialization constant.
-    Constant {
-        /// Its name in C++, or its symbol.
-        name: String,
-    },
-    /// A device global.
-    Global {
-        /// Its C++ name or its identifier.
-        name: String,
-    },
 }
 
 impl fmt::Display for Difference {
@@ -69,24 +39,6 @@ impl fmt::Display for Difference {
                 f,
                 "{subject} is missing in the file, and {stubs} in the stubs"
             ),
-        }
-    }
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kernel { kernel } => write!(f, "kernel {kernel}"),
-            Self::Parameter {
-                kernel,
-                index,
-                name,
-            } => {
-                write!(f, "kernel {kernel}: parameter {index}")?;
-                name.iter().try_for_each(|name| write!(f, " `{name}`"))
-            }
-            Self::Constant { name } => write!(f, "specialization constant {name}"),
-            Self::Global { name } => write!(f, "device global {name}"),
         }
     }
 }
@@ -119,30 +71,36 @@ impl Signatures {
                 comparison.kernel(kernel, parameters, other.copied());
             }
         }
-        for own in &self.constants {
-            let other = file
-                .constants
-                .iter()
-                .find(|other| other.symbol == own.symbol);
-            let name = variable(own.name.as_ref(), &own.symbol);
-            comparison.variable(
-                Subject::Constant { name },
-                (&own.ty, own.sign_known),
-                other.map(|other| (&other.ty, other.sign_known)),
-            );
-        }
-        for own in &self.globals {
-            let other = file.globals.iter().find(|other| other.id == own.id);
-            let name = variable(own.name.as_ref(), &own.id);
-            comparison.variable(
-                Subject::Global { name },
-                (&own.ty, own.sign_known),
-                other.map(|other| (&other.ty, other.sign_known)),
-            );
+        for (name, key, own) in self.variables() {
+            let mut others = file.variables();
+            let other = others.find(|(_, other, _)| *other == key);
+            comparison.variable(name, own, other.map(|(_, _, other)| other));
         }
         comparison.found
     }
+
+    /// Returns the name in messages, the key and the type of each variable.
+    fn variables(&self) -> impl Iterator<Item = (String, (bool, &str), Typed<'_>)> {
+        let name = |kind: &str, name: &Option<KernelName>, key: &str| {
+            let name = name
+                .as_ref()
+                .map_or_else(|| key.into(), KernelName::qualified);
+            format!("{kind} {name}")
+        };
+        let constants = self.constants.iter().map(move |of| {
+            let subject = name("specialization constant", &of.name, &of.symbol);
+            (subject, (true, &*of.symbol), (&of.ty, of.sign_known))
+        });
+        let globals = self.globals.iter().map(move |of| {
+            let subject = name("device global", &of.name, &of.id);
+            (subject, (false, &*of.id), (&of.ty, of.sign_known))
+        });
+        constants.chain(globals)
+    }
 }
+
+/// The type of a variable, and whether the sign of its integers is known.
+type Typed<'s> = (&'s Result<Element, Unsupported>, bool);
 
 /// Returns the name of a kernel in messages.
 fn called(kernel: &KernelSignature) -> String {
@@ -153,10 +111,6 @@ fn called(kernel: &KernelSignature) -> String {
         Some(location) if !name.lambdas.is_empty() => format!("{} ({location})", name.qualified()),
         _ => name.qualified(),
     }
-}
-
-fn variable(name: Option<&KernelName>, symbol: &str) -> String {
-    name.map_or_else(|| symbol.into(), KernelName::qualified)
 }
 
 /// How two types differ.
@@ -184,7 +138,7 @@ struct Comparison<'s> {
 }
 
 impl Comparison<'_> {
-    fn add(&mut self, subject: Subject, file: Option<String>, stubs: String) {
+    fn add(&mut self, subject: String, file: Option<String>, stubs: String) {
         self.found.push(Difference {
             subject,
             file,
@@ -199,21 +153,16 @@ impl Comparison<'_> {
         file: Option<&KernelSignature>,
     ) {
         let before = self.found.len();
-        let kernel = called(stubs);
-        let whole = |text: fn(&KernelSignature) -> String| {
-            let kernel = kernel.clone();
-            (Subject::Kernel { kernel }, file.map(text), text(stubs))
-        };
+        let kernel = format!("kernel {}", called(stubs));
+        let whole =
+            |text: fn(&KernelSignature) -> String| (kernel.clone(), file.map(text), text(stubs));
         let others = file.map(|file| file.parameters.as_deref());
         match others {
             Some(Ok(others)) if others.len() == parameters.len() => {
                 for (index, (own, other)) in parameters.iter().zip(others).enumerate() {
-                    let subject = Subject::Parameter {
-                        kernel: kernel.clone(),
-                        index,
-                        name: own.name.clone(),
-                    };
-                    self.parameter(subject, own, other);
+                    let name = own.name.as_ref().map(|name| format!(" `{name}`"));
+                    let name = name.unwrap_or_default();
+                    self.parameter(format!("{kernel}: parameter {index}{name}"), own, other);
                 }
             }
             _ => {
@@ -231,7 +180,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn parameter(&mut self, subject: Subject, stubs: &Parameter, file: &Parameter) {
+    fn parameter(&mut self, subject: String, stubs: &Parameter, file: &Parameter) {
         let sign_known = stubs.sign_known && file.sign_known;
         if let Err(mismatch) = self.ty(&stubs.ty, &file.ty, sign_known) {
             let spelled = [(self.file, file), (self.stubs, stubs)].map(|(layouts, parameter)| {
@@ -243,12 +192,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn variable(
-        &mut self,
-        subject: Subject,
-        (stubs, known): (&Result<Element, Unsupported>, bool),
-        file: Option<(&Result<Element, Unsupported>, bool)>,
-    ) {
+    fn variable(&mut self, subject: String, (stubs, known): Typed<'_>, file: Option<Typed<'_>>) {
         let Ok(stubs) = stubs else { return };
         let spelled = self.stubs.spell(stubs);
         match file {
@@ -265,7 +209,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn mismatch(&mut self, subject: Subject, mismatch: Mismatch, spelled: [String; 2]) {
+    fn mismatch(&mut self, subject: String, mismatch: Mismatch, spelled: [String; 2]) {
         let [file, stubs] = match mismatch {
             Mismatch::Spelled => spelled,
             Mismatch::Defined { file, stubs } => [file, stubs],

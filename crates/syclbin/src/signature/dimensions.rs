@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the number of dimensions of a kernel: 1 to 3, or 0 for a single task.
 
-use super::cpp;
+use super::cpp_type::CppType;
 
 /// Returns the number of dimensions that a call operator's parameter types imply, or `None` if they are ambiguous.
-pub(super) fn of_parameters<'t>(types: impl Iterator<Item = &'t str>) -> Option<u8> {
+pub(super) fn of_parameters(types: &[CppType]) -> Option<u8> {
     let mut found = 0;
-    for ty in types {
-        let ty = ty.trim_end_matches([' ', '*', '&']);
-        let ty = ty.strip_prefix("const ").unwrap_or(ty);
-        let of_range = ["id<", "item<", "nd_item<", "group<"]
-            .iter()
-            .find_map(|name| {
-                let arguments = ty.strip_prefix("sycl::")?.strip_prefix(name)?;
-                number(arguments)
-            });
-        found = match (of_range, cpp::scalar_of(ty)) {
-            _ if ty == "sycl::kernel_handler" => continue,
-            (Some(dimensions), _) => dimensions,
+    for mut ty in types {
+        while let CppType::Const(of) | CppType::Pointer(of) | CppType::Reference { to: of, .. } = ty
+        {
+            ty = of;
+        }
+        found = match (ty.template(), ty.scalar()) {
+            _ if ty.is("sycl::kernel_handler") => continue,
+            (Some((name, [count, ..])), _) if OF_RANGE.contains(&name) => count.dimensions()?,
             // An integer can be a converted `id<1>` or `item<1>`.
-            (None, Some(of)) if !of.is_float() => 1,
+            (_, Some(of)) if !of.is_float() => 1,
             _ => return None,
         };
     }
     Some(found)
 }
+
+const OF_RANGE: [&str; 4] = ["sycl::id", "sycl::item", "sycl::nd_item", "sycl::group"];
 
 /// Returns the number of dimensions in a function property: `nd_range_kernel<2>`.
 pub(super) fn of_property(text: &str) -> Option<u8> {
@@ -61,20 +59,25 @@ mod tests {
 
     #[test]
     fn call_operators_tell_dimensions() {
+        let named = |name: &str| CppType::named(name);
+        let of = |name: &str, count: &str| CppType::instance(name, [named(count)].into());
         for (types, expected) in [
             (&[][..], Some(0)),
-            (&["sycl::kernel_handler"], Some(0)),
-            (&["sycl::id<1>"], Some(1)),
-            (&["sycl::item<3, true>"], Some(3)),
-            (&["sycl::nd_item<2>", "sycl::kernel_handler"], Some(2)),
-            (&["const sycl::group<2> *"], Some(2)),
-            (&["unsigned long"], Some(1)),
-            (&["auto"], None),
-            (&["sycl::id<4>"], None),
-            (&["Index"], None),
-            (&["double"], None),
+            (&[named("sycl::kernel_handler")], Some(0)),
+            (&[of("sycl::id", "1")], Some(1)),
+            (&[of("sycl::item", "3")], Some(3)),
+            (
+                &[of("sycl::nd_item", "2"), named("sycl::kernel_handler")],
+                Some(2),
+            ),
+            (&[of("sycl::group", "2").constant().pointer()], Some(2)),
+            (&[named("unsigned long")], Some(1)),
+            (&[named("auto")], None),
+            (&[of("sycl::id", "4")], None),
+            (&[named("Index")], None),
+            (&[named("double")], None),
         ] {
-            assert_eq!(of_parameters(types.iter().copied()), expected, "{types:?}");
+            assert_eq!(of_parameters(types), expected, "{types:?}");
         }
     }
 

@@ -1,80 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Infers the signature of a kernel, or the reason why it has no Rust function.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use super::code::Code;
+use super::code::{Code, CodeKernel, Passed};
+use super::cpp_type::CppParameter;
 use super::mangled::KernelName;
-use super::merge::{Passed, Sources};
+use super::merge::Sources;
 use super::names::Names;
-use super::spell::{Declaration, DeclaredParameter};
+use super::spell::Declaration;
 use super::types::{Element, Pointee, Scalar, Type};
-use super::{
-    Argument, KernelSignature, Parameter, Unsupported, dimensions, mangled, merge, spirv,
-    unsupported,
-};
+use super::{Argument, KernelSignature, Parameter, Unsupported, dimensions, mangled, unsupported};
 use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
 use crate::model::AbstractModule;
 use crate::property::{key, set};
+use crate::spirv::module::ParameterType;
 
 impl Sources<'_> {
     /// Infers the signature of a kernel.
     pub(super) fn kernel(&mut self, symbol: &str, names: &mut Names) -> KernelSignature {
-        let (module, code) = (self.module, self.code);
         let name = mangled::parse(symbol);
-        let in_spirv = code.spirv().and_then(|spirv| spirv.parameters(symbol));
-        let (passed, local_size) = match code {
-            Code::SpirV(spirv) => {
-                let passed = in_spirv.as_deref().map(Passed::SpirV);
-                (passed, spirv.local_size(symbol))
-            }
-            Code::Ptx(kernels) => {
-                let kernel = kernels.get(symbol);
-                let passed = kernel.map(|kernel| Passed::Ptx {
-                    parameters: &kernel.parameters,
-                    shared: kernel.uses_dynamic_shared_memory,
-                });
-                (passed, kernel.and_then(|kernel| kernel.required_local_size))
-            }
-            Code::Unknown => (None, None),
-        };
-        let described = self.described.declarations.get(symbol).cloned();
+        let code = self.code.kernel(symbol);
+        let local_size = code.as_ref().and_then(|kernel| kernel.local_size);
+        let described = self.described.kernels.get(symbol);
+        let declared = described.and_then(|kernel| kernel.parameters.clone());
+        let declared = declared.or_else(|| declared_by_symbol(name.as_ref(), code.as_ref()));
+        let declared = declared.as_deref();
+        let declaration = declared.zip(name.as_ref());
         let declaration =
-            described.or_else(|| declared_by_symbol(name.as_ref(), in_spirv.as_deref()));
-        let declared = declaration.as_ref().map(|d| d.parameters.as_slice());
-        // Compilers list exported functions among the names as well.
-        let listed = module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some();
-        let absent = passed.is_none() && code.rank() > 0;
-        let scratch = Scratch::of(module, code, symbol);
-        let parameters = if listed && passed.is_none() {
-            Err(no_kernel(
-                "the code exports it as a function and has no kernel of that name",
-            ))
-        } else if absent {
-            unsupported("the code has no kernel of that name")
-        } else if let Some(reason) = of_runtime(symbol) {
-            Err(reason)
-        } else {
-            match module.eliminated_arguments(symbol) {
-                Ok(removed) => {
-                    let passed = passed.unwrap_or(Passed::Unknown);
-                    let visible = match scratch {
-                        Scratch::Argument(index) => hidden_last(index, passed),
-                        Scratch::None | Scratch::NoArgument => Ok(passed),
-                    };
-                    visible.and_then(|visible| {
-                        let mut all = self.parameters(declared, visible, &removed, names)?;
-                        all.extend((scratch != Scratch::None).then(scratch_memory));
-                        Ok(all)
-                    })
-                }
-                Err(malformed) => unsupported(malformed.to_string()),
-            }
-        };
+            declaration.map(|(parameters, name)| Declaration::new(name.qualified(), parameters));
+        let parameters = self.kernel_parameters(symbol, declared, code, names);
         let (parameters, required_local_size) =
-            match required_local_size(module, local_size, symbol) {
+            match required_local_size(self.module, local_size, symbol) {
                 Ok(size) => (parameters, size),
                 Err(reason) => (parameters.and(Err(reason)), None),
             };
@@ -83,21 +42,78 @@ impl Sources<'_> {
             symbol: symbol.into(),
             name,
             declaration,
-            location: self.described.locations.get(symbol).cloned(),
+            location: described.and_then(|kernel| kernel.location.clone()),
             parameters,
             required_local_size,
             dimensions,
         }
     }
 
+    fn kernel_parameters(
+        &mut self,
+        symbol: &str,
+        declared: Option<&[CppParameter]>,
+        mut code: Option<CodeKernel>,
+        names: &mut Names,
+    ) -> Result<Vec<Parameter>, Unsupported> {
+        let module = self.module;
+        if code.is_none() {
+            // Compilers list exported functions among the names as well.
+            if module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some() {
+                return Err(no_kernel(
+                    "the code exports it as a function and has no kernel of that name",
+                ));
+            }
+            if self.code.rank() > 0 {
+                return unsupported("the code has no kernel of that name");
+            }
+        }
+        if let Some(reason) = of_runtime(symbol) {
+            return Err(reason);
+        }
+        let removed = module.eliminated_arguments(symbol);
+        let removed = removed.map_err(|malformed| Unsupported::new(malformed.to_string()))?;
+        let uses_scratch_memory = self.hide_scratch_memory(symbol, code.as_mut())?;
+        let mut all = self.parameters(declared, code.as_ref(), &removed, names)?;
+        all.extend(uses_scratch_memory.then(scratch_memory));
+        Ok(all)
+    }
+
+    /// Returns whether a kernel calls `get_work_group_scratch_memory`. If the memory is an argument in `code`, which has
+    /// to be the last, that is removed.
+    fn hide_scratch_memory(
+        &self,
+        symbol: &str,
+        code: Option<&mut CodeKernel>,
+    ) -> Result<bool, Unsupported> {
+        let sets = &self.module.metadata;
+        // -1 stands for no such argument.
+        let argument = sets.get(set::IMPLICIT_LOCAL_ARG, symbol);
+        let argument = argument.filter(|index| index.as_u32() != Some(u32::MAX));
+        let is_used = || sets.get(set::DYNAMIC_LOCAL_MEMORY, symbol).is_some();
+        let Some(argument) = argument else {
+            return Ok(!matches!(self.code, Code::SpirV(_)) && is_used());
+        };
+        // In PTX it is memory that the code finds by itself, whatever other targets of the module do.
+        let Some(code) = code.filter(|_| self.code.spirv().is_some()) else {
+            return Ok(true);
+        };
+        let last = code.arguments.pop().map(|argument| argument.ty);
+        let is_last = argument.as_u32().map(|index| index as usize) == Some(code.arguments.len());
+        match last {
+            Some(Passed::SpirV(ParameterType::LocalPointer { .. })) if is_last => Ok(true),
+            _ => unsupported(
+                "its work-group scratch memory is not recorded as the last argument of the code",
+            ),
+        }
+    }
+
     /// Returns the dimensions of a kernel: from its source, from the symbol of a lambda, or as far as the compiler
     /// recorded them.
     fn dimensions(&self, name: Option<&KernelName>, symbol: &str) -> Option<u8> {
-        let described = self.described.dimensions.get(symbol).copied();
-        let of_lambda = || {
-            let parameters = &name?.lambdas.last()?.parameters;
-            dimensions::of_parameters(parameters.iter().map(String::as_str))
-        };
+        let described = self.described.kernels.get(symbol);
+        let described = described.and_then(|kernel| kernel.dimensions);
+        let of_lambda = || dimensions::of_parameters(&name?.lambdas.last()?.parameters);
         let recorded = || {
             let name = format!("{symbol}@{}", key::WORK_GROUP_NUM_DIM);
             let found = self
@@ -143,52 +159,6 @@ fn required_local_size(
         .read::<Dimensions>(set::PROGRAM_METADATA, &name(key::WORK_GROUP_NUM_DIM))
         .map_err(malformed)?;
     Ok(Some(size.to_sycl(dimensions)))
-}
-
-/// Whether a kernel calls `get_work_group_scratch_memory`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scratch {
-    None,
-    /// The memory is the argument of this index.
-    Argument(Option<u32>),
-    /// The memory is not an argument of the code.
-    NoArgument,
-}
-
-impl Scratch {
-    fn of(module: &AbstractModule<'_>, code: &Code, symbol: &str) -> Self {
-        // -1 stands for no such argument.
-        let argument = module.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
-        let argument = argument.filter(|index| index.as_u32() != Some(u32::MAX));
-        let used = module.metadata.get(set::DYNAMIC_LOCAL_MEMORY, symbol);
-        match (argument, code) {
-            (None, Code::SpirV(_)) => Self::None,
-            // In PTX it is memory that the code finds by itself, whatever other targets of the module do.
-            (Some(_), Code::Ptx(_)) => Self::NoArgument,
-            (Some(index), Code::SpirV(_) | Code::Unknown) => Self::Argument(index.as_u32()),
-            (None, Code::Ptx(_) | Code::Unknown) if used.is_some() => Self::NoArgument,
-            (None, Code::Ptx(_) | Code::Unknown) => Self::None,
-        }
-    }
-}
-
-/// Returns what is passed except the hidden argument at `index`, which has to be the last and work-group
-/// memory.
-fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Unsupported> {
-    let Passed::SpirV(parameters) = passed else {
-        return Ok(passed); // native code does not record its arguments
-    };
-    match (index, parameters.split_last()) {
-        (Some(index), Some((last, visible)))
-            if index as usize == visible.len()
-                && matches!(last.ty, spirv::ParameterType::LocalPointer { .. }) =>
-        {
-            Ok(Passed::SpirV(visible))
-        }
-        _ => unsupported(
-            "its work-group scratch memory is not recorded as the last argument of the code",
-        ),
-    }
 }
 
 /// Returns the parameter for the scratch memory of a kernel that calls `get_work_group_scratch_memory`. Its size in
@@ -252,26 +222,24 @@ fn of_runtime(symbol: &str) -> Option<Unsupported> {
     }
 }
 
-/// Returns the declaration that a mangled symbol implies, with the names that the SPIR-V has.
+/// Returns the parameters in a mangled symbol, with the names that the code has.
 fn declared_by_symbol(
     name: Option<&KernelName>,
-    passed: Option<&[spirv::Parameter]>,
-) -> Option<Declaration> {
+    code: Option<&CodeKernel>,
+) -> Option<Vec<CppParameter>> {
     // The parameters in the symbol of a lambda are those of the function around it.
     let name = name.filter(|name| name.lambdas.is_empty())?;
     let types = name.parameters.as_ref()?;
-    let passed = passed.filter(|passed| passed.len() == types.len());
+    let code = code.map(|code| &code.arguments);
+    let code = code.filter(|arguments| arguments.len() == types.len());
     let parameters = types.iter().enumerate().map(|(index, ty)| {
-        let name = passed.and_then(|passed| merge::own_name(&passed[index]));
-        DeclaredParameter {
+        let name = code.and_then(|arguments| arguments[index].name.clone());
+        CppParameter {
             ty: ty.clone(),
             name: name.unwrap_or_default(),
         }
     });
-    Some(Declaration {
-        name: name.qualified(),
-        parameters: parameters.collect(),
-    })
+    Some(parameters.collect())
 }
 
 impl KernelSignature {

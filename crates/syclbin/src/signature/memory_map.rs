@@ -6,9 +6,9 @@
 
 use alloc::vec::Vec;
 
-use super::spirv::Module;
-use super::spirv::types::{Record, TypeId};
 use super::types::{Element, Layouts, Scalar};
+use crate::spirv::module::Module;
+use crate::spirv::module::types::{Record, TypeId};
 
 /// The maximum number of comparison steps, because types may nest and repeat each other. Kernels take at most four
 /// kilobytes of arguments, and an array of numbers is one step.

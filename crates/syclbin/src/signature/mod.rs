@@ -19,8 +19,9 @@
 //! of a signature. Unknown facts are marked as such, never silently guessed.
 
 mod code;
-mod cpp;
+pub(crate) mod cpp_type;
 pub(crate) mod debug_info;
+mod declared;
 mod difference;
 mod dimensions;
 mod entry;
@@ -31,7 +32,6 @@ mod merge;
 pub(crate) mod names;
 pub(crate) mod recorded;
 mod spell;
-pub(crate) mod spirv;
 mod types;
 mod variables;
 
@@ -46,8 +46,10 @@ use core::fmt;
 use crate::error::Error;
 use crate::model::Syclbin;
 use code::Code;
+pub use cpp_type::CppType;
+use cpp_type::list;
 use debug_info::Described;
-pub use difference::{Difference, Subject};
+pub use difference::Difference;
 pub use mangled::{KernelName, Lambda};
 use merge::Sources;
 use names::Names;
@@ -132,7 +134,7 @@ impl KernelSignature {
             Some(lambda) => {
                 let captures = declaration.parameters.iter().map(ToString::to_string);
                 let captures = captures.collect::<Vec<_>>().join(", ");
-                let takes = lambda.parameters.join(", ");
+                let takes = list(&lambda.parameters);
                 (Some(name), format!("[{captures}]({takes})"))
             }
             None => (name.function.as_deref(), declaration.to_string()),
@@ -140,12 +142,12 @@ impl KernelSignature {
         let mut around = Vec::new();
         if let Some(function) = function {
             let types = function.parameters.as_deref().unwrap_or_default();
-            around.push(format!("in {}({})", function.qualified(), types.join(", ")));
+            around.push(format!("in {}({})", function.qualified(), list(types)));
             let generic = function
                 .lambdas
                 .iter()
                 .filter(|of| !of.template_arguments.is_empty());
-            around.extend(generic.map(|of| format!("auto: {}", of.template_arguments.join(", "))));
+            around.extend(generic.map(|of| format!("auto: {}", list(&of.template_arguments))));
         }
         around.extend(self.location.clone());
         Some(match &around[..] {
@@ -256,7 +258,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
         let rank = code.as_ref().map_or(0, Code::rank);
         let mut sources = code
             .as_ref()
-            .map(|code| Sources::new(module, code, &nothing, &mut names));
+            .map(|code| Sources::new(module, code, &nothing));
         for symbol in module.kernel_names() {
             let (signature, rank) =
                 match (recorded::kernel(module, symbol, &mut names), &mut sources) {

@@ -7,8 +7,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use super::cpp_type::CppType;
 use super::types::{Element, Enum, Field, Layout, Layouts, StructId};
-use super::{Unsupported, cpp, recorded};
+use super::{Unsupported, recorded};
 use crate::model::AbstractModule;
 
 /// State that the modules of a file share.
@@ -25,6 +26,14 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Begins with structs of different names.
+    pub(super) fn new(layouts: Layouts) -> Self {
+        Self {
+            layouts,
+            ..Self::default()
+        }
+    }
+
     /// Learns the alignments of structs from all modules: only kernels that take a struct or point to it know what
     /// `alignas` says.
     pub(super) fn align(&mut self, modules: &[AbstractModule<'_>]) {
@@ -115,8 +124,8 @@ impl Definitions {
     }
 
     /// Defines an enumeration with the underlying type `of`. Returns `None` if that is not an integer.
-    pub fn define_enum(&mut self, name: &str, of: &str) -> Option<()> {
-        let of = cpp::scalar_of(of)?;
+    pub fn define_enum(&mut self, name: &str, of: &CppType) -> Option<()> {
+        let of = of.scalar()?;
         let name = String::from(name);
         let element = (!of.is_float()).then(|| {
             Element::Enum(Enum {
@@ -149,6 +158,11 @@ impl Definitions {
         if end > size || !align.is_power_of_two() {
             return None;
         }
+        // Another module of the same source may have it.
+        if let Some(Element::Struct(id)) = self.named.get(name) {
+            self.layouts.align_as(*id, align);
+            return Some(());
+        }
         let id = self.layouts.insert(Layout {
             name: name.into(),
             size,
@@ -156,45 +170,13 @@ impl Definitions {
             fields,
             described: true,
         });
-        self.named.entry(name.into()).or_insert(Element::Struct(id));
+        self.named.insert(name.into(), Element::Struct(id));
         Some(())
     }
 
     /// Gives a struct the alignment `align`, if that is stricter and its size allows it.
     pub(super) fn align(&mut self, id: StructId, align: u64) {
         self.layouts.align_as(id, align);
-    }
-
-    /// Adds the definitions of another module of the same source. A struct that both have is one.
-    pub(super) fn append(&mut self, other: Self) {
-        let mut ids: Vec<StructId> = Vec::new();
-        for mut layout in other.layouts.into_list() {
-            layout.renumber(&ids);
-            ids.push(match self.named.get(&layout.name) {
-                Some(Element::Struct(id)) => {
-                    self.layouts.align_as(*id, layout.align);
-                    *id
-                }
-                _ => self.layouts.insert(layout),
-            });
-        }
-        for (name, mut element) in other.named {
-            element.renumber(&ids);
-            self.named.entry(name).or_insert(element);
-        }
-    }
-
-    /// Returns the definitions with the numbers that structs have in a file.
-    pub(super) fn within(&self, names: &mut Names) -> Self {
-        let ids = names.import(self.layouts.clone());
-        let mut named = self.named.clone();
-        for element in named.values_mut() {
-            element.renumber(&ids);
-        }
-        Self {
-            layouts: Layouts::default(),
-            named,
-        }
     }
 
     /// Returns the definition of `name`.
@@ -251,23 +233,22 @@ mod tests {
             assert_eq!(definitions.define_struct("S", size, align, members), None);
             assert_eq!(definitions.named("S"), None);
         }
-        assert_eq!(Definitions::default().define_enum("E", "float"), None);
+        assert_eq!(
+            Definitions::default().define_enum("E", &CppType::named("float")),
+            None
+        );
     }
 
     #[test]
     fn modules_of_one_source_share_their_structs() {
-        let of = |align| {
-            let mut definitions = Definitions::default();
+        let mut all = Definitions::default();
+        for align in [4, 64] {
             let member = field(0, Element::Scalar(Scalar::F32));
-            definitions.define_struct("P", 64, align, [member]).unwrap();
-            let inner = definitions.element("P[2]").unwrap();
-            definitions
-                .define_struct("O", 128, 4, [field(0, inner)])
-                .unwrap();
-            definitions
-        };
-        let mut all = of(4);
-        all.append(of(64));
+            all.define_struct("P", 64, align, [member]).unwrap();
+            let inner = CppType::named("P").array(Some(2));
+            let inner = all.element(&inner).unwrap();
+            all.define_struct("O", 128, 4, [field(0, inner)]).unwrap();
+        }
         assert_eq!(all.layouts().len(), 2);
         let Some(Element::Struct(id)) = all.named("P") else {
             panic!("{all:?}")

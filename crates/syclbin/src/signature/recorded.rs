@@ -16,7 +16,7 @@ use super::code::Code;
 use super::debug_info::Described;
 use super::merge::Sources;
 use super::names::Names;
-use super::types::{Element, Layout, Layouts, Pointee, StructId, Type};
+use super::types::{Element, Layout, Layouts, Pointee, StructId};
 use super::variables::{Known, Variables};
 use super::{KernelSignature, Parameter, Unsupported};
 use crate::error::Error;
@@ -36,8 +36,8 @@ const VERSION: u8 = 1;
 /// When an image that is filed as SPIR-V cannot be read as such.
 pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<(), Error> {
     let code = Code::of(module)?;
-    let mut names = Names::default();
-    let mut sources = Sources::new(module, &code, described, &mut names);
+    let mut names = Names::new(described.definitions.layouts().clone());
+    let mut sources = Sources::new(module, &code, described);
     let mut variables = Variables::default();
     let mut kernels = Vec::new();
     for symbol in module.kernel_names() {
@@ -230,10 +230,7 @@ impl Parameter {
         let pointee = self.ty.pointee().is_none_or(|of| of.is_sound(layouts));
         let dimensions = self.ty.dimensions();
         let dimensions = dimensions.is_none_or(|count| (1..=3).contains(&count));
-        let arguments = match self.ty {
-            Type::LocalAccessor { .. } | Type::Accessor { .. } => 4,
-            _ => 1,
-        };
+        let arguments = self.ty.arguments();
         let aligned = self.align.is_none_or(u64::is_power_of_two);
         value && pointee && dimensions && aligned && self.arguments.len() == arguments
     }

@@ -3,12 +3,12 @@
 //! `void fill::iota(float start, float *out, int count)`.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::cpp_type::{CppParameter, CppType, EMPTY};
 use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
-use super::{cpp, mangled};
 
 impl Layouts {
     /// Formats the struct `id` on one line, with the offset of each member.
@@ -34,7 +34,14 @@ impl Layouts {
             Element::Scalar(scalar) => scalar.cpp().into(),
             Element::Enum(of) => of.name.clone(),
             Element::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
-            Element::Array { of, count } => mangled::array(&self.spell(of), &format!("{count}")),
+            Element::Array { .. } => {
+                let (mut of, mut counts) = (element, String::new());
+                while let Element::Array { of: inner, count } = of {
+                    counts += &format!("[{count}]");
+                    of = inner;
+                }
+                self.spell(of) + &counts
+            }
             Element::Struct(id) => match self.get(*id) {
                 Some(layout) if !layout.name.is_empty() => layout.name.clone(),
                 _ => "struct".into(),
@@ -103,10 +110,10 @@ impl Layouts {
                 element,
                 dimensions,
                 access,
-            } => cpp::image(*element, *dimensions, *access),
+            } => CppType::image(*element, *dimensions, *access).to_string(),
             Type::Sampler => "sycl::sampler".into(),
             Type::KernelHandler => "sycl::kernel_handler".into(),
-            Type::Unused => cpp::EMPTY.into(),
+            Type::Unused => EMPTY.into(),
             Type::Scalar(_) | Type::Enum(_) | Type::Vector { .. } | Type::Struct(_) => {
                 ty.value().as_ref().map_or_else(String::new, element)
             }
@@ -144,6 +151,17 @@ pub struct DeclaredParameter {
     pub name: String,
 }
 
+impl Declaration {
+    pub(super) fn new(name: String, parameters: &[CppParameter]) -> Self {
+        let parameters = parameters.iter().map(|parameter| DeclaredParameter {
+            ty: parameter.ty.to_string(),
+            name: parameter.name.clone(),
+        });
+        let parameters = parameters.collect();
+        Self { name, parameters }
+    }
+}
+
 impl fmt::Display for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "void {}(", self.name)?;
@@ -161,23 +179,4 @@ impl fmt::Display for DeclaredParameter {
         let space = if tight { "" } else { " " };
         write!(f, "{}{space}{}", self.ty, self.name)
     }
-}
-
-/// Returns the parts between the commas that are outside of all brackets.
-pub(super) fn split_list(list: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0usize, 0);
-    for (index, c) in list.char_indices() {
-        match c {
-            '<' | '(' | '[' | '{' => depth += 1,
-            '>' | ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(&list[start..index]);
-                start = index + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&list[start..]);
-    parts
 }

@@ -6,6 +6,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// Arguments that an accessor becomes: its pointer, two ranges, an id.
+pub(super) const OF_ACCESSOR: usize = 4;
+
 /// The type of a parameter.
 ///
 /// The type enums are exhaustive, because code generators must handle every variant. A new variant requires a new
@@ -222,6 +225,14 @@ impl Type {
         }
     }
 
+    /// Returns the number of its arguments in the code.
+    pub(super) const fn arguments(&self) -> usize {
+        match self {
+            Self::Accessor { .. } | Self::LocalAccessor { .. } => OF_ACCESSOR,
+            _ => 1,
+        }
+    }
+
     /// Returns the number of dimensions of an accessor, if known.
     #[must_use]
     pub const fn dimensions(&self) -> Option<u8> {
@@ -278,6 +289,14 @@ impl Element {
             Self::Struct(id) => Some(*id),
             Self::Array { of, .. } => of.structure(),
             _ => None,
+        }
+    }
+
+    /// Returns what an array holds, through all nested arrays.
+    pub(super) fn innermost(self) -> Self {
+        match self {
+            Self::Array { of, .. } => of.innermost(),
+            element => element,
         }
     }
 

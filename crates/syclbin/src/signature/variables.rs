@@ -10,18 +10,21 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::cpp_type::CppType;
 use super::mangled::{self, KernelName};
 use super::memory_map::MemoryMap;
 use super::merge::Sources;
 use super::names::Names;
-use super::types::{Element, Field, Layout, Layouts, StructId};
-use super::{Unsupported, recorded, spirv, unsupported};
+use super::types::{Element, Field, Layout, Layouts, Scalar, StructId};
+use super::{Unsupported, recorded, unsupported};
 use crate::failed_assert;
 use crate::metadata::{
     self, Malformed, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
 };
 use crate::model::AbstractModule;
 use crate::property::set;
+use crate::spirv::module::Module;
+use crate::spirv::module::types::Record;
 
 /// A specialization constant, with its type and default value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -301,16 +304,27 @@ fn device_global(
     found.ok_or_else(|| Unsupported::new("neither a declaration nor the code specifies its type"))
 }
 
+/// Returns the number that the code reads as the part `id` of a constant, and whether its sign is known. Returns
+/// `None` if the code does not read it, and `Some(None)` if it reads something else.
+fn part(id: u32, spirv: &Module) -> Option<Option<(Scalar, bool)>> {
+    Some(match spirv.spec_constant(id)? {
+        Record::Bool => Some((Scalar::Bool, true)),
+        Record::Int(bits) => Scalar::integer(*bits, true).map(|scalar| (scalar, false)),
+        Record::Float(bits) => Scalar::float(*bits).map(|scalar| (scalar, true)),
+        _ => None,
+    })
+}
+
 /// Returns whether the parts of a constant that the code reads are where `text` has the same.
 fn agree_with_parts(
     declared: &MemoryMap,
     parts: &[SpecConstantDescriptor],
-    spirv: Option<&spirv::Module>,
-    text: &str,
+    spirv: Option<&Module>,
+    text: &CppType,
 ) -> Result<(), Unsupported> {
     let mut in_code = MemoryMap::default();
     for part in parts.iter().filter(|part| !part.is_padding()) {
-        if let Some(Some((scalar, _))) = spirv.and_then(|spirv| spirv.spec_constant(part.id)) {
+        if let Some(Some((scalar, _))) = spirv.and_then(|spirv| self::part(part.id, spirv)) {
             in_code.scalar(u64::from(part.offset), scalar);
         }
     }
@@ -326,7 +340,7 @@ fn agree_with_parts(
 fn of_parts(
     parts: &[SpecConstantDescriptor],
     size: u64,
-    spirv: Option<&spirv::Module>,
+    spirv: Option<&Module>,
     layouts: &mut Layouts,
 ) -> Result<Known, Unsupported> {
     let Some(spirv) = spirv else {
@@ -335,7 +349,7 @@ fn of_parts(
     let mut fields = Vec::new();
     for part in parts.iter().filter(|part| !part.is_padding()) {
         let (offset, own) = (u64::from(part.offset), u64::from(part.size));
-        let (ty, sign_known) = match spirv.spec_constant(part.id) {
+        let (ty, sign_known) = match self::part(part.id, spirv) {
             Some(Some((scalar, known))) if scalar.size() == own => (Element::Scalar(scalar), known),
             Some(_) => {
                 return unsupported(format!(

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generic SPIR-V analysis: which operands are ids, which parts of a module a kernel needs, and which pointers it
-//! only reads.
+//! SPIR-V: its words, the types and kernels of a module, which parts of it a kernel needs, which pointers it only
+//! reads, and features that some drivers lack.
 
 pub(crate) mod grammar;
+mod kernel_uses;
+pub(crate) mod module;
 pub(crate) mod reads;
 #[cfg(test)]
 mod tests;
 mod trim;
+mod uses;
 pub(crate) mod words;
 
+pub use kernel_uses::KernelUses;
 pub use trim::trim;
+pub use uses::{ASSERT_FAIL, Import, Uses, is_target, unresolved_imports};

@@ -4,11 +4,13 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use syclbin::__private::debug_info::{self, Described};
+use syclbin::__private::debug_info::Described;
+use syclbin::__private::mangled;
 use syclbin::__private::spirv::Module;
 use syclbin::Syclbin;
-use syclbin::signature::KernelName;
-use syclbin::signature::{self, Argument, Element, Signatures};
+use syclbin::signature::{
+    self, Argument, Declaration, DeclaredParameter, Element, KernelName, Signatures,
+};
 
 fn path(name: &str) -> PathBuf {
     test_files::path("described").join(name)
@@ -23,7 +25,9 @@ fn file(name: &str) -> Syclbin<'static> {
 
 fn describe(file: &Syclbin<'_>) -> Described {
     let code = &file.modules[0].images[0].bytes;
-    debug_info::describe(&Module::parse(code).unwrap())
+    let mut described = Described::default();
+    described.add(&Module::parse(code).unwrap());
+    described
 }
 
 /// The same file with what debug information tells, as `syclbin-build` records it.
@@ -50,7 +54,18 @@ fn assert_as_before(name: &str, found: &str) {
 
 fn description(described: &Described) -> String {
     let mut text = String::new();
-    for (symbol, declaration) in &described.declarations {
+    for (symbol, kernel) in &described.kernels {
+        let Some(parameters) = &kernel.parameters else {
+            continue;
+        };
+        let parameters = parameters.iter().map(|parameter| DeclaredParameter {
+            ty: parameter.ty.to_string(),
+            name: parameter.name.clone(),
+        });
+        let declaration = Declaration {
+            name: mangled::parse(symbol).unwrap().qualified(),
+            parameters: parameters.collect(),
+        };
         writeln!(text, "{symbol}\n    {declaration}").unwrap();
     }
     for (name, ty) in &described.variables {
@@ -139,8 +154,10 @@ fn damaged_debug_information_does_not_panic() {
             let mut damaged = code.to_vec();
             damaged[at] ^= change;
             if let Ok(module) = Module::parse(&damaged) {
-                let described = debug_info::describe(&module);
-                read += usize::from(!described.declarations.is_empty());
+                let mut described = Described::default();
+                described.add(&module);
+                let mut kernels = described.kernels.values();
+                read += usize::from(kernels.any(|kernel| kernel.parameters.is_some()));
             }
         }
     }

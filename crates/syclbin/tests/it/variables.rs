@@ -134,7 +134,6 @@ fn recorded_type_gives_sign_and_checks_size() {
         ),
         // What no definition describes, the code may.
         ("Node", "table: int[4]?"),
-        ("", "table: cannot determine its type"),
     ] {
         let mut file = syclbin::read::parse(test_files::bytes("globals.object.syclbin")).unwrap();
         let declared = Declared::default().variable("_Z5table", recorded);

@@ -2,6 +2,7 @@
 // Structs of every kind as parameters, and what goes with them: accessors of more dimensions,
 // required work-groups, variables of the module. structs.rs calls each kernel by its stub.
 #include <sycl/sycl.hpp>
+#include <complex>
 namespace syclexp = sycl::ext::oneapi::experimental;
 namespace this_work_item = sycl::ext::oneapi::this_work_item;
 using bf16 = sycl::ext::oneapi::bfloat16;
@@ -212,5 +213,23 @@ void host_code(sycl::queue &q, sycl::buffer<geo::Inner, 2> &a, sycl::buffer<int,
       sycl::group_barrier(it.get_group());
       o[it.get_global_linear_id()] = tile[3 - it.get_local_id(0)][7 - it.get_local_id(1)].s;
     });
+  });
+}
+
+struct Wave { std::complex<double> amplitude; std::complex<float> phase[2]; };
+
+// A class in a lambda is a template argument.
+template <class Scale> struct Modulate {
+  Wave wave;
+  const std::complex<float> *in;
+  std::complex<double> *out;
+  void operator()(sycl::id<1> i) const {
+    out[i] = {wave.amplitude.real() + in[i].imag(), Scale::of(wave.amplitude.imag() - wave.phase[1].real())};
+  }
+};
+void modulate(sycl::queue &q, Wave wave, const std::complex<float> *in, std::complex<double> *out) {
+  q.submit([&](sycl::handler &h) {
+    struct Twice { static double of(double x) { return 2 * x; } };
+    h.parallel_for(sycl::range<1>(2), Modulate<Twice>{wave, in, out});
   });
 }

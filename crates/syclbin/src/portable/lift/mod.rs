@@ -160,7 +160,7 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
     }
     let modules: Vec<Vec<u8>> = lifted;
     // Damaged code may only show now: drivers and saved files get what can be read again.
-    let readable = |module: &Vec<u8>| crate::signature::spirv::Module::parse(module).is_ok();
+    let readable = |module: &Vec<u8>| crate::spirv::module::Module::parse(module).is_ok();
     if !modules.iter().all(readable) || Layout::of_text(&layout.to_text()).as_ref() != Some(&layout)
     {
         return Err(Unfit::Variable("its variables or their names are damaged"));

@@ -11,8 +11,8 @@ use super::scan::DirectLoads;
 use super::scan::only_tells_the_host;
 use super::scan::{Scan, functions};
 use super::{Layout, Slot};
-use crate::signature::spirv::STORAGE_CROSS_WORKGROUP;
 use crate::spirv::grammar;
+use crate::spirv::module::STORAGE_CROSS_WORKGROUP;
 use crate::spirv::words::{HEADER_WORDS, Instruction, op, put, string};
 
 /// Memory operands: a multiple of 8 bytes.

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use super::super::{Unfit, Version, collect};
 use super::Layout;
-use crate::signature::spirv::parse::{DECORATIONS_HOST_ACCESS, LINKAGE_LINK_ONCE};
-use crate::signature::spirv::{Module, STORAGE_CROSS_WORKGROUP};
 use crate::spirv::grammar;
+use crate::spirv::module::parse::{DECORATIONS_HOST_ACCESS, LINKAGE_LINK_ONCE};
+use crate::spirv::module::{Module, STORAGE_CROSS_WORKGROUP};
 use crate::spirv::words::{
     DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
 };

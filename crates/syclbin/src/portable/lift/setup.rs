@@ -7,7 +7,7 @@ use super::super::Unfit;
 use super::super::version::V1_4;
 use super::module::{Frame, Lifting};
 use super::scan::Variable;
-use crate::signature::spirv::parse::EXECUTION_MODEL_KERNEL;
+use crate::spirv::module::parse::EXECUTION_MODEL_KERNEL;
 use crate::spirv::words::{literal, op, put};
 
 const STORAGE_UNIFORM_CONSTANT: u32 = 0;

@@ -10,22 +10,24 @@ use super::{
     DebugInfo, GLOBAL_VARIABLE, MAX_DEPTH, SOURCE, TEMPLATE_PARAMETER, TYPE_FUNCTION, TYPE_MEMBER,
     TYPE_POINTER, TYPE_QUALIFIER, TYPE_TEMPLATE,
 };
-use crate::signature::cpp::{self, Declared};
-use crate::signature::spell::{Declaration, DeclaredParameter};
-use crate::signature::spirv::{Extended, ParameterType, TypeId, parameter_name};
+use crate::signature::cpp_type::{BYTES, CppParameter, CppType, EMPTY, WORK_GROUP_MEMORY};
+use crate::signature::declared::{Declared, access};
+use crate::signature::names::Definitions;
+use crate::signature::types::{Layouts, OF_ACCESSOR};
 use crate::signature::{dimensions, mangled};
+use crate::spirv::module::{Extended, ParameterType, TypeId, parameter_name};
 
 const STORAGE_WORKGROUP: u32 = 4;
 /// The struct in which a functor's array is passed.
-const WRAPPER: &str = "__wrapper_class";
+pub(super) const WRAPPER: &str = "__wrapper_class";
 /// The member of every functor that asks for a `kernel_handler`.
 const HANDLER: &str = "_specialization_constants_buffer";
 /// The stream class that kernels print with.
 const STREAM: &str = "sycl::stream";
 /// The class templates of host-accessible variables. The first template argument is the type of the value.
 const OF_VARIABLES: [&str; 2] = [
-    "sycl::ext::oneapi::experimental::device_global<",
-    "sycl::specialization_id<",
+    "sycl::ext::oneapi::experimental::device_global",
+    "sycl::specialization_id",
 ];
 
 impl<'m> DebugInfo<'m> {
@@ -47,14 +49,13 @@ impl<'m> DebugInfo<'m> {
                     (linkage, _) => linkage.to_string(),
                 },
             };
-            self.spend(&name)?;
             Some((name, *e))
         });
         named.collect()
     }
 
     /// Returns the value type of a variable that the host can access.
-    pub(super) fn value_type(&mut self, variable: &Extended) -> Option<String> {
+    pub(super) fn value_type(&mut self, variable: &Extended) -> Option<CppType> {
         let mut ty = self.instructions.get(variable.operands.get(1)?).copied()?;
         if ty.instruction == TYPE_QUALIFIER {
             ty = self.instructions.get(ty.operands.first()?).copied()?;
@@ -62,38 +63,26 @@ impl<'m> DebugInfo<'m> {
         let (TYPE_TEMPLATE, [class, value, ..]) = (ty.instruction, &ty.operands[..]) else {
             return None;
         };
-        let class = self.type_text(*class, MAX_DEPTH)?;
+        let class = self.cpp_type(*class, MAX_DEPTH)?;
         let parameter = self.instructions.get(value).copied()?;
-        let of_host = OF_VARIABLES.iter().any(|name| class.starts_with(name));
+        let of_host = { class.template() }.is_some_and(|(name, _)| OF_VARIABLES.contains(&name));
         if !of_host || parameter.instruction != TEMPLATE_PARAMETER {
             return None;
         }
-        let text = self.type_text(*parameter.operands.get(1)?, MAX_DEPTH)?;
-        let readable = cpp::parse(&text).is_some_and(|ty| ty != Declared::Foreign);
-        readable.then_some(text)
+        let ty = self.cpp_type(*parameter.operands.get(1)?, MAX_DEPTH)?;
+        is_supported(&ty).then_some(ty)
     }
 
-    /// Returns the declaration of a kernel. For a free-function kernel, this is the C++ declaration of the function
-    /// that it calls.
-    pub(super) fn declaration(&mut self, symbol: &str) -> Option<Declaration> {
-        let name = mangled::parse(symbol).map(|name| name.qualified());
+    /// Returns the declared parameters of a kernel. For a free-function kernel, these are the parameters of the
+    /// function that it calls.
+    pub(super) fn kernel_parameters(&mut self, symbol: &str) -> Option<Vec<CppParameter>> {
         let function = mangled::plain_function(symbol)
             .and_then(|plain| self.functions.get(plain.as_str()).copied())
             .and_then(|function| self.parameters(function));
-        let parameters = match function {
-            Some(parameters) => parameters,
-            None => {
-                let function = *self.functions.get(symbol)?;
-                self.functor(function, symbol)?
-            }
-        };
-        for parameter in &parameters {
-            self.spend(&parameter.ty)?;
+        match function {
+            Some(parameters) => Some(parameters),
+            None => self.functor(*self.functions.get(symbol)?, symbol),
         }
-        Some(Declaration {
-            name: name?,
-            parameters,
-        })
     }
 
     /// Returns the file and line of a kernel. Only the file name is used, because directories are machine-specific.
@@ -109,9 +98,7 @@ impl<'m> DebugInfo<'m> {
         let line = self.constant(*function.operands.get(3)?)?;
         let file = path.rsplit(['/', '\\']).next();
         let file = file.filter(|file| !file.is_empty() && !file.contains(char::is_control))?;
-        let text = format!("{file}:{line}");
-        self.spend(&text)?;
-        Some(text)
+        Some(format!("{file}:{line}"))
     }
 
     /// Returns the types of a function's parameters.
@@ -132,9 +119,7 @@ impl<'m> DebugInfo<'m> {
             let [name, _, _, _, _, _, _, number] = variable.operands[..] else {
                 continue; // a variable without argument number is no parameter
             };
-            if let Some(name) = self.string(Some(&name))
-                && self.spend(name).is_some()
-            {
+            if let Some(name) = self.string(Some(&name)) {
                 names.insert(number, parameter_name(name));
             }
         }
@@ -150,14 +135,14 @@ impl<'m> DebugInfo<'m> {
     }
 
     /// Returns the parameters of a function.
-    fn parameters(&mut self, function: u32) -> Option<Vec<DeclaredParameter>> {
+    fn parameters(&mut self, function: u32) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let mut names = self.parameter_names(function, types.len());
         (1..)
             .zip(types)
             .map(|(number, ty)| {
-                Some(DeclaredParameter {
-                    ty: self.type_text(*ty, MAX_DEPTH)?,
+                Some(CppParameter {
+                    ty: self.cpp_type(*ty, MAX_DEPTH)?,
                     name: names.remove(&number).unwrap_or_default(),
                 })
             })
@@ -175,9 +160,9 @@ impl<'m> DebugInfo<'m> {
         let operator = self.call_operator(*self.functions.get(symbol)?)?;
         let mut parameters = Vec::new();
         for ty in self.parameter_types(operator)?.get(1..)? {
-            parameters.push(self.type_text(*ty, MAX_DEPTH)?);
+            parameters.push(self.cpp_type(*ty, MAX_DEPTH)?);
         }
-        dimensions::of_parameters(parameters.iter().map(String::as_str))
+        dimensions::of_parameters(&parameters)
     }
 
     /// Returns the dimensions in the property of a function, as the macros in `<syclbin/kernel.hpp>` annotate it.
@@ -233,7 +218,7 @@ impl<'m> DebugInfo<'m> {
     }
 
     /// Returns the members of a functor, derived from its arguments. Arguments of the same accessor share a name.
-    fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<DeclaredParameter>> {
+    fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let members = self.members(function);
         let lowered = self.lowered(function, types, &members)?;
@@ -246,17 +231,21 @@ impl<'m> DebugInfo<'m> {
         let mut at = 0;
         while let Some(parameter) = lowered.get(at) {
             let name = parameter.name.clone();
-            let group = lowered.get(at..at + 4).unwrap_or_default();
+            let group = lowered.get(at..at + OF_ACCESSOR).unwrap_or_default();
             let of_accessor = !name.is_empty() && group.iter().all(|other| other.name == name);
-            let pointee = parameter.ty.strip_suffix('*').map(str::trim_end);
+            let pointee = match &parameter.ty {
+                CppType::Pointer(to) => Some((**to).clone()),
+                _ => None,
+            };
+            let is_wrapper = parameter.ty.is(WRAPPER);
             let ty = match (passed[at].ty, pointee, group) {
                 // A stream consists of three accessors and a number.
-                _ if parameter.ty == STREAM => {
+                _ if parameter.ty.is(STREAM) => {
                     let same = lowered[at..].iter().take_while(|other| other.name == name);
                     at += same.count() - 1;
-                    STREAM.into()
+                    parameter.ty.clone()
                 }
-                (ParameterType::Sampler, ..) => "sycl::sampler".into(),
+                (ParameterType::Sampler, ..) => CppType::named("sycl::sampler"),
                 (
                     ParameterType::Image {
                         dimensions,
@@ -265,36 +254,35 @@ impl<'m> DebugInfo<'m> {
                     ..,
                 ) => {
                     let member = members.get(&*name);
-                    let ty = member.and_then(|ty| self.type_text(*ty, MAX_DEPTH));
-                    let ty = ty.filter(|text| cpp::parse(text).is_some());
-                    ty.unwrap_or_else(|| cpp::image(None, dimensions, cpp::access(!written)))
+                    let ty = member.and_then(|ty| self.cpp_type(*ty, MAX_DEPTH));
+                    ty.unwrap_or_else(|| CppType::image(None, dimensions, access(!written)))
                 }
                 (_, Some(pointee), [_, range, memory, id])
                     if of_accessor
-                        && range.ty.starts_with("sycl::range<")
                         && memory.ty == range.ty
-                        && id.ty.starts_with("sycl::id<") =>
+                        && let Some(("sycl::range", [dimensions])) = range.ty.template()
+                        && let Some(("sycl::id", _)) = id.ty.template() =>
                 {
-                    at += 3;
-                    accessor(pointee, &range.ty, self.is_local(types[at - 3]))?
+                    at += OF_ACCESSOR - 1;
+                    let is_local = self.is_local(types[at + 1 - OF_ACCESSOR]);
+                    CppType::accessor(pointee, dimensions.clone(), is_local)
                 }
                 (code, Some(pointee), _) if self.is_local(types[at]) => {
-                    let count = match code {
-                        ParameterType::LocalPointer { pointee } => self.counts(pointee),
-                        _ => None,
+                    let of = match code {
+                        ParameterType::LocalPointer { pointee: array } => {
+                            self.local_array(pointee, array)
+                        }
+                        _ => pointee.array(None),
                     };
-                    let counts = count.unwrap_or_else(|| "[]".into());
-                    format!("sycl::ext::oneapi::experimental::work_group_memory<{pointee}{counts}>")
+                    CppType::instance(WORK_GROUP_MEMORY, [of].into())
                 }
-                _ if name == HANDLER => "sycl::kernel_handler".into(),
-                _ if parameter.ty == WRAPPER && self.is_empty(types[at], MAX_DEPTH) => {
-                    cpp::EMPTY.into()
-                }
+                _ if name == HANDLER => CppType::named("sycl::kernel_handler"),
+                _ if is_wrapper && self.is_empty(types[at], MAX_DEPTH) => CppType::named(EMPTY),
                 // Types without a C++ name are identified by their code.
-                (ParameterType::ByValue { ty }, ..) if parameter.ty == WRAPPER => {
-                    format!("bytes[{}]", self.module.types.size(ty.0)?.0)
+                (ParameterType::ByValue { ty }, ..) if is_wrapper => {
+                    CppType::named(BYTES).array(Some(self.module.types.size(ty.0)?.0))
                 }
-                _ if parameter.ty == WRAPPER => return None,
+                _ if is_wrapper => return None,
                 _ => parameter.ty.clone(),
             };
             let name = match name.as_str() {
@@ -302,7 +290,7 @@ impl<'m> DebugInfo<'m> {
                 "" if is_lambda => "this".into(), // a copy of the object
                 _ => name,
             };
-            parameters.push(DeclaredParameter { ty, name });
+            parameters.push(CppParameter { ty, name });
             at += 1;
         }
         Some(parameters)
@@ -315,20 +303,20 @@ impl<'m> DebugInfo<'m> {
         function: u32,
         types: &[u32],
         members: &BTreeMap<&str, u32>,
-    ) -> Option<Vec<DeclaredParameter>> {
+    ) -> Option<Vec<CppParameter>> {
         let mut names = self.parameter_names(function, types.len());
         let mut all = Vec::new();
         for (number, ty) in (1..).zip(types) {
             let name = names.remove(&number).unwrap_or_default();
-            let own = self.type_text(*ty, MAX_DEPTH);
-            let mut ty = own.unwrap_or_else(|| WRAPPER.into());
+            let own = self.cpp_type(*ty, MAX_DEPTH);
+            let mut ty = own.unwrap_or_else(|| CppType::named(WRAPPER));
             let member = members.get(&*name);
-            if let Some(member) = member.and_then(|member| self.type_text(*member, MAX_DEPTH))
-                && (ty == WRAPPER && cpp::parse(&member).is_some() || member == STREAM)
+            if let Some(member) = member.and_then(|member| self.cpp_type(*member, MAX_DEPTH))
+                && (ty.is(WRAPPER) || member.is(STREAM))
             {
                 ty = member;
             }
-            all.push(DeclaredParameter { ty, name });
+            all.push(CppParameter { ty, name });
         }
         Some(all)
     }
@@ -341,31 +329,23 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
-    /// `[2][8]` for a type of the code that is such an array.
-    fn counts(&self, mut ty: TypeId) -> Option<String> {
-        let mut text = String::new();
-        for _ in 0..MAX_DEPTH {
-            let Some((count, of)) = self.module.types.array(ty.0) else {
-                break;
-            };
-            text += &format!("[{count}]");
-            ty = TypeId(of);
+    /// Returns the array of `of` that the code has in work-group memory.
+    fn local_array(&self, of: CppType, mut ty: TypeId) -> CppType {
+        let mut counts = Vec::new();
+        while counts.len() < MAX_DEPTH
+            && let Some((count, inner)) = self.module.types.array(ty.0)
+        {
+            counts.push(count);
+            ty = TypeId(inner);
         }
-        (!text.is_empty()).then_some(text)
+        if counts.is_empty() {
+            return of.array(None);
+        }
+        { counts.into_iter().rev() }.fold(of, |of, count| of.array(Some(count)))
     }
 }
 
-/// Spells an accessor, given its pointee and the type of its range.
-fn accessor(pointee: &str, range: &str, is_local: bool) -> Option<String> {
-    let dimensions = range.strip_prefix("sycl::range<")?.strip_suffix('>')?;
-    let mode = if pointee.starts_with("const ") {
-        "read"
-    } else {
-        "read_write"
-    };
-    Some(if is_local {
-        format!("sycl::local_accessor<{pointee}, {dimensions}>")
-    } else {
-        format!("sycl::accessor<{pointee}, {dimensions}, sycl::access_mode::{mode}>")
-    })
+/// Returns whether a Rust program can pass a parameter of this type.
+fn is_supported(ty: &CppType) -> bool {
+    Definitions::default().parameter(ty, &Layouts::default()) != Declared::Foreign
 }

@@ -5,25 +5,22 @@
 //! Instruction numbers are those of that extended instruction set.
 
 mod declarations;
-#[cfg(test)]
-mod tests;
 mod types;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::Cell;
 
-use super::cpp::Declared;
-use super::merge::OF_ACCESSOR;
+use super::cpp_type::{CppParameter, CppType};
+use super::declared::Declared;
 use super::names::Definitions;
-use super::spell::Declaration;
-use super::spirv::{Extended, Module, Parameter};
 use super::types::Type;
+use crate::spirv::module::{Extended, Module, Parameter};
 
-const INSTRUCTION_SETS: [&str; 2] = [
-    "NonSemantic.Shader.DebugInfo.200",
-    "NonSemantic.Shader.DebugInfo.100",
+/// The instruction sets, and whether members do not name their parent in them.
+const INSTRUCTION_SETS: [(&str, bool); 2] = [
+    ("NonSemantic.Shader.DebugInfo.200", true),
+    ("NonSemantic.Shader.DebugInfo.100", false),
 ];
 const INFO_NONE: u32 = 0;
 const TYPE_BASIC: u32 = 2;
@@ -49,100 +46,87 @@ const FUNCTION_DEFINITION: u32 = 101;
 const TYPE_SUBRANGE: u32 = 201;
 /// Types nest; a chain longer than this is a cycle.
 const MAX_DEPTH: usize = 32;
-/// Instructions and names repeat each other, so a small hostile module could produce very long declarations. The
-/// limit for a module is this many bytes, plus the same amount for each of its instructions.
-const MAX_TEXT: usize = 64 * 1024;
-const MAX_TEXT_OF_ONE: usize = 256;
-
-/// The debug information of a module's kernels.
+/// The debug information of kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
-    /// The declaration of each described kernel, by symbol. The parameters of a functor are its members; the
-    /// parameters of a lambda are what it captures.
-    pub declarations: BTreeMap<String, Declaration>,
-    /// The source location of each kernel, by symbol: `solver.cpp:12`.
-    pub locations: BTreeMap<String, String>,
-    /// The number of dimensions of each kernel's range, by symbol, or 0 for a single task.
-    pub dimensions: BTreeMap<String, u8>,
+    /// The kernels, by symbol.
+    pub kernels: BTreeMap<String, DescribedKernel>,
     /// The type of each device global and specialization constant. The key is the identifier without the part
     /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
-    pub variables: BTreeMap<String, String>,
-    /// The structs and enumerations that these declarations and types name, and those inside of them, by name.
+    pub variables: BTreeMap<String, CppType>,
+    /// The structs and enumerations that these kernels and types name, and those inside of them, by name.
     pub definitions: Definitions,
 }
 
-impl Described {
-    /// Adds the descriptions of other kernels from another module of the same source.
-    pub fn append(&mut self, mut other: Self) {
-        self.declarations.append(&mut other.declarations);
-        self.locations.append(&mut other.locations);
-        self.dimensions.append(&mut other.dimensions);
-        self.variables.append(&mut other.variables);
-        self.definitions.append(other.definitions);
-    }
+/// The debug information of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DescribedKernel {
+    /// The declared parameters. Those of a functor are its members; those of a lambda are what it captures.
+    pub parameters: Option<Vec<CppParameter>>,
+    /// The source location: `solver.cpp:12`.
+    pub location: Option<String>,
+    /// The number of dimensions of the range, or 0 for a single task.
+    pub dimensions: Option<u8>,
 }
 
-/// Reads the debug information of a module's kernels. The result is empty if there is none.
-#[must_use]
-pub fn describe(module: &Module) -> Described {
-    let mut described = Described::default();
-    for (newer, name) in [true, false].into_iter().zip(INSTRUCTION_SETS) {
-        if let Some(set) = module.instruction_set(name) {
-            let mut info = DebugInfo::new(module, set, newer);
-            for symbol in module.kernel_names() {
-                if let Some(declaration) = info.declaration(symbol) {
-                    described.declarations.insert(symbol.into(), declaration);
-                }
-                if let Some(location) = info.location(symbol) {
-                    described.locations.insert(symbol.into(), location);
-                }
-                if let Some(dimensions) = info.dimensions(symbol) {
-                    described.dimensions.insert(symbol.into(), dimensions);
-                }
-            }
-            for (name, variable) in info.variables_of_hosts() {
-                if let Some(ty) = info.value_type(variable) {
-                    described.variables.insert(name, ty);
-                }
-            }
-            described.definitions.append(info.definitions);
+impl Described {
+    /// Adds the debug information of a module, if it has any. The modules are of the same source.
+    pub fn add(&mut self, module: &Module) {
+        let is_used = |set: &u32| module.extended.iter().any(|e| e.set == *set);
+        let found = INSTRUCTION_SETS.iter().find_map(|(name, newer)| {
+            let set = module.instruction_set(name).filter(is_used)?;
+            Some((set, *newer))
+        });
+        let Some((set, newer)) = found else { return };
+        let definitions = core::mem::take(&mut self.definitions);
+        let mut info = DebugInfo::new(module, set, newer, definitions);
+        for symbol in module.kernel_names() {
+            let parameters = info.kernel_parameters(symbol);
+            let passed = module.parameters(symbol).unwrap_or_default();
+            align(
+                parameters.as_deref().unwrap_or_default(),
+                &passed,
+                &mut info.definitions,
+            );
+            let kernel = DescribedKernel {
+                parameters,
+                location: info.location(symbol),
+                dimensions: info.dimensions(symbol),
+            };
+            self.kernels.insert(symbol.into(), kernel);
         }
+        for (name, variable) in info.variables_of_hosts() {
+            if let Some(ty) = info.value_type(variable) {
+                self.variables.insert(name, ty);
+            }
+        }
+        self.definitions = info.definitions;
     }
-    for (symbol, declaration) in &described.declarations {
-        let passed = module.parameters(symbol).unwrap_or_default();
-        align(declaration, &passed, &mut described.definitions);
-    }
-    described
 }
 
 /// Debug information for SPIR-V lacks alignments. The arguments in the code have the alignments of structs
 /// that a kernel takes or points to, so `alignas` is not lost.
-fn align(declaration: &Declaration, passed: &[Parameter], definitions: &mut Definitions) {
-    let mut at = 0;
-    let mut found = Vec::new();
-    for parameter in &declaration.parameters {
-        let Some(declared) = definitions.parameter(&parameter.ty, definitions.layouts()) else {
-            return;
-        };
-        let (structure, width) = match &declared {
-            Declared::Type(ty @ (Type::Accessor { .. } | Type::LocalAccessor { .. })) => {
-                (ty.structure(), OF_ACCESSOR)
-            }
-            Declared::Type(ty @ (Type::Pointer { .. } | Type::Struct(_))) => (ty.structure(), 1),
-            _ => (None, 1),
-        };
-        if let (Some(structure), Some(first)) = (structure, passed.get(at)) {
-            found.push((structure, first.align));
-        }
-        at += width;
-    }
-    if at != passed.len() {
+fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Definitions) {
+    let types = declared
+        .iter()
+        .map(|parameter| definitions.parameter(&parameter.ty, definitions.layouts()));
+    let types: Vec<Declared> = types.collect();
+    let width = |declared: &Declared| match declared {
+        Declared::Type(ty) => ty.arguments(),
+        _ => 1,
+    };
+    if types.iter().map(width).sum::<usize>() != passed.len() {
         return; // some were removed
     }
-    for (structure, own) in found {
-        if let Some(own) = own {
+    let mut at = 0;
+    for declared in types {
+        if let Declared::Type(ty) = &declared
+            && !matches!(ty, Type::Array { .. } | Type::LocalMemory { .. })
+            && let (Some(structure), Some(own)) = (ty.structure(), passed[at].align)
+        {
             definitions.align(structure, own.into());
         }
+        at += width(&declared);
     }
 }
 
@@ -162,14 +146,12 @@ struct DebugInfo<'m> {
     /// The names that sources give to types without a name.
     typedefs: BTreeMap<u32, String>,
     definitions: Definitions,
-    /// Names of composites that were spelled.
-    spelled: BTreeMap<u32, Option<String>>,
-    /// The remaining bytes of text within the limit.
-    budget: Cell<usize>,
+    /// The structs, classes and enumerations that were read.
+    known: BTreeMap<u32, Option<CppType>>,
 }
 
 impl<'m> DebugInfo<'m> {
-    fn new(module: &'m Module, set: u32, newer: bool) -> Self {
+    fn new(module: &'m Module, set: u32, newer: bool, definitions: Definitions) -> Self {
         let mut info = Self {
             module,
             newer,
@@ -179,9 +161,8 @@ impl<'m> DebugInfo<'m> {
             code: BTreeMap::new(),
             uses: BTreeMap::new(),
             typedefs: BTreeMap::new(),
-            definitions: Definitions::default(),
-            spelled: BTreeMap::new(),
-            budget: Cell::new(MAX_TEXT + MAX_TEXT_OF_ONE * module.extended.len()),
+            definitions,
+            known: BTreeMap::new(),
         };
         let mut function = None;
         for e in module.extended.iter().filter(|e| e.set == set) {
@@ -230,14 +211,6 @@ impl<'m> DebugInfo<'m> {
             }
         }
         info
-    }
-
-    /// Counts `text` against the limit for the module.
-    fn spend(&self, text: &str) -> Option<()> {
-        // An empty text costs work as well.
-        self.budget
-            .set(self.budget.get().checked_sub(text.len() + 1)?);
-        Some(())
     }
 
     /// Returns the function that a scope is in, or that an instance of a template is.

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Spells types in C++ syntax, and defines the structs and enumerations that they name.
+//! Reads types, and defines the structs and enumerations that they name.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::declarations::WRAPPER;
 use super::{
     DebugInfo, INFO_NONE, INHERITANCE, LEXICAL_BLOCK, MAX_DEPTH, TEMPLATE_PARAMETER, TYPE_ARRAY,
     TYPE_BASIC, TYPE_COMPOSITE, TYPE_ENUM, TYPE_MEMBER, TYPE_POINTER, TYPE_QUALIFIER,
     TYPE_SUBRANGE, TYPE_TEMPLATE, TYPE_VECTOR, TYPEDEF,
 };
+use crate::signature::cpp_type::{CppType, DYNAMIC_MEMORY, WORK_GROUP_MEMORY};
 use crate::signature::mangled;
-use crate::signature::spirv::Extended;
 use crate::signature::types::{Element, Field};
+use crate::spirv::module::Extended;
 
 const TAG_UNION: u32 = 2;
 const FLAG_STATIC_MEMBER: u32 = 0x200;
@@ -20,72 +22,69 @@ const QUALIFIER_CONST: u32 = 0;
 
 /// SYCL classes that refer to elements in memory.
 const OF_ELEMENTS: [&str; 4] = [
-    "sycl::accessor<",
-    "sycl::local_accessor<",
-    "sycl::ext::oneapi::experimental::work_group_memory<",
-    "sycl::ext::oneapi::experimental::dynamic_work_group_memory<",
+    "sycl::accessor",
+    "sycl::local_accessor",
+    WORK_GROUP_MEMORY,
+    DYNAMIC_MEMORY,
 ];
 
 impl DebugInfo<'_> {
-    /// Returns a type in C++ syntax, and defines the types that it names.
-    pub(super) fn type_text(&mut self, id: u32, depth: usize) -> Option<String> {
+    /// Returns a type, and defines the structs and enumerations in it.
+    pub(super) fn cpp_type(&mut self, id: u32, depth: usize) -> Option<CppType> {
         let depth = depth.checked_sub(1)?;
         let Some(e) = self.instructions.get(&id).copied() else {
-            return Some("void".into()); // OpTypeVoid, under a pointer
+            return Some(CppType::named("void")); // OpTypeVoid, under a pointer
         };
         let operand = |index: usize| e.operands.get(index);
-        let text = match e.instruction {
-            TYPE_BASIC => self.string(operand(0))?.to_string(),
+        let ty = match e.instruction {
+            TYPE_BASIC => {
+                let name = self.string(operand(0))?;
+                let bits = operand(1).and_then(|bits| self.wide_constant(*bits));
+                match (name, bits) {
+                    ("complex", Some(64)) => CppType::named("float").array(Some(2)),
+                    ("complex", Some(128)) => CppType::named("double").array(Some(2)),
+                    _ => CppType::named(name),
+                }
+            }
             TYPE_ENUM => self.enumeration(id, e, depth)?,
             TYPE_COMPOSITE => self.composite(id, e, depth)?,
             TYPEDEF => {
                 let (name, of) = (self.string(operand(0))?, *operand(1)?);
                 let name = self.qualified(name, *operand(5)?)?;
                 self.name(of, name);
-                self.type_text(of, depth)?
+                self.cpp_type(of, depth)?
             }
             TYPE_TEMPLATE => {
-                let text = self.type_text(*operand(0)?, depth)?;
-                if OF_ELEMENTS.iter().any(|name| text.starts_with(name)) {
+                let ty = self.cpp_type(*operand(0)?, depth)?;
+                let template = ty.template().map_or("", |(name, _)| name);
+                if OF_ELEMENTS.contains(&template) {
                     self.define_arguments(e, depth);
                 }
-                text
+                ty
             }
             TYPE_ARRAY => {
-                let mut text = self.type_text(*operand(0)?, depth)?;
+                let mut ty = self.cpp_type(*operand(0)?, depth)?;
                 for count in e.operands.get(1..)?.iter().rev() {
-                    let count = self.count(*count).map(|count| count.to_string());
-                    text = mangled::array(&text, &count.unwrap_or_default());
-                    self.spend(&text)?;
+                    ty = ty.array(self.count(*count));
                 }
-                text
+                ty
             }
             TYPE_VECTOR => {
-                let of = self.type_text(*operand(0)?, depth)?;
-                format!("{of} __attribute__((ext_vector_type))")
+                let of = self.cpp_type(*operand(0)?, depth)?;
+                CppType::named(format!("{of} __attribute__((ext_vector_type))"))
             }
-            TYPE_POINTER => {
-                let base = self.type_text(*operand(0)?, depth)?;
-                let space = if base.ends_with('*') { "" } else { " " };
-                format!("{base}{space}*")
-            }
+            TYPE_POINTER => self.cpp_type(*operand(0)?, depth)?.pointer(),
             TYPE_QUALIFIER => {
-                let base = self.type_text(*operand(0)?, depth)?;
+                let of = self.cpp_type(*operand(0)?, depth)?;
                 if self.constant(*operand(1)?)? != QUALIFIER_CONST {
-                    return Some(base); // volatile and restrict do not change the call
+                    return Some(of); // volatile and restrict do not change the call
                 }
-                // The qualifier of a pointer follows it. Other qualifiers precede the type.
-                if base.ends_with('*') {
-                    format!("{base}const")
-                } else {
-                    format!("const {base}")
-                }
+                of.constant()
             }
-            INFO_NONE => "void".into(),
+            INFO_NONE => CppType::named("void"),
             _ => return None,
         };
-        self.spend(&text)?;
-        Some(text)
+        Some(ty)
     }
 
     /// Names a type, in case it has no name of its own.
@@ -99,7 +98,7 @@ impl DebugInfo<'_> {
             let argument = self.instructions.get(argument);
             let argument = argument.filter(|e| e.instruction == TEMPLATE_PARAMETER);
             if let Some(ty) = argument.and_then(|e| e.operands.get(1)) {
-                self.type_text(*ty, depth);
+                self.cpp_type(*ty, depth);
             }
         }
     }
@@ -121,11 +120,11 @@ impl DebugInfo<'_> {
         count.filter(|count| *count < u64::from(u32::MAX))
     }
 
-    fn enumeration(&mut self, id: u32, e: &Extended, depth: usize) -> Option<String> {
-        if let Some(known) = self.spelled.get(&id) {
+    fn enumeration(&mut self, id: u32, e: &Extended, depth: usize) -> Option<CppType> {
+        if let Some(known) = self.known.get(&id) {
             return known.clone();
         }
-        let of = self.type_text(*e.operands.get(1)?, depth)?;
+        let of = self.cpp_type(*e.operands.get(1)?, depth)?;
         let name = match self.string(e.operands.first())? {
             "" => match self.typedefs.get(&id) {
                 Some(name) => name.clone(),
@@ -135,41 +134,40 @@ impl DebugInfo<'_> {
         };
         // `std::byte` is an enumeration only for the compiler.
         if name != "std::byte" {
-            self.spend(&name)?;
             self.definitions.define_enum(&name, &of)?;
         }
-        self.spelled.insert(id, Some(name.clone()));
-        Some(name)
+        let ty = CppType::named(name);
+        self.known.insert(id, Some(ty.clone()));
+        Some(ty)
     }
 
-    /// Returns the name of a struct or class, and defines it unless it is a SYCL class with a known meaning.
-    fn composite(&mut self, id: u32, e: &Extended, depth: usize) -> Option<String> {
-        if let Some(known) = self.spelled.get(&id) {
+    /// Returns a struct or class, and defines it unless it is a SYCL class with a known meaning.
+    fn composite(&mut self, id: u32, e: &Extended, depth: usize) -> Option<CppType> {
+        if let Some(known) = self.known.get(&id) {
             return known.clone();
         }
         let plain = self.string(e.operands.first())?;
         let linkage = self.string(e.operands.get(6)).and_then(mangled::type_info);
-        let name = match linkage.filter(|name| !name.contains("{unnamed")) {
-            Some(name) => Some(name),
-            None if plain.is_empty() => self.typedefs.get(&id).cloned(),
-            None => self.qualified(plain, *e.operands.get(5)?),
+        let ty = match linkage.filter(|ty| !ty.to_string().contains("{unnamed")) {
+            Some(ty) => Some(ty),
+            None if plain.is_empty() => self.typedefs.get(&id).cloned().map(CppType::named),
+            None => self
+                .qualified(plain, *e.operands.get(5)?)
+                .map(CppType::named),
         };
-        let name = name.filter(|name| !name.contains(" {"));
+        let ty = ty.filter(|ty| !ty.to_string().contains(" {"));
         // Before its members, which may point to it.
-        self.spelled.insert(id, name.clone());
-        let name = name?;
-        self.spend(&name)?;
-        let sycl = ["sycl::", "__wrapper_class"];
-        if sycl.iter().any(|own| name.starts_with(own)) {
-            return Some(name);
-        }
+        self.known.insert(id, ty.clone());
+        let ty = ty?;
+        let name = ty.to_string();
         let tag = self.constant(*e.operands.get(1)?)?;
         let size = self.wide_constant(*e.operands.get(7)?).unwrap_or(0);
-        if tag == TAG_UNION || size == 0 {
-            return Some(name); // without a layout, or only declared
+        let is_sycl = name.starts_with("sycl::") || name.starts_with(WRAPPER);
+        // A union has no layout. Without a size, the class is only declared.
+        if !is_sycl && tag != TAG_UNION && size != 0 {
+            self.structure(&name, size / 8, e, depth);
         }
-        self.structure(&name, size / 8, e, depth);
-        Some(name)
+        Some(ty)
     }
 
     fn structure(&mut self, name: &str, size: u64, e: &Extended, depth: usize) -> Option<()> {
@@ -230,17 +228,17 @@ impl DebugInfo<'_> {
             if !member_name.is_empty() {
                 self.name(ty, format!("{name}::{member_name}"));
             }
-            let text = self.type_text(ty, depth).unwrap_or_default();
-            let known = self.definitions.element(&text);
+            let declared = self.cpp_type(ty, depth);
+            let known = declared.as_ref().map(|ty| self.definitions.element(ty));
+            let known = known.and_then(Result::ok);
             let ty = known.filter(|ty| self.definitions.layouts().size(ty) == Some(bytes));
             let ty = ty.unwrap_or(Element::Bytes(bytes));
             let own = self.definitions.layouts().align(&ty);
             if offset.is_multiple_of(own) {
                 align = align.max(own); // else the struct is packed
             }
-            self.spend(member_name)?;
             let name = match member_name {
-                "" if base => Some(last_word(&text)),
+                "" if base => declared.map(|ty| last_word(&ty.to_string())),
                 "" => None,
                 _ => Some(member_name.to_string()),
             };
@@ -254,7 +252,6 @@ impl DebugInfo<'_> {
         while !size.is_multiple_of(align) {
             align /= 2; // packed, too
         }
-        self.spend(name)?;
         self.definitions.define_struct(name, size, align, members)
     }
 
@@ -326,7 +323,6 @@ impl DebugInfo<'_> {
             // Sources never write SYCL's inline namespace.
             if let Some(own) = own.filter(|own| !own.is_empty() && *own != "_V1") {
                 text = format!("{own}::{text}");
-                self.spend(&text)?;
             }
             scope = *outer?;
         }

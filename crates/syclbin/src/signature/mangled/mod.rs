@@ -13,9 +13,10 @@ mod tests;
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::cpp_type::{CppType, list};
 use names::LAMBDA;
 use parser::Parser;
 
@@ -34,10 +35,10 @@ pub struct KernelName {
     pub path: Vec<String>,
     /// The name itself.
     pub base: String,
-    /// The template arguments in C++ syntax, if it is a template instance.
-    pub template_arguments: Vec<String>,
+    /// The template arguments, if it is a template instance.
+    pub template_arguments: Vec<CppType>,
     /// The parameter types, if the symbol contains them. This is the case for functions that are not `extern "C"`.
-    pub parameters: Option<Vec<String>>,
+    pub parameters: Option<Vec<CppType>>,
     /// For a lambda kernel, the enclosing lambdas, outermost first, followed by the kernel's lambda. Empty for
     /// other kernels. An unnamed lambda has no C++ name, so the other fields describe the enclosing function.
     pub lambdas: Vec<Lambda>,
@@ -52,9 +53,9 @@ pub struct KernelName {
 #[non_exhaustive]
 pub struct Lambda {
     /// The types of its parameters.
-    pub parameters: Vec<String>,
+    pub parameters: Vec<CppType>,
     /// For an enclosing generic lambda: the types of its `auto` parameters, and other template arguments.
-    pub template_arguments: Vec<String>,
+    pub template_arguments: Vec<CppType>,
     /// Its index, counted from 0, among the lambdas with the same parameters in the function.
     pub index: usize,
 }
@@ -64,9 +65,16 @@ impl KernelName {
     #[must_use]
     pub fn qualified(&self) -> String {
         let name = join(&self.path, &self.base);
-        match &self.template_arguments[..] {
-            [] => name,
-            arguments => instance(&name, arguments),
+        CppType::instance(name, self.template_arguments.clone()).to_string()
+    }
+
+    /// Returns the qualified name with the parameter types, if the symbol contains them: `fill::iota(float *, int)`.
+    #[must_use]
+    pub fn declared(&self) -> String {
+        let name = self.qualified();
+        match &self.parameters {
+            Some(parameters) => format!("{name}({})", list(parameters)),
+            None => name,
         }
     }
 
@@ -127,31 +135,23 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
 }
 
 fn without_mark(symbol: &str) -> Option<KernelName> {
-    let mut name = if let Some(rest) = symbol.strip_prefix("_ZTS") {
+    let name = if let Some(rest) = symbol.strip_prefix("_ZTS") {
         of_class(rest)?
     } else if let Some(rest) = symbol.strip_prefix("_Z") {
         let mut parser = Parser::new(rest);
         let mut name = parser.name(0)?;
         parser.template_arguments = name.template_arguments.clone();
         // What is unknown from here on leaves the name readable.
-        let parameters = match parser.has_result && parser.ty(0).as_deref() != Some("void") {
-            true => None,
-            false => parser.types(0),
-        };
-        // Types of the kernel's own namespace repeat its name, with the prefix that does not belong to it.
-        let plain = |ty: String| ty.replace(KERNEL_PREFIX, "");
-        name.parameters = parameters.map(|types| types.into_iter().map(plain).collect());
+        let is_readable = !parser.has_result || parser.ty(0).is_some_and(|ty| ty.is("void"));
+        name.parameters = is_readable.then(|| parser.types(0)).flatten();
         name
     } else {
+        let base = symbol.strip_prefix(KERNEL_PREFIX).unwrap_or(symbol);
         KernelName {
-            base: symbol.into(),
+            base: base.into(),
             ..KernelName::default()
         }
     };
-    let first = name.path.first_mut().unwrap_or(&mut name.base);
-    if let Some(rest) = first.strip_prefix(KERNEL_PREFIX) {
-        *first = rest.into();
-    }
     name.is_plain().then_some(name)
 }
 
@@ -178,6 +178,13 @@ fn of_class(rest: &str) -> Option<KernelName> {
 #[must_use]
 pub fn with_source(symbol: &str, source: &str) -> String {
     [symbol, source].join(SOURCE_MARK)
+}
+
+/// Returns the C++ spelling of a symbol, such as `twice(float)` for `_Z5twicef`, or the symbol itself if it cannot be
+/// demangled.
+#[must_use]
+pub fn declared(symbol: &str) -> String {
+    parse(symbol).map_or_else(|| symbol.into(), |name| name.declared())
 }
 
 /// Returns the identifier of a variable without the part that distinguishes sources. For a variable with internal
@@ -213,14 +220,14 @@ pub fn variable(symbol: &str) -> Option<KernelName> {
 }
 
 /// Returns the type whose type-info name is `symbol` (`_ZTSN2ns4PairIiEE`), as C++ spells it.
-pub(super) fn type_info(symbol: &str) -> Option<String> {
+pub(super) fn type_info(symbol: &str) -> Option<CppType> {
     // A class inside of a function has the name that the source gives it.
     let symbol = symbol
         .strip_prefix("_ZTS")
         .filter(|rest| !rest.starts_with('Z'))?;
     let mut parser = Parser::new(symbol);
-    let text = parser.ty(0)?;
-    parser.rest.is_empty().then_some(text)
+    let ty = parser.ty(0)?;
+    parser.rest.is_empty().then_some(ty)
 }
 
 /// Returns the symbol that `kernel`, a free function, would have as a plain function: for `extern "C"` its
@@ -244,20 +251,6 @@ pub(super) fn plain_function(kernel: &str) -> Option<String> {
     Some(format!("_Z{nested}{length}{name}"))
 }
 
-/// Returns an array of `count` elements (empty: as many as there are) of what `element` spells: `int[2][8]`
-/// is two arrays of eight.
-pub(in crate::signature) fn array(element: &str, count: &str) -> String {
-    // The brackets at the end are the inner dimensions; brackets of a template argument are not.
-    let mut base = element;
-    while let Some((rest, _)) = base
-        .strip_suffix(']')
-        .and_then(|inner| inner.rsplit_once('['))
-    {
-        base = rest;
-    }
-    format!("{base}[{count}]{}", &element[base.len()..])
-}
-
 /// A path of C++. SYCL's types stand in an inline namespace, which sources never write.
 fn join(path: &[String], base: &str) -> String {
     let mut text = String::new();
@@ -275,44 +268,3 @@ fn join(path: &[String], base: &str) -> String {
         _ => text,
     }
 }
-
-/// Returns an instance of a template, as people write it: arguments that are always the same are left out.
-fn instance(name: &str, arguments: &[String]) -> String {
-    const EXPERIMENTAL: &str = "sycl::ext::oneapi::experimental::";
-    let arguments = match (name.strip_prefix(EXPERIMENTAL), arguments) {
-        (Some("work_group_memory" | "dynamic_work_group_memory"), [data, properties])
-            if properties.ends_with("properties_type_list>") =>
-        {
-            data.clone()
-        }
-        (None, [data, dimensions, mode, target, _, ..]) if name == "sycl::accessor" => {
-            let mode = MODES.iter().find(|(number, _)| number == mode);
-            let target = TARGETS.iter().find(|(number, _)| number == target);
-            match (mode, target) {
-                (Some((_, mode)), Some((_, target))) => {
-                    format!("{data}, {dimensions}, sycl::access_mode::{mode}{target}")
-                }
-                _ => arguments.join(", "),
-            }
-        }
-        _ => arguments.join(", "),
-    };
-    format!("{name}<{arguments}>")
-}
-
-/// The targets of accessors that kernels take, by their numbers, and the argument that names them. The first is
-/// the default of C++.
-const TARGETS: [(&str, &str); 3] = [
-    ("2014", ""),
-    ("2017", ", sycl::target::image"),
-    ("2020", ", sycl::target::image_array"),
-];
-/// The modes of access, by their numbers.
-const MODES: [(&str, &str); 6] = [
-    ("1024", "read"),
-    ("1025", "write"),
-    ("1026", "read_write"),
-    ("1027", "discard_write"),
-    ("1028", "discard_read_write"),
-    ("1029", "atomic"),
-];

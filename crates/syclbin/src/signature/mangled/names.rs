@@ -3,12 +3,13 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::join;
 use super::parser::Parser;
 use super::{KernelName, Lambda, MAX_DEPTH};
-use super::{instance, join};
+use crate::signature::cpp_type::{CppType, list};
 
 /// How a lambda is spelled begins so.
 pub(super) const LAMBDA: &str = "{lambda(";
@@ -42,7 +43,7 @@ impl Parser<'_> {
             Part::Lambda(lambda) => name.lambdas.push(lambda),
         }
         if self.rest.starts_with('I') {
-            self.substitute(name.spelled())?;
+            self.substitute(name.as_type())?;
             name.template_arguments = self.arguments(depth + 1)?;
             self.has_result = true;
         } else {
@@ -81,8 +82,8 @@ impl Parser<'_> {
                     continue;
                 }
                 // What is inside of an instance: the instance is a part of the path.
-                let base: String = parts.pop()?;
-                parts.push(instance(&base, &arguments));
+                let base = parts.pop()?;
+                parts.push(CppType::instance(base, arguments).to_string());
                 self.substitute(whole(&parts))?;
                 continue;
             }
@@ -92,16 +93,16 @@ impl Parser<'_> {
                     continue;
                 }
                 if let Some(text) = self.of_standard_library() {
-                    parts.push(text);
+                    parts.push(text.into());
                     continue;
                 }
                 if self.eat("S") {
-                    parts.push(self.substitution()?);
+                    parts.push(self.substitution()?.to_string());
                     continue;
                 }
                 if self.eat("T") {
-                    let text = self.template_parameter()?;
-                    parts.push(self.substitute(text)?);
+                    let ty = self.template_parameter()?;
+                    parts.push(self.substitute(ty)?.to_string());
                     continue;
                 }
             }
@@ -227,7 +228,7 @@ impl Parser<'_> {
     }
 
     /// The types of parameters, up to an `E` or the end.
-    pub(super) fn types(&mut self, depth: usize) -> Option<Vec<String>> {
+    pub(super) fn types(&mut self, depth: usize) -> Option<Vec<CppType>> {
         if self.eat("v") {
             return Some(Vec::new());
         }
@@ -254,42 +255,36 @@ impl Parser<'_> {
 
 impl KernelName {
     /// Returns the name of a type, which may stand in a function.
-    pub(super) fn spelled(&self) -> String {
-        let function = self.function.as_ref().map(|function| function.spelled());
-        let mut text = self.qualified();
+    pub(super) fn as_type(&self) -> CppType {
+        let mut name = join(&self.path, &self.base);
         // Names that are nested in a function's lambda have it in their path.
-        let in_path = |lambda: &&Lambda| !text.contains(&lambda.spelled());
-        let lambdas: Vec<String> = self
-            .lambdas
-            .iter()
-            .filter(in_path)
-            .map(Lambda::spelled)
-            .collect();
-        for lambda in lambdas {
-            text = join(&[text], &lambda);
+        let lambdas = self.lambdas.iter().map(Lambda::spelled);
+        let lambdas: Vec<String> = lambdas.filter(|lambda| !name.contains(lambda)).collect();
+        let mut arguments = self.template_arguments.clone();
+        if !lambdas.is_empty() {
+            name = CppType::instance(name, core::mem::take(&mut arguments)).to_string();
         }
-        match function {
-            Some(function) => format!("{function}::{text}"),
-            None => text,
-        }
+        let function = self.function.as_ref();
+        let function = function.map(|function| function.as_type().to_string());
+        let parts = [function.unwrap_or_default(), name]
+            .into_iter()
+            .chain(lambdas);
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        CppType::instance(parts.join("::"), arguments)
     }
 }
 
 impl Lambda {
     fn spelled(&self) -> String {
-        format!(
-            "{{lambda({})#{}}}",
-            self.parameters.join(", "),
-            self.index + 1
-        )
+        format!("{{lambda({})#{}}}", list(&self.parameters), self.index + 1)
     }
 }
 
-fn whole(parts: &[String]) -> String {
+fn whole(parts: &[String]) -> CppType {
     let (last, path) = parts
         .split_last()
         .map_or((None, parts), |(last, path)| (Some(last), path));
-    join(path, last.map_or("", String::as_str))
+    CppType::named(join(path, last.map_or("", String::as_str)))
 }
 
 /// The operators that a class may define.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The parser of mangled types.
 
+use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
-use super::MAX_DEPTH;
-use super::{array, instance};
+use super::{KERNEL_PREFIX, MAX_DEPTH};
+use crate::signature::cpp_type::{CppType, list};
 
 /// Substitutions repeat text, so a short hostile symbol can mean very long types. This is the limit of bytes
 /// for one symbol.
@@ -14,8 +15,8 @@ const MAX_TEXT: usize = 64 * 1024;
 
 pub(super) struct Parser<'s> {
     pub(super) rest: &'s str,
-    substitutions: Vec<String>,
-    pub(super) template_arguments: Vec<String>,
+    substitutions: Vec<CppType>,
+    pub(super) template_arguments: Vec<CppType>,
     /// Whether the parameters of a lambda are being read.
     pub(super) in_lambda: bool,
     /// Whether the function whose name was read last has its result before its parameters.
@@ -42,17 +43,17 @@ impl<'s> Parser<'s> {
         rest.is_some()
     }
 
-    /// Counts `text` against what may be made of one symbol.
-    fn spend(&mut self, text: String) -> Option<String> {
-        self.budget = self.budget.checked_sub(text.len())?;
-        Some(text)
+    /// Counts `ty` against what may be made of one symbol.
+    fn spend(&mut self, ty: CppType) -> Option<CppType> {
+        self.budget = self.budget.checked_sub(ty.weight())?;
+        Some(ty)
     }
 
-    /// Makes `text` a candidate for later substitution.
-    pub(super) fn substitute(&mut self, text: String) -> Option<String> {
-        let text = self.spend(text)?;
-        self.substitutions.push(text.clone());
-        Some(text)
+    /// Makes `ty` a candidate for later substitution.
+    pub(super) fn substitute(&mut self, ty: CppType) -> Option<CppType> {
+        let ty = self.spend(ty)?;
+        self.substitutions.push(ty.clone());
+        Some(ty)
     }
 
     /// `<source-name>`: a length and that many bytes.
@@ -75,18 +76,19 @@ impl<'s> Parser<'s> {
         let letters = name
             .chars()
             .all(|c| c.is_alphanumeric() || "_$.".contains(c));
-        letters.then_some(name)
+        // Types in the kernel's own namespace repeat its name, with the prefix that does not belong to it.
+        letters.then(|| name.strip_prefix(KERNEL_PREFIX).unwrap_or(name))
     }
 
     /// A candidate for substitution, after its `S`.
-    pub(super) fn substitution(&mut self) -> Option<String> {
+    pub(super) fn substitution(&mut self) -> Option<CppType> {
         let index = self.sequence()?;
-        let text = self.substitutions.get(index)?.clone();
-        self.spend(text)
+        let ty = self.substitutions.get(index)?.clone();
+        self.spend(ty)
     }
 
     /// `<template-args>`: `I` arguments `E`.
-    pub(super) fn arguments(&mut self, depth: usize) -> Option<Vec<String>> {
+    pub(super) fn arguments(&mut self, depth: usize) -> Option<Vec<CppType>> {
         if !self.eat("I") {
             return None;
         }
@@ -98,7 +100,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `<template-arg>`: a type, a value, or a pack of them, which stand where it stands.
-    fn argument(&mut self, arguments: &mut Vec<String>, depth: usize) -> Option<()> {
+    fn argument(&mut self, arguments: &mut Vec<CppType>, depth: usize) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -112,22 +114,23 @@ impl<'s> Parser<'s> {
         if self.eat("Tn") {
             self.ty(depth + 1)?;
         }
-        let (text, is_expression) = if self.eat("L") {
+        let (argument, is_expression) = if self.eat("L") {
             (self.literal(depth + 1)?, false)
         } else if self.eat("XadL") {
-            (format!("&{}", self.literal(depth + 1)?), true)
+            let of = self.literal(depth + 1)?;
+            (CppType::named(format!("&{of}")), true)
         } else if self.eat("XT") {
             // A number that a template of a function has as a parameter.
             (self.template_parameter()?, true)
         } else {
             (self.ty(depth + 1)?, false)
         };
-        arguments.push(text);
+        arguments.push(argument);
         (!is_expression || self.eat("E")).then_some(())
     }
 
     /// A literal argument: `Li4E` is `4`, `Lb1E` is `true`, `L_Z3addiiE` is `add`.
-    fn literal(&mut self, depth: usize) -> Option<String> {
+    fn literal(&mut self, depth: usize) -> Option<CppType> {
         if self.eat("_Z") {
             return self.function_or_variable(depth);
         }
@@ -138,28 +141,20 @@ impl<'s> Parser<'s> {
             Some(digits) => ("-", digits),
             None => ("", value),
         };
-        if let "float" | "double" = ty.as_str() {
-            return match digits.len() {
-                8 => Some(f32::from_bits(u32::from_str_radix(digits, 16).ok()?).to_string()),
-                16 => Some(f64::from_bits(u64::from_str_radix(digits, 16).ok()?).to_string()),
-                _ => None,
-            };
-        }
-        if ty == "std::nullptr_t" {
-            return Some("nullptr".into());
-        }
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        Some(match (ty.as_str(), digits) {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        Some(CppType::named(match (ty.name(), digits) {
+            ("float", _) => f32::from_bits(u32::from_str_radix(digits, 16).ok()?).to_string(),
+            ("double", _) => f64::from_bits(u64::from_str_radix(digits, 16).ok()?).to_string(),
+            ("std::nullptr_t", _) => "nullptr".into(),
             ("bool", "0") => "false".into(),
             ("bool", "1") => "true".into(),
-            _ => format!("{sign}{digits}"),
-        })
+            _ if is_number => format!("{sign}{digits}"),
+            _ => return None,
+        }))
     }
 
     /// The function or variable that a template has as an argument, after its `_Z`, by its name.
-    fn function_or_variable(&mut self, depth: usize) -> Option<String> {
+    fn function_or_variable(&mut self, depth: usize) -> Option<CppType> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -168,117 +163,92 @@ impl<'s> Parser<'s> {
         let in_lambda = core::mem::replace(&mut self.in_lambda, false);
         let name = self.function_name(depth + 1)?;
         (self.template_arguments, self.in_lambda) = (arguments, in_lambda);
-        let text = self.spend(name.spelled())?;
-        self.eat("E").then_some(text)
+        let name = self.spend(name.as_type())?;
+        self.eat("E").then_some(name)
     }
 
-    pub(super) fn ty(&mut self, depth: usize) -> Option<String> {
+    pub(super) fn ty(&mut self, depth: usize) -> Option<CppType> {
         if depth > MAX_DEPTH {
             return None;
         }
-        for (code, text) in BUILT_IN {
-            if self.eat(code) {
-                return self.spend((*text).into());
-            }
+        if let Some((_, name)) = BUILT_IN.iter().find(|(code, _)| self.eat(code)) {
+            return self.spend(CppType::named(*name));
         }
-        if let Some(text) = self.rare_type(depth) {
-            return text;
+        // How memory is accessed: `volatile` and `__restrict`.
+        if self.eat("V") || self.eat("r") {
+            return self.ty(depth + 1);
         }
-        if self.eat("P") {
-            let base = self.ty(depth + 1)?;
-            let space = if base.ends_with('*') { "" } else { " " };
-            return self.substitute(format!("{base}{space}*"));
+        if self.eat("Dp") {
+            let pack = self.ty(depth + 1)?;
+            return Some(CppType::named(format!("{pack}...")));
         }
-        if self.eat("K") {
-            let base = self.ty(depth + 1)?;
-            return self.substitute(if base.ends_with('*') {
-                format!("{base}const")
-            } else {
-                format!("const {base}")
-            });
-        }
-        if self.eat("T") {
-            let text = self.template_parameter()?;
-            return self.substitute(text);
-        }
-        for (code, mark) in [("R", "&"), ("O", "&&")] {
-            if self.eat(code) {
-                let base = self.ty(depth + 1)?;
-                return self.substitute(format!("{base} {mark}"));
-            }
-        }
-        if self.eat("A") {
-            let (count, rest) = self.rest.split_once('_')?;
-            if !count.bytes().all(|byte| byte.is_ascii_digit()) {
-                return None;
-            }
-            self.rest = rest;
-            let element = self.ty(depth + 1)?;
-            return self.substitute(array(&element, count));
-        }
-        if let Some(text) = self.of_standard_library() {
-            return self.with_arguments(text, depth);
+        if let Some(name) = self.of_standard_library() {
+            return self.with_arguments(CppType::named(name), depth);
         }
         if self.rest.starts_with('S') && !self.rest.starts_with("St") {
             self.rest = &self.rest[1..];
-            let text = self.substitution()?;
-            return self.with_arguments(text, depth);
+            let ty = self.substitution()?;
+            return self.with_arguments(ty, depth);
         }
-        if self
-            .rest
-            .starts_with(|c: char| "NSZU".contains(c) || c.is_ascii_digit())
+        let ty = if self.eat("F") {
+            self.function(depth + 1)?
+        } else if self.eat("P") {
+            self.ty(depth + 1)?.pointer()
+        } else if self.eat("K") {
+            self.ty(depth + 1)?.constant()
+        } else if self.eat("T") {
+            self.template_parameter()?
+        } else if self.rest.starts_with(['R', 'O']) {
+            let is_rvalue = self.rest.starts_with('O');
+            self.rest = &self.rest[1..];
+            let to = Box::new(self.ty(depth + 1)?);
+            CppType::Reference { to, is_rvalue }
+        } else if self.eat("A") {
+            let (count, rest) = self.rest.split_once('_')?;
+            self.rest = rest;
+            let count = match count {
+                "" => None,
+                count => Some(count.parse().ok()?),
+            };
+            self.ty(depth + 1)?.array(count)
+        } else if self.rest.starts_with(['N', 'S', 'Z', 'U'])
+            || self.rest.starts_with(|c: char| c.is_ascii_digit())
         {
-            let name = self.name(depth + 1)?;
-            return self.substitute(name.spelled());
-        }
-        None
+            self.name(depth + 1)?.as_type()
+        } else {
+            return None;
+        };
+        self.substitute(ty)
     }
 
-    /// The type `text`, or an instance of that template.
-    fn with_arguments(&mut self, text: String, depth: usize) -> Option<String> {
+    /// The type `ty`, or an instance of that template.
+    fn with_arguments(&mut self, ty: CppType, depth: usize) -> Option<CppType> {
         if !self.rest.starts_with('I') {
-            return Some(text);
+            return Some(ty);
         }
         let arguments = self.arguments(depth + 1)?;
-        self.substitute(instance(&text, &arguments))
+        self.substitute(CppType::instance(ty.to_string(), arguments))
     }
 
     /// What a template's parameter is, after its `T`. A lambda's own parameters are `auto`.
-    pub(super) fn template_parameter(&mut self) -> Option<String> {
+    pub(super) fn template_parameter(&mut self) -> Option<CppType> {
         let index = self.sequence()?;
         if self.in_lambda {
-            return Some("auto".into());
+            return Some(CppType::named("auto"));
         }
         self.template_arguments.get(index).cloned()
     }
 
-    /// Types that only functions of hosts take. Returns `None` if it is another type, and `Some(None)` if it
-    /// is damaged.
-    fn rare_type(&mut self, depth: usize) -> Option<Option<String>> {
-        if self.eat("V") || self.eat("r") {
-            return Some(self.ty(depth + 1)); // how memory is accessed
-        }
-        if self.eat("Dp") {
-            return Some(self.ty(depth + 1).map(|ty| format!("{ty}...")));
-        }
-        if self.eat("F") {
-            return Some(self.function(depth + 1));
-        }
-        None
-    }
-
     /// `<function-type>`, after its `F`: the result, then the parameters.
-    fn function(&mut self, depth: usize) -> Option<String> {
+    fn function(&mut self, depth: usize) -> Option<CppType> {
         let result = self.ty(depth)?;
         let parameters = self.types(depth)?;
-        if !self.eat("E") {
-            return None;
-        }
-        self.substitute(format!("{result} ({})", parameters.join(", ")))
+        let ty = CppType::named(format!("{result} ({})", list(&parameters)));
+        self.eat("E").then_some(ty)
     }
 
     /// The short forms of the standard library: `Ss` is `std::string`.
-    pub(super) fn of_standard_library(&mut self) -> Option<String> {
+    pub(super) fn of_standard_library(&mut self) -> Option<&'static str> {
         const SHORT: [(&str, &str); 6] = [
             ("Sa", "std::allocator"),
             ("Sb", "std::basic_string"),
@@ -288,7 +258,7 @@ impl<'s> Parser<'s> {
             ("Sd", "std::iostream"),
         ];
         let found = SHORT.iter().find(|(code, _)| self.eat(code));
-        found.map(|(_, text)| (*text).into())
+        found.map(|(_, name)| *name)
     }
 
     /// `_` is 0, `0_` is 1, `A_` is 11, in base 36.

@@ -5,43 +5,44 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{OF_ACCESSOR, Passed, Slot, Sources, integer};
-use crate::signature::cpp::{self, Declared};
+use super::{Slot, Sources, integer};
+use crate::signature::code::CodeKernel;
+use crate::signature::cpp_type::{CppParameter, CppType};
+use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
-use crate::signature::spell::DeclaredParameter;
-use crate::signature::spirv::ParameterType;
 use crate::signature::types::{Element, Enum, Layouts, Type};
 use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
+use crate::spirv::module::ParameterType;
 
 impl Sources<'_> {
     pub(super) fn declared(
         &mut self,
-        declared: &[DeclaredParameter],
-        passed: Passed<'_>,
+        declared: &[CppParameter],
+        code: Option<&CodeKernel>,
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
         let mut types = Vec::new();
         for (index, parameter) in declared.iter().enumerate() {
             let text = &parameter.ty;
-            let ty = self.definitions.parameter(text, &names.layouts);
-            let ty = ty.filter(|ty| *ty != Declared::Foreign);
-            let name = label(Some(&parameter.name), index);
-            types.push(ty.ok_or_else(|| {
-                let advice = cpp::advice(text).unwrap_or_default();
-                Unsupported::new(format!(
+            let ty = self.described.definitions.parameter(text, &names.layouts);
+            if ty == Declared::Foreign {
+                let name = label(Some(&parameter.name), index);
+                let advice = declared::advice(text).unwrap_or_default();
+                return unsupported(format!(
                     "parameter {name}: `{text}` is not supported{advice}"
-                ))
-            })?);
+                ));
+            }
+            types.push(ty);
         }
         let width = |ty: &Declared| match ty {
-            Declared::Type(Type::Accessor { .. } | Type::LocalAccessor { .. }) => OF_ACCESSOR,
+            Declared::Type(ty) => ty.arguments(),
             _ => 1,
         };
         let total: usize = types.iter().map(width).sum();
         let is_removed = |index: usize| removed.get(index).copied().unwrap_or(false);
         let gone = (0..total).filter(|index| is_removed(*index)).count();
-        if let Some(count) = passed.len()
+        if let Some(count) = code.map(|code| code.arguments.len())
             && count + gone != total
         {
             return unsupported(format!(
@@ -50,19 +51,20 @@ impl Sources<'_> {
                 declared.len(),
             ));
         }
-        let mut in_code = 0..;
+        let mut in_code = code.iter().flat_map(|code| &code.arguments);
         let mut slots = (0..total).map(|index| {
             if is_removed(index) {
                 Slot::Removed
             } else {
-                in_code.next().map_or(Slot::Unknown, |at| passed.slot(at))
+                in_code.next().map_or(Slot::Unknown, Slot::Passed)
             }
         });
         let mut parameters = Vec::new();
         for (index, (declared, ty)) in declared.iter().zip(types).enumerate() {
             let slots: Vec<Slot<'_>> = slots.by_ref().take(width(&ty)).collect();
             let name = Some(declared.name.clone()).filter(|name| !name.is_empty());
-            let name = name.or_else(|| slots.first().and_then(|slot| slot.name()));
+            let first = slots.first().and_then(|slot| slot.code());
+            let name = name.or_else(|| first?.name.clone());
             let is_removed = slots
                 .iter()
                 .all(|slot| slot.argument() == Argument::Removed);
@@ -86,7 +88,7 @@ impl Sources<'_> {
                 name,
                 ty,
                 sign_known,
-                align: slots.first().and_then(|slot| slot.align()),
+                align: first.and_then(|code| code.align),
                 arguments: slots.into_iter().map(Slot::argument).collect(),
             });
         }
@@ -97,13 +99,13 @@ impl Sources<'_> {
     /// is known.
     fn one(
         &mut self,
-        text: &str,
+        text: &CppType,
         declared: Declared,
         slots: &[Slot<'_>],
         names: &mut Names,
     ) -> Result<(Type, bool), Unsupported> {
         let first = slots.first().copied().unwrap_or(Slot::Unknown);
-        let mut ty = match (declared, first.ty()) {
+        let mut ty = match (declared, first.spirv()) {
             (Declared::Type(ty), _) => ty,
             (Declared::Named(name), passed) => {
                 return match first.ptx() {
@@ -123,7 +125,7 @@ impl Sources<'_> {
                 return unsupported(format!("`{text}` is not supported"));
             }
         };
-        let is_unbounded = cpp::is_unbounded(text);
+        let is_unbounded = declared::is_unbounded(text);
         self.agree_on_parameter(&mut ty, is_unbounded, slots, text, names)?;
         if let Type::LocalMemory { size: None, .. } = ty
             && !is_unbounded

@@ -5,30 +5,25 @@ mod declared;
 mod undeclared;
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::code::{Code, Meanings};
-use super::cpp::{Missing, access, innermost};
+use super::code::{Code, CodeArgument, CodeKernel, Meanings, Passed};
+use super::cpp_type::{CppParameter, CppType};
 use super::debug_info::Described;
+use super::declared::{Missing, access};
 use super::memory_map::MemoryMap;
-use super::names::{Definitions, Names};
-use super::spell::DeclaredParameter;
-use super::spirv::{ParameterType, TypeId};
+use super::names::Names;
 use super::types::{Access, Element, Enum, Scalar, Type};
-use super::{Argument, Parameter, Unsupported, mangled, spirv, unsupported};
+use super::{Argument, Parameter, Unsupported, mangled, unsupported};
 use crate::model::AbstractModule;
 use crate::ptx;
-
-/// Arguments that an accessor becomes: its pointer, two ranges, an id.
-pub(super) const OF_ACCESSOR: usize = 4;
+use crate::spirv::module::{ParameterType, TypeId};
 
 /// The sources of information about a module's kernels and variables.
 pub(super) struct Sources<'m> {
     pub(super) module: &'m AbstractModule<'m>,
     pub(super) code: &'m Code,
     pub(super) described: &'m Described,
-    pub(super) definitions: Definitions,
     pub(super) meanings: Option<Meanings<'m>>,
 }
 
@@ -37,13 +32,11 @@ impl<'m> Sources<'m> {
         module: &'m AbstractModule<'m>,
         code: &'m Code,
         described: &'m Described,
-        names: &mut Names,
     ) -> Self {
         Self {
             module,
             code,
             described,
-            definitions: described.definitions.within(names),
             meanings: code.spirv().map(Meanings::new),
         }
     }
@@ -51,17 +44,17 @@ impl<'m> Sources<'m> {
     /// The parameters of a kernel. `removed` says which arguments the compiler removed.
     pub(super) fn parameters(
         &mut self,
-        declared: Option<&[DeclaredParameter]>,
-        passed: Passed<'_>,
+        declared: Option<&[CppParameter]>,
+        code: Option<&CodeKernel>,
         removed: &[bool],
         names: &mut Names,
     ) -> Result<Vec<Parameter>, Unsupported> {
-        match (declared, passed) {
-            (Some(declared), passed) => self.declared(declared, passed, removed, names),
-            (None, Passed::Unknown) => {
+        match (declared, code) {
+            (Some(declared), code) => self.declared(declared, code, removed, names),
+            (None, None) => {
                 unsupported("the file has neither a declaration nor SPIR-V of this kernel")
             }
-            (None, passed) => self.undeclared(passed, removed, &mut names.layouts),
+            (None, Some(code)) => self.undeclared(code, removed, &mut names.layouts),
         }
     }
 
@@ -71,18 +64,17 @@ impl<'m> Sources<'m> {
         name: &str,
         size: u64,
         names: &mut Names,
-    ) -> Option<Result<(Element, &'m str), Unsupported>> {
+    ) -> Option<Result<(Element, &'m CppType), Unsupported>> {
         let text = self
             .described
             .variables
             .get(mangled::without_source(name))?;
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
-        let element = match self.definitions.element_of(text) {
-            Some(Ok(element)) => element,
+        let element = match self.described.definitions.element_of(text) {
+            Ok(element) => element,
             // The code may describe a type that no definition describes.
-            Some(Err(Missing::Named(_))) => return None,
-            Some(Err(missing)) => return Some(Err(within(missing.into()))),
-            None => return Some(unsupported("cannot determine its type")),
+            Err(Missing::Named(_)) => return None,
+            Err(missing) => return Some(Err(within(missing.into()))),
         };
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
@@ -106,96 +98,39 @@ impl<'m> Sources<'m> {
 /// An argument of the code before any was removed.
 #[derive(Clone, Copy)]
 pub(super) enum Slot<'p> {
-    Passed(&'p spirv::Parameter),
-    Ptx(&'p ptx::Parameter),
+    Passed(&'p CodeArgument),
     Removed,
     /// No code is available.
     Unknown,
 }
 
-impl Slot<'_> {
-    pub(super) const fn ty(self) -> Option<ParameterType> {
+impl<'p> Slot<'p> {
+    fn code(self) -> Option<&'p CodeArgument> {
         match self {
-            Slot::Passed(parameter) => Some(parameter.ty),
-            Slot::Ptx(_) | Slot::Removed | Slot::Unknown => None,
+            Slot::Passed(argument) => Some(argument),
+            Slot::Removed | Slot::Unknown => None,
         }
     }
 
-    /// The alignment of what a pointer to device memory points to.
-    pub(super) fn align(self) -> Option<u64> {
-        match self {
-            Slot::Passed(parameter)
-                if matches!(parameter.ty, ParameterType::GlobalPointer { .. }) =>
-            {
-                parameter.align.map(u64::from)
-            }
-            Slot::Ptx(parameter) => parameter.global_align(),
-            _ => None,
+    fn spirv(self) -> Option<ParameterType> {
+        match self.code()?.ty {
+            Passed::SpirV(ty) => Some(ty),
+            Passed::Ptx(_) => None,
         }
     }
 
-    pub(super) const fn ptx(self) -> Option<ptx::Passed> {
-        match self {
-            Slot::Ptx(parameter) => Some(parameter.ty),
-            Slot::Passed(_) | Slot::Removed | Slot::Unknown => None,
+    fn ptx(self) -> Option<ptx::Passed> {
+        match self.code()?.ty {
+            Passed::Ptx(ty) => Some(ty),
+            Passed::SpirV(_) => None,
         }
     }
 
-    pub(super) const fn argument(self) -> Argument {
+    const fn argument(self) -> Argument {
         match self {
             Slot::Removed => Argument::Removed,
-            Slot::Passed(_) | Slot::Ptx(_) | Slot::Unknown => Argument::Passed,
+            Slot::Passed(_) | Slot::Unknown => Argument::Passed,
         }
-    }
-
-    /// Returns the name in the code, where C++ has the same name.
-    pub(super) fn name(self) -> Option<String> {
-        let name = match self {
-            Slot::Passed(parameter) => parameter.name.as_deref()?,
-            Slot::Ptx(parameter) => parameter.name.as_deref()?,
-            Slot::Removed | Slot::Unknown => return None,
-        };
-        // The names of members of SYCL's own types, when a function takes them.
-        let of_sycl = ["ptr", "Ptr", "Sampler", "Image"];
-        let own = !of_sycl.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
-        own.then(|| name.into())
-    }
-}
-
-/// Returns the name that the code has for a parameter, where C++ has the same name.
-pub(super) fn own_name(passed: &spirv::Parameter) -> Option<String> {
-    Slot::Passed(passed).name()
-}
-
-/// The arguments that a kernel's code takes.
-#[derive(Clone, Copy)]
-pub(super) enum Passed<'p> {
-    SpirV(&'p [spirv::Parameter]),
-    Ptx {
-        parameters: &'p [ptx::Parameter],
-        /// Whether numbers may be places in memory of the work-group.
-        shared: bool,
-    },
-    /// No code is available.
-    Unknown,
-}
-
-impl<'p> Passed<'p> {
-    pub(super) const fn len(self) -> Option<usize> {
-        match self {
-            Self::SpirV(parameters) => Some(parameters.len()),
-            Self::Ptx { parameters, .. } => Some(parameters.len()),
-            Self::Unknown => None,
-        }
-    }
-
-    pub(super) fn slot(self, index: usize) -> Slot<'p> {
-        let found = match self {
-            Self::SpirV(parameters) => parameters.get(index).map(Slot::Passed),
-            Self::Ptx { parameters, .. } => parameters.get(index).map(Slot::Ptx),
-            Self::Unknown => None,
-        };
-        found.unwrap_or(Slot::Unknown)
     }
 }
 
@@ -220,7 +155,7 @@ impl Sources<'_> {
         &self,
         ty: TypeId,
         element: &Element,
-        text: &str,
+        text: &CppType,
         names: &Names,
     ) -> Result<(), Unsupported> {
         let Some(code) = &self.meanings else {
@@ -264,7 +199,7 @@ impl Sources<'_> {
         ty: &mut Type,
         is_unbounded: bool,
         slots: &[Slot<'_>],
-        text: &str,
+        text: &CppType,
         names: &Names,
     ) -> Result<(), Unsupported> {
         let is_number = |ty: &Type, bits, is_float| {
@@ -275,7 +210,7 @@ impl Sources<'_> {
             number.bits() == bits && number.is_float() == is_float
         };
         let first = slots.first().copied().unwrap_or(Slot::Unknown);
-        let agrees = match (&mut *ty, first.ty()) {
+        let agrees = match (&mut *ty, first.spirv()) {
             (_, None) | (Type::Unused, _) | (Type::Sampler, Some(ParameterType::Sampler)) => true,
             // The pointee is not compared, because a pointer is typed by its use. `float *` may arrive as
             // a pointer to bytes, and opaque pointers may lose it altogether.
@@ -300,7 +235,12 @@ impl Sources<'_> {
                     }
                     // The array of a functor is recorded without a size where debug information has none. Its
                     // argument has the name of the member; the argument of a function has another name.
-                    (None, _) if !is_unbounded || first.name().is_some() => *size = in_code,
+                    (None, _)
+                        if !is_unbounded
+                            || first.code().is_some_and(|code| code.name.is_some()) =>
+                    {
+                        *size = in_code;
+                    }
                     _ => {}
                 }
                 true
@@ -335,7 +275,7 @@ impl Sources<'_> {
         }
         // Ranges and the id of an accessor: 8 bytes a dimension, each.
         let expected = ty.dimensions().map(|dimensions| u64::from(dimensions) * 8);
-        let ranges = slots.iter().skip(1).filter_map(|slot| slot.ty());
+        let ranges = slots.iter().skip(1).filter_map(|slot| slot.spirv());
         let agrees = |passed| match passed {
             ParameterType::ByValue { ty } => self.size(ty) == expected,
             _ => false,

@@ -3,21 +3,22 @@
 
 use alloc::vec::Vec;
 
-use super::{OF_ACCESSOR, Passed, Slot, Sources, access, innermost, integer, of_size};
-use crate::signature::spirv::{ParameterType, TypeId};
-use crate::signature::types::{Layouts, Pointee, Scalar, Type};
+use super::{Slot, Sources, access, integer, of_size};
+use crate::signature::code::{CodeKernel, Passed};
+use crate::signature::types::{Layouts, OF_ACCESSOR, Pointee, Scalar, Type};
 use crate::signature::{Parameter, Unsupported, entry};
+use crate::spirv::module::{ParameterType, TypeId};
 
 impl Sources<'_> {
     /// Returns the parameters of a kernel of which only the code is known.
     pub(super) fn undeclared(
         &mut self,
-        passed: Passed<'_>,
+        code: &CodeKernel,
         removed: &[bool],
         layouts: &mut Layouts,
     ) -> Result<Vec<Parameter>, Unsupported> {
         // All passed arguments, and the removed arguments before, between and right behind them.
-        let mut in_code = (0..passed.len().unwrap_or_default()).map(|at| passed.slot(at));
+        let mut in_code = code.arguments.iter().map(Slot::Passed);
         let mut slots = Vec::new();
         for is_removed in removed {
             slots.push(if *is_removed {
@@ -35,29 +36,25 @@ impl Sources<'_> {
         while let Some(slot) = slots.get(at) {
             let fail = |reason: Unsupported| reason.within(format_args!("argument {at}: "));
             let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
-            let (found, width) = match (*slot, passed) {
-                (Slot::Passed(parameter), _) => {
-                    match self.accessor(group, layouts).map_err(fail)? {
-                        Some(accessor) => (Ok(accessor), OF_ACCESSOR),
-                        None => (self.undeclared_type(parameter.ty, layouts), 1),
-                    }
-                }
-                (Slot::Ptx(parameter), Passed::Ptx { shared, .. }) => {
-                    (entry::undeclared(parameter.ty, shared, layouts), 1)
-                }
-                _ => {
-                    parameters.push(Parameter::removed());
-                    at += 1;
-                    continue;
-                }
+            let Some(argument) = slot.code() else {
+                parameters.push(Parameter::removed());
+                at += 1;
+                continue;
+            };
+            let (found, width) = match argument.ty {
+                Passed::SpirV(ty) => match self.accessor(group, layouts) {
+                    Some(accessor) => (Ok(accessor), OF_ACCESSOR),
+                    None => (self.undeclared_type(ty, layouts), 1),
+                },
+                Passed::Ptx(ty) => (entry::undeclared(ty, code.shared, layouts), 1),
             };
             let (ty, sign_known) = found.map_err(fail)?;
             let group = &slots[at..at + width];
             parameters.push(Parameter {
-                name: slot.name(),
+                name: argument.name.clone(),
                 ty,
                 sign_known,
-                align: slot.align(),
+                align: argument.align,
                 arguments: group.iter().map(|slot| slot.argument()).collect(),
             });
             at += width;
@@ -67,33 +64,23 @@ impl Sources<'_> {
 
     /// Reads four arguments as an accessor: a pointer, two ranges and an id. The compiler may have removed
     /// some. No other parameter of a kernel becomes such arguments.
-    fn accessor(
-        &mut self,
-        group: &[Slot<'_>],
-        layouts: &mut Layouts,
-    ) -> Result<Option<(Type, bool)>, Unsupported> {
-        let [pointer, ranges @ ..] = group else {
-            return Ok(None);
-        };
+    fn accessor(&mut self, group: &[Slot<'_>], layouts: &mut Layouts) -> Option<(Type, bool)> {
+        let (pointer, ranges) = group.split_first()?;
         let mut dimensions = None;
         for (place, range) in ranges.iter().enumerate() {
-            let own = match range.ty() {
+            let own = match range.spirv() {
                 None => continue,
                 Some(ParameterType::ByValue { ty }) => self.range(ty, place == 2),
                 Some(_) => None,
             };
-            let Some(own) = own.filter(|own| dimensions.is_none_or(|other| other == *own)) else {
-                return Ok(None);
-            };
+            let own = own.filter(|own| dimensions.is_none_or(|other| other == *own))?;
             dimensions = Some(own);
         }
-        let Some(code) = &mut self.meanings else {
-            return Ok(None);
-        };
-        Ok(match (pointer.ty(), dimensions) {
-            (Some(ParameterType::LocalPointer { pointee }), dimensions) if !group.is_empty() => {
+        let code = self.meanings.as_mut()?;
+        match (pointer.spirv()?, dimensions) {
+            (ParameterType::LocalPointer { pointee }, dimensions) => {
                 if code.array(pointee).is_some() && dimensions.is_none() {
-                    return Ok(None); // memory of a fixed size
+                    return None; // memory of a fixed size
                 }
                 let (element, known) = code.pointee(pointee, layouts);
                 let ty = Type::LocalAccessor {
@@ -102,7 +89,7 @@ impl Sources<'_> {
                 };
                 Some((ty, known))
             }
-            (Some(ParameterType::GlobalPointer { pointee, no_write }), Some(dimensions)) => {
+            (ParameterType::GlobalPointer { pointee, no_write }, Some(dimensions)) => {
                 let (element, known) = code.pointee(pointee, layouts);
                 let ty = Type::Accessor {
                     element,
@@ -112,7 +99,7 @@ impl Sources<'_> {
                 Some((ty, known))
             }
             _ => None,
-        })
+        }
     }
 
     /// The dimensions of a `sycl::range`, or of a `sycl::id`.
@@ -158,7 +145,7 @@ impl Sources<'_> {
                 let size = code.array(pointee);
                 let (element, known) = code.pointee(pointee, layouts);
                 let element = match element {
-                    Pointee::Element(element) => Pointee::Element(innermost(element)),
+                    Pointee::Element(element) => Pointee::Element(element.innermost()),
                     element => element,
                 };
                 Ok((Type::LocalMemory { element, size }, known))

@@ -3,7 +3,9 @@
 //! pointers inside, accessors of more dimensions, required work-groups, device globals.
 #![allow(unsafe_code)] // a launch is unsafe
 
-use end_to_end::structs::{self, Aligned, Bits, Deep, Hybrid, Keywords, Packed, Span, WithUnion};
+use end_to_end::structs::{
+    self, Aligned, Bits, Deep, Hybrid, Keywords, Packed, Span, Wave, WithUnion,
+};
 use end_to_end::structs::{geo, ns};
 use syclbin_rt::half::{bf16, f16};
 use syclbin_rt::{Aspect, DeviceArray, LocalMemory, NdRange, bytemuck};
@@ -437,5 +439,24 @@ fn local_accessor_takes_its_shape() {
     // SAFETY: one element of the tile and of the buffer for each work-item.
     unsafe { kernels.Turned([4, 8], &mut out).launch(range) }.unwrap();
     let expected: Vec<i32> = (0..32).rev().collect();
+    assert_eq!(queue.download(&out).unwrap(), expected);
+}
+
+#[test]
+fn complex_numbers_are_arrays_of_two() {
+    load!(queue, kernels);
+    if common::lacks(&queue, Aspect::FP64) {
+        return;
+    }
+    let wave = Wave {
+        amplitude: [1.5, 8.0],
+        phase: [[1.0, 2.0], [3.0, 4.0]],
+    };
+    let input = queue.upload(&[[1.0f32, 0.25], [2.0, 0.5]]).unwrap();
+    let mut out = queue.zeroed::<[f64; 2]>(2).unwrap();
+    let launch = kernels.Modulate_modulate_Twice(wave, &input, &mut out);
+    // SAFETY: work-item i reads in[i] and writes out[i], for i < 2.
+    unsafe { launch.launch(2) }.unwrap();
+    let expected = [[1.75, 10.0], [2.0, 10.0]];
     assert_eq!(queue.download(&out).unwrap(), expected);
 }

@@ -9,6 +9,7 @@ use super::*;
 use crate::spirv::words::{
     DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, MAGIC, op,
 };
+use crate::spirv::{Import, is_target, unresolved_imports};
 
 fn module(instructions: &[(u16, &[u32])]) -> Vec<u8> {
     let mut words = vec![MAGIC, 0x0001_0400, 0, 100, 0];

@@ -5,9 +5,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::ATTRIBUTE_BY_VAL;
-use super::parse::DECORATION_FUNC_PARAM_ATTR;
-use super::types::TypeTable;
+use super::module::ATTRIBUTE_BY_VAL;
+use super::module::parse::DECORATION_FUNC_PARAM_ATTR;
+use super::module::types::TypeTable;
 use crate::spirv::words::{
     self, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, instructions, op,
 };

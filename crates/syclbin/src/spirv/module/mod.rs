@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads kernel signatures from SPIR-V modules. Unknown instructions are skipped, because real modules use Intel
+//! A SPIR-V module: its kernels with their parameters, types, variables, imports and exports. Unknown instructions are skipped, because real modules use Intel
 //! extensions. Numbers and names are from the SPIR-V specification, section 3.
 
-mod kernel_uses;
 pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
 pub(crate) mod types;
-mod uses;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::types::Scalar;
 pub use crate::spirv::words::MAGIC_BYTES;
-pub use kernel_uses::KernelUses;
 pub use types::TypeId;
-pub(super) use types::parameter_name;
+pub(crate) use types::parameter_name;
 pub use types::{Parameter, ParameterType};
 use types::{Record, TypeTable};
-pub use uses::Uses;
-pub use uses::{ASSERT_FAIL, Import, is_target, unresolved_imports};
 
 /// `FuncParamAttr` values.
 const ATTRIBUTE_ZEXT: u32 = 0;
 const ATTRIBUTE_SEXT: u32 = 1;
-const ATTRIBUTE_BY_VAL: u32 = 2;
+pub(super) const ATTRIBUTE_BY_VAL: u32 = 2;
 const ATTRIBUTE_NO_WRITE: u32 = 6;
 
 /// Storage classes.
@@ -37,12 +31,12 @@ pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
 #[derive(Debug, Default)]
 pub struct Module {
     names: BTreeMap<u32, String>,
-    pub(super) strings: BTreeMap<u32, String>,
-    pub(super) constants: BTreeMap<u32, u32>,
+    pub(crate) strings: BTreeMap<u32, String>,
+    pub(crate) constants: BTreeMap<u32, u32>,
     /// The same, for constants of 64 bits.
-    pub(super) wide_constants: BTreeMap<u32, u64>,
+    pub(crate) wide_constants: BTreeMap<u32, u64>,
     packed: BTreeSet<u32>,
-    pub(super) types: TypeTable,
+    pub(crate) types: TypeTable,
     alignments: BTreeMap<u32, u32>,
     attributes: BTreeMap<u32, Vec<u32>>,
     entry_points: Vec<(u32, String)>,
@@ -66,24 +60,24 @@ pub struct Module {
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
     /// What the source annotates functions with.
-    pub(super) annotations: BTreeMap<u32, Vec<String>>,
+    pub(crate) annotations: BTreeMap<u32, Vec<String>>,
     /// Each call: the function that calls, and the function that is called.
-    pub(super) calls: Vec<(u32, u32)>,
+    pub(crate) calls: Vec<(u32, u32)>,
     /// The functions that something calls.
     called: BTreeSet<u32>,
     /// The parameters that are proven to only be read, where [`Module::parse_with_reads`] looked for them.
     read_only: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
     /// Instructions of extended sets: result, set, number, operands.
-    pub(super) extended: Vec<Extended>,
+    pub(crate) extended: Vec<Extended>,
 }
 
 #[derive(Debug)]
-pub(super) struct Extended {
-    pub(super) result: u32,
-    pub(super) set: u32,
-    pub(super) instruction: u32,
-    pub(super) operands: Vec<u32>,
+pub(crate) struct Extended {
+    pub(crate) result: u32,
+    pub(crate) set: u32,
+    pub(crate) instruction: u32,
+    pub(crate) operands: Vec<u32>,
 }
 
 impl Module {
@@ -93,7 +87,7 @@ impl Module {
     }
 
     /// The symbols of the kernels, each once.
-    pub(super) fn kernel_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.entry_names.keys().map(String::as_str)
     }
 
@@ -171,20 +165,20 @@ impl Module {
     }
 
     /// Returns the only size of work-groups of `kernel`: work-items along x, y and z.
-    pub(super) fn local_size(&self, kernel: &str) -> Option<[u32; 3]> {
+    pub(crate) fn local_size(&self, kernel: &str) -> Option<[u32; 3]> {
         let function = self.entry_names.get(kernel)?;
         self.local_sizes.get(function).copied()
     }
 
     /// The names that the host knows variables by, and their ids.
-    pub(super) fn host_names(&self) -> impl Iterator<Item = (&str, u32)> {
+    pub(crate) fn host_names(&self) -> impl Iterator<Item = (&str, u32)> {
         self.host_names
             .iter()
             .map(|(name, id)| (name.as_str(), *id))
     }
 
     /// The type of the variable that the host knows as `name`.
-    pub(super) fn host_variable(&self, name: &str) -> Option<TypeId> {
+    pub(crate) fn host_variable(&self, name: &str) -> Option<TypeId> {
         let ty = self.variables.get(self.host_names.get(name)?)?;
         match self.types.get(*ty)? {
             Record::Pointer { pointee, .. } => Some(TypeId(*pointee)),
@@ -200,19 +194,13 @@ impl Module {
         }
     }
 
-    /// Returns the type of the specialization constant with that `SpecId`, if the code has it. For a number,
-    /// the result also says whether its sign is known.
-    pub(super) fn spec_constant(&self, id: u32) -> Option<Option<(Scalar, bool)>> {
-        Some(match self.types.get(self.spec_constants.get(&id)?.0)? {
-            Record::Bool => Some((Scalar::Bool, true)),
-            Record::Int(bits) => Scalar::integer(*bits, true).map(|scalar| (scalar, false)),
-            Record::Float(bits) => Scalar::float(*bits).map(|scalar| (scalar, true)),
-            _ => None,
-        })
+    /// Returns the type of the specialization constant with that `SpecId`, if the code has it.
+    pub(crate) fn spec_constant(&self, id: u32) -> Option<&Record> {
+        self.types.get(self.spec_constants.get(&id)?.0)
     }
 
     /// Returns the module's name for the type, such as `struct.Particle`.
-    pub(super) fn type_name(&self, ty: TypeId) -> &str {
+    pub(crate) fn type_name(&self, ty: TypeId) -> &str {
         self.names.get(&ty.0).map_or("", String::as_str)
     }
 
@@ -244,7 +232,7 @@ impl Module {
     }
 
     /// The number of the extended instruction set called `name`.
-    pub(super) fn instruction_set(&self, name: &str) -> Option<u32> {
+    pub(crate) fn instruction_set(&self, name: &str) -> Option<u32> {
         self.instruction_sets
             .iter()
             .find(|(_, other)| *other == name)

@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Module, STORAGE_CROSS_WORKGROUP};
+use super::module::{Module, STORAGE_CROSS_WORKGROUP};
 use crate::error::Error;
 use crate::spirv::words::{instructions, op};
 

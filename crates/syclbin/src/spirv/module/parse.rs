@@ -19,7 +19,7 @@ const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
 pub const DECORATION_BUILT_IN: u32 = 11;
 /// What `[[clang::annotate]]` becomes.
 const DECORATION_USER_SEMANTIC: u32 = 5635;
-pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
+pub(crate) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 /// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
 pub const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
 /// `LinkOnceODR`, of `SPV_KHR_linkonce_odr`.
@@ -72,7 +72,7 @@ impl Module {
     /// # Errors
     ///
     /// When [`Module::parse`] fails.
-    pub(in crate::signature) fn parse_with_reads(bytes: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn parse_with_reads(bytes: &[u8]) -> Result<Self, Error> {
         let mut module = Self::parse(bytes)?;
         module.read_only = read_only_parameters(&words(bytes)?);
         Ok(module)

@@ -305,7 +305,7 @@ pub enum ParameterType {
 
 /// Returns the C++ name of a parameter, given its name in the code. The compiler adds a prefix, and a suffix for a
 /// `bool`, which is passed as a byte.
-pub(in crate::signature) fn parameter_name(name: &str) -> String {
+pub(crate) fn parameter_name(name: &str) -> String {
     let name = PARAMETER_PREFIXES
         .iter()
         .find_map(|prefix| name.strip_prefix(prefix))

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a C++ type means for a launch: numbers, pointers, vectors, and SYCL types. Structs and enumerations are looked
+//! up in the definitions.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::Unsupported;
+use super::cpp_type::{BYTES, CppType, DYNAMIC_MEMORY, EMPTY, UNKNOWN_PIXEL, WORK_GROUP_MEMORY};
+use super::names::Definitions;
+use super::types::{Access, Element, Layouts, Pointee, Scalar, Type};
+
+/// The maximum nesting depth of types. Deeper types are rejected.
+const MAX_DEPTH: usize = 32;
+
+/// SYCL templates that are not values.
+const OBJECTS: [&str; 7] = [
+    WORK_GROUP_MEMORY,
+    DYNAMIC_MEMORY,
+    "sycl::accessor",
+    "sycl::local_accessor",
+    "sycl::multi_ptr",
+    "sycl::sampled_image_accessor",
+    "sycl::unsampled_image_accessor",
+];
+
+/// The declared type of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// A complete type, independent of the code.
+    Type(Type),
+    /// A struct or enumeration without a definition.
+    Named(String),
+    /// Bytes with unknown content.
+    Bytes,
+    /// A reference, or a SYCL type that a Rust program cannot pass.
+    Foreign,
+    /// A type without a known layout, and the reason.
+    Unknown(Unsupported),
+}
+
+/// The reason why an element is unknown.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// There is no definition of this struct or enumeration.
+    Named(String),
+    /// The layout cannot be expressed in Rust.
+    Layout,
+}
+
+impl From<Missing> for Unsupported {
+    fn from(missing: Missing) -> Self {
+        Self::new(match missing {
+            Missing::Named(name) => format!("the layout of `{name}` is unknown"),
+            Missing::Layout => "has a layout that Rust cannot represent".into(),
+        })
+    }
+}
+
+impl Definitions {
+    /// Returns the element that a C++ type describes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if it does not describe one.
+    pub fn element(&self, ty: &CppType) -> Result<Element, Unsupported> {
+        Ok(self.element_of(ty)?)
+    }
+
+    pub(super) fn element_of(&self, ty: &CppType) -> Result<Element, Missing> {
+        let ty = ty.unqualified();
+        if ty.depth() > MAX_DEPTH {
+            return Err(Missing::Layout);
+        }
+        let array = |of: &CppType, count| {
+            let of = Box::new(self.element_of(of)?);
+            Ok(Element::Array { of, count })
+        };
+        match ty {
+            CppType::Pointer(to) => return Ok(Element::Pointer(Box::new(self.shallow(to)))),
+            CppType::Array {
+                of,
+                count: Some(count),
+            } if of.is(BYTES) => {
+                return Ok(Element::Bytes(*count));
+            }
+            CppType::Array { of, count } => return array(of, count.ok_or(Missing::Layout)?),
+            CppType::Reference { .. } | CppType::Const(_) => return Err(Missing::Layout),
+            CppType::Named { .. } => {}
+        }
+        if let Some(scalar) = ty.scalar() {
+            return Ok(Element::Scalar(scalar));
+        }
+        let known = || {
+            let name = ty.to_string();
+            let known = self.named(&name).cloned();
+            known.ok_or(Missing::Named(name))
+        };
+        let Some((name, arguments)) = ty.template() else {
+            return match ty.name() {
+                "void" | EMPTY | "sycl::sampler" | "sycl::kernel_handler" | "sycl::stream" => {
+                    Err(Missing::Layout)
+                }
+                _ => known(),
+            };
+        };
+        match (name, arguments) {
+            ("sycl::vec", [of, count]) => match (of.scalar(), count.name().parse()) {
+                (Some(of), Ok(count @ (1 | 2 | 3 | 4 | 8 | 16))) => {
+                    Ok(Element::Vector { of, count })
+                }
+                _ => Err(Missing::Layout),
+            },
+            ("sycl::marray", [of, count]) => {
+                array(of, count.name().parse().map_err(|_| Missing::Layout)?)
+            }
+            // The C++ standard lays it out as an array: the real part, then the imaginary part.
+            ("std::complex", [of]) if matches!(of.scalar(), Some(Scalar::F32 | Scalar::F64)) => {
+                array(of, 2)
+            }
+            ("sycl::id" | "sycl::range", [count]) => {
+                let of = Box::new(Element::Scalar(Scalar::U64));
+                let count = count.dimensions().ok_or(Missing::Layout)?.into();
+                Ok(Element::Array { of, count })
+            }
+            (name, _) if OBJECTS.contains(&name) => Err(Missing::Layout),
+            _ => known(),
+        }
+    }
+
+    /// Returns what is behind a pointer in memory. A struct there is only named: it may point back.
+    fn shallow(&self, to: &CppType) -> Pointee {
+        match self.pointee_element(to) {
+            Pointee::Element(Element::Struct(_)) => {
+                Pointee::Unknown(Some(to.unqualified().to_string()))
+            }
+            Pointee::Element(Element::Array { .. } | Element::Pointer(_) | Element::Bytes(_)) => {
+                Pointee::Unknown(None)
+            }
+            pointee => pointee,
+        }
+    }
+
+    /// Returns what is behind a pointer or in work-group memory. What the file does not describe has at most
+    /// a name.
+    fn pointee(&self, to: &CppType) -> Pointee {
+        match to.unqualified() {
+            CppType::Array { of, count } if !of.is(BYTES) => {
+                let is_array = matches!(**of, CppType::Array { .. });
+                match count {
+                    None if is_array => self.pointee_element(of),
+                    Some(_) if !is_array => self.pointee_element(to),
+                    _ => self.pointee(of),
+                }
+            }
+            to => self.pointee_element(to),
+        }
+    }
+
+    fn pointee_element(&self, to: &CppType) -> Pointee {
+        let to = to.unqualified();
+        match self.element_of(to) {
+            Ok(element) => Pointee::Element(element),
+            Err(_) if to.is("void") => Pointee::Void,
+            Err(Missing::Named(name)) if matches!(to, CppType::Named { .. }) => {
+                Pointee::Unknown(Some(name))
+            }
+            Err(_) => Pointee::Unknown(None),
+        }
+    }
+
+    /// Returns the type of a parameter that C++ declares as `ty`. `layouts` are the structs in these definitions.
+    pub(super) fn parameter(&self, ty: &CppType, layouts: &Layouts) -> Declared {
+        let ty = ty.unqualified();
+        match ty {
+            CppType::Pointer(to) => {
+                return Declared::Type(Type::Pointer {
+                    pointee: self.pointee(to),
+                    access: access(to.is_const()),
+                });
+            }
+            CppType::Reference { .. } => return Declared::Foreign,
+            _ => {}
+        }
+        let object = match (ty.name(), ty.template()) {
+            ("sycl::sampler", _) => Some(Type::Sampler),
+            ("sycl::kernel_handler", _) => Some(Type::KernelHandler),
+            (EMPTY, _) => Some(Type::Unused),
+            ("sycl::stream", _) => None,
+            (_, Some((name, arguments))) if OBJECTS.contains(&name) => {
+                self.object(name, arguments, layouts)
+            }
+            _ => {
+                return match self.element_of(ty) {
+                    Ok(element) => Type::by_value(element).map_or(Declared::Bytes, Declared::Type),
+                    Err(Missing::Named(name)) if matches!(ty, CppType::Named { .. }) => {
+                        Declared::Named(name)
+                    }
+                    Err(missing) => Declared::Unknown(missing.into()),
+                };
+            }
+        };
+        object.map_or(Declared::Foreign, Declared::Type)
+    }
+
+    /// Returns the parameter of a SYCL class that is not a value, or `None` if a Rust program cannot pass it.
+    fn object(&self, name: &str, arguments: &[CppType], layouts: &Layouts) -> Option<Type> {
+        Some(match (name, arguments) {
+            // A launch that gives the size counts the elements of `T[]`, which may be arrays.
+            (WORK_GROUP_MEMORY | DYNAMIC_MEMORY, [of @ CppType::Array { count: None, .. }]) => {
+                Type::LocalMemory {
+                    element: self.pointee(of),
+                    size: None,
+                }
+            }
+            (WORK_GROUP_MEMORY, [of]) => Type::LocalMemory {
+                element: match self.pointee(of) {
+                    Pointee::Element(element) => Pointee::Element(element.innermost()),
+                    element => element,
+                },
+                size: { self.element_of(of).ok() }.and_then(|whole| layouts.size(&whole)),
+            },
+            (DYNAMIC_MEMORY, [of]) => Type::LocalMemory {
+                element: self.pointee(&of.clone().array(None)),
+                size: None,
+            },
+            ("sycl::local_accessor", [of, count]) => Type::LocalAccessor {
+                element: self.pointee(of),
+                dimensions: Some(count.dimensions()?),
+            },
+            ("sycl::accessor", [of, count, mode]) => Type::Accessor {
+                element: self.pointee(of),
+                dimensions: count.dimensions()?,
+                access: access(mode.is("sycl::access_mode::read") || of.is_const()),
+            },
+            ("sycl::accessor", [of, count, mode, target]) => {
+                let more = match target.name() {
+                    "sycl::target::image" => 0,
+                    "sycl::target::image_array" => 1,
+                    _ => return None,
+                };
+                let element = match self.element_of(of) {
+                    Ok(Element::Vector {
+                        of: of @ (Scalar::F32 | Scalar::I32 | Scalar::U32),
+                        count: 4,
+                    }) => Some(of),
+                    Err(_) if of.is(UNKNOWN_PIXEL) => None,
+                    _ => return None,
+                };
+                let dimensions = count.dimensions()? + more;
+                (dimensions <= 3).then_some(Type::Image {
+                    element,
+                    dimensions,
+                    access: access(mode.is("sycl::access_mode::read")),
+                })?
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Returns whether C++ leaves the size of this memory of a work-group to the launch.
+pub(super) fn is_unbounded(ty: &CppType) -> bool {
+    let is_unbounded = |of: &CppType| matches!(of, CppType::Array { count: None, .. });
+    { ty.unqualified().template() }.is_some_and(|(name, arguments)| {
+        name == DYNAMIC_MEMORY || arguments.iter().any(is_unbounded)
+    })
+}
+
+/// Returns an alternative to a type that a Rust program cannot pass, as the end of a sentence.
+pub(super) fn advice(ty: &CppType) -> Option<&'static str> {
+    let template = ty.template().map_or("", |(name, _)| name);
+    match (ty.name(), template) {
+        ("sycl::stream", _) => {
+            Some(": print with `sycl::ext::oneapi::experimental::printf`, which needs no parameter")
+        }
+        (_, "sycl::sampled_image_accessor" | "sycl::unsampled_image_accessor") => Some(
+            ": DPC++ compiles it, but the code does not access the image; use `sycl::accessor<sycl::float4, 2, \
+             sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`",
+        ),
+        _ => None,
+    }
+}
+
+/// Returns the access mode of a pointer or accessor.
+pub(super) const fn access(read_only: bool) -> Access {
+    if read_only {
+        Access::Read
+    } else {
+        Access::ReadWrite
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn named(name: &str) -> CppType {
+        CppType::named(name)
+    }
+
+    fn parameter(ty: &CppType) -> Declared {
+        Definitions::default().parameter(ty, &Layouts::default())
+    }
+
+    fn array(of: Element, count: u64) -> Element {
+        let of = Box::new(of);
+        Element::Array { of, count }
+    }
+
+    #[test]
+    fn pointee_and_access_of_pointers_are_read() {
+        let float = || Pointee::Element(Element::Scalar(Scalar::F32));
+        let pointer = || Pointee::Element(Element::Pointer(Box::new(float())));
+        let constant = || named("float").constant();
+        for (ty, expected, is_const, text) in [
+            (named("float").pointer(), float(), false, "float *"),
+            (constant().pointer(), float(), true, "const float *"),
+            (
+                constant().pointer().constant(),
+                float(),
+                true,
+                "const float *const",
+            ),
+            (
+                constant().pointer().pointer(),
+                pointer(),
+                false,
+                "const float **",
+            ),
+            (
+                named("float").pointer().constant().pointer(),
+                pointer(),
+                true,
+                "float *const *",
+            ),
+            (
+                named("void").constant().pointer(),
+                Pointee::Void,
+                true,
+                "const void *",
+            ),
+        ] {
+            let declared = Declared::Type(Type::Pointer {
+                pointee: expected,
+                access: access(is_const),
+            });
+            assert_eq!(parameter(&ty), declared, "{text}");
+            assert_eq!(ty.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn arrays_are_read_from_the_outside() {
+        let definitions = Definitions::default();
+        let inner = array(Element::Scalar(Scalar::I32), 8);
+        let ty = named("int").array(Some(8)).array(Some(2));
+        assert_eq!(ty.to_string(), "int[2][8]");
+        assert_eq!(definitions.element_of(&ty), Ok(array(inner.clone(), 2)));
+        assert_eq!(definitions.pointee(&ty), Pointee::Element(inner));
+        let unknown = CppType::instance("P", vec![named("int").array(Some(3))]);
+        let ty = unknown.array(Some(2));
+        let missing = Missing::Named("P<int[3]>".into());
+        assert_eq!(definitions.element_of(&ty), Err(missing));
+        assert_eq!(definitions.pointee(&ty), Pointee::Unknown(None));
+    }
+
+    #[test]
+    fn dynamic_memory_has_no_size() {
+        let memory = Declared::Type(Type::LocalMemory {
+            element: Pointee::Element(Element::Scalar(Scalar::F32)),
+            size: None,
+        });
+        for of in [named("float"), named("float").array(None)] {
+            let ty = CppType::instance(DYNAMIC_MEMORY, vec![of]);
+            assert_eq!(parameter(&ty), memory, "{ty}");
+            assert!(is_unbounded(&ty));
+        }
+    }
+
+    #[test]
+    fn images_have_four_components_and_three_dimensions() {
+        let vector =
+            |of: &str, count: &str| CppType::instance("sycl::vec", vec![named(of), named(count)]);
+        let spelled = |of: CppType, dimensions: &str, target: &str| {
+            let mode = named("sycl::access_mode::read");
+            let target = named(&format!("sycl::target::{target}"));
+            let arguments = vec![of, named(dimensions), mode, target];
+            parameter(&CppType::instance("sycl::accessor", arguments))
+        };
+        let image = |element, dimensions| {
+            let access = Access::Read;
+            Declared::Type(Type::Image {
+                element,
+                dimensions,
+                access,
+            })
+        };
+        let float = Some(Scalar::F32);
+        assert_eq!(spelled(vector("float", "4"), "3", "image"), image(float, 3));
+        assert_eq!(
+            spelled(vector("float", "4"), "2", "image_array"),
+            image(float, 3)
+        );
+        let unknown = CppType::image(None, 1, Access::Read);
+        assert_eq!(parameter(&unknown), image(None, 1));
+        for (of, dimensions, target) in [
+            (vector("float", "4"), "3", "image_array"),
+            (vector("float", "2"), "2", "image"),
+            (vector("sycl::half", "4"), "2", "image"),
+            (named("float"), "2", "host_image"),
+        ] {
+            assert_eq!(spelled(of, dimensions, target), Declared::Foreign);
+        }
+    }
+
+    #[test]
+    fn complex_numbers_are_arrays_of_two() {
+        let complex = |of| CppType::instance("std::complex", vec![named(of)]);
+        let double = array(Element::Scalar(Scalar::F64), 2);
+        let element = |ty| Definitions::default().element_of(&ty);
+        assert_eq!(element(complex("double")), Ok(double));
+        assert!(element(complex("int")).is_err());
+    }
+
+    #[test]
+    fn types_without_a_layout_are_refused() {
+        let mut deep = named("int");
+        for _ in 0..200 {
+            deep = deep.array(Some(1));
+        }
+        let vector = CppType::instance("sycl::vec", vec![named("float"), named("5")]);
+        let layout = Declared::Unknown(Missing::Layout.into());
+        for ty in [named("void"), deep, vector] {
+            assert_eq!(parameter(&ty), layout, "{ty}");
+        }
+        let to = Box::new(named("int"));
+        let reference = CppType::Reference {
+            to,
+            is_rvalue: false,
+        };
+        assert_eq!(parameter(&reference), Declared::Foreign);
+    }
+}
