@@ -114,7 +114,7 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
     // The compiler option for Intel's GPUs may name several, or all with `*`. The driver checks the names that
     // are not known here.
     let named = arch.split([',', ' ']).filter(|name| !name.is_empty());
-    let known: Vec<Architecture> = named.filter_map(|name| name.parse().ok()).collect();
+    let known: Vec<Architecture> = named.flat_map(Architecture::members).collect();
     if known.is_empty() || arch.contains('*') {
         return Ok(());
     }
