@@ -127,9 +127,9 @@ impl Architecture {
             rest.and_then(|rest| rest.strip_prefix(&*family))
                 .is_some_and(|rest| rest.starts_with('_'))
         };
-        let rows = TABLE.iter().filter(|(_, name, aliases)| {
-            is_member(name) || aliases.iter().any(&is_member)
-        });
+        let rows = TABLE
+            .iter()
+            .filter(|(_, name, aliases)| is_member(name) || aliases.iter().any(&is_member));
         rows.map(|(id, ..)| Self(*id)).collect()
     }
 

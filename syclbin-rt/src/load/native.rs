@@ -358,6 +358,23 @@ mod tests {
     }
 
     #[test]
+    fn family_is_for_its_members() {
+        let bytes = [b"!<arch>\n".as_slice(), &[0; 64]].concat();
+        let taken = |arch, device: &str| {
+            let gpu = Facts {
+                kind: DeviceKind::Gpu,
+                architecture: device.parse().ok(),
+                ..Facts::default()
+            };
+            let image = Image::native(arch, "spir64_gen-unknown-unknown", bytes.clone());
+            checked(&image, &gpu).is_ok()
+        };
+        assert!(taken("bmg", "bmg_g21") && taken("intel_gpu_bmg", "bmg_g31"));
+        assert!(!taken("bmg", "pvc") && !taken("dg2,mtl", "ptl_h"));
+        assert!(taken("dg2,mtl", "acm_g11") && taken("ptl", "ptl_u"));
+    }
+
+    #[test]
     fn every_truncation_is_told_from_a_whole_file() {
         let whole = image();
         assert_eq!(elf_machine(&whole.bytes), Ok(EM_X86_64));

@@ -132,33 +132,40 @@ const DRIVERS: [Driver; 4] = [
             ("EnableDirectSubmission", "0"),
             ("EnableLEO", "0"),
             ("PreferCopyEngineForCopyBufferToBuffer", "1"),
+            // New memory is 0 then, as nothing fills it.
+            ("ExperimentalSmallBufferPoolAllocator", "0"),
+            ("EnableDeviceUsmAllocationPool", "0"),
+            ("EnableHostUsmAllocationPool", "0"),
+            ("ExperimentalEnableDeviceAllocationCache", "0"),
+            ("ExperimentalEnableHostAllocationCache", "0"),
             ("SYCLBIN_DEVICE_EXECUTES", "no"),
         ],
         gpus: &[
             Gpu {
                 name: "bmg",
-                chosen_by: ("SIMULATED_XE", "e20b"),
+                // Two, which copy to each other.
+                chosen_by: ("SIMULATED_XE", "e20b,e20b"),
                 steps: &["tests", "stress", gpu::KERNELS],
             },
             Gpu {
                 name: "pvc",
                 chosen_by: ("SIMULATED_XE", "0bd5"),
-                steps: ONLY_KERNELS,
+                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
             Gpu {
                 name: "lnl",
                 chosen_by: ("SIMULATED_XE", "64a0"),
-                steps: ONLY_KERNELS,
+                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
             Gpu {
                 name: "dg2",
                 chosen_by: ("SIMULATED_XE", "56a0"),
-                steps: ONLY_KERNELS,
+                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
             Gpu {
                 name: "ptl",
                 chosen_by: ("SIMULATED_XE", "b080"),
-                steps: ONLY_KERNELS,
+                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
         ],
     },
