@@ -281,8 +281,8 @@ fn run_on(
             let report = driver.run(root, pack, None)?;
             outcomes.push(Outcome::new(driver.name, &version, report));
         }
-        for gpu in driver.gpus {
-            let report = driver.run(root, pack, Some(gpu))?;
+        let reports = driver.run_on_gpus(root, pack)?;
+        for (gpu, report) in driver.gpus.iter().zip(reports) {
             let name = format!("{} {}", driver.name, gpu.name);
             outcomes.push(Outcome::new(&name, &version, report));
         }
@@ -305,6 +305,21 @@ fn run_on(
 const REPORTS: &str = "reports";
 
 impl Driver {
+    /// Runs the pack on all GPUs: on the first, which may have the most to do, while it runs on the others in turn.
+    fn run_on_gpus(&self, root: &Root, pack: &Path) -> Result<Vec<Report>> {
+        let (first, others) = self.gpus.split_at(self.gpus.len().min(1));
+        let run = |gpus: &[Gpu]| {
+            let reports = gpus.iter().map(|gpu| self.run(root, pack, Some(gpu)));
+            reports.collect::<Result<Vec<Report>>>()
+        };
+        let (first, others) = std::thread::scope(|scope| {
+            let others = scope.spawn(|| run(others));
+            (run(first), others.join())
+        });
+        let others = others.map_err(|_| "a thread of xtask panicked".to_owned())??;
+        Ok([first?, others].concat())
+    }
+
     /// Runs the pack on this driver, and on one of the GPUs that are not there.
     fn run(&self, root: &Root, pack: &Path, gpu: Option<&Gpu>) -> Result<Report> {
         let name = match gpu {
