@@ -105,9 +105,8 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
     }
     if let Some(stale) = kept.stale(&paths.package, &recorded_arguments(request, paths)) {
         cargo::warning(&format!(
-            "the sources were not compiled, as no compiler was found, and {} is stale: {stale}; \
-             install a compiler with `{INSTALL_COMMAND}`, or run `cargo syclbin build --commit` \
-             where there is one",
+            "the sources were not compiled because no compiler was found, and {} is stale: {stale}; install a \
+             compiler with `{INSTALL_COMMAND}`, or run `cargo syclbin build --commit` on a machine that has one",
             path.display()
         ));
     }

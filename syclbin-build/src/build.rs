@@ -21,7 +21,7 @@ use crate::watch::Watch;
 
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
 #[derive(Clone, Debug, Default)]
-#[must_use = "nothing is compiled before `compile` is called"]
+#[must_use = "nothing is compiled until `compile` is called"]
 pub struct Build {
     request: Request,
 }
@@ -240,8 +240,7 @@ fn warn_of_left_out(name: &str, bytes: &[u8]) {
     }
     if left_out > 0 {
         cargo::warning(&format!(
-            "{left_out} of {all} kernels in `{name}` get no function in Rust; `cargo syclbin list` names them, with the \
-             reasons"
+            "{left_out} of {all} kernels in `{name}` have no Rust function; `cargo syclbin list` shows which, and why"
         ));
     }
 }

@@ -16,7 +16,7 @@ use crate::search::{Failure, Origin, PassedOver};
 #[non_exhaustive]
 pub enum Error {
     /// [`Build::compile`](crate::Build::compile) was called outside of a build script.
-    #[error("OUT_DIR is not set; syclbin-build runs in a build script (build.rs)")]
+    #[error("OUT_DIR is not set; call syclbin-build from a build script (build.rs)")]
     NoOutDir,
     /// The name is empty or contains characters other than letters, digits, `_` and `-`.
     #[error(
@@ -28,8 +28,8 @@ pub enum Error {
     NoSource,
     /// [`Build::flag`](crate::Build::flag) got `-fsycl-device-only`, with which a compiler writes no SYCLBIN file.
     #[error(
-        "-fsycl-device-only cannot be used: with it, clang++ writes LLVM bitcode instead of a SYCLBIN file; leave it \
-         out, because a build compiles device code only"
+        "cannot use -fsycl-device-only: with it, clang++ writes LLVM bitcode instead of a SYCLBIN file; remove it, \
+         because a build compiles only device code anyway"
     )]
     DeviceOnly,
     /// A mistake in the tables of Cargo.toml; see [`Build::from_manifest`](crate::Build::from_manifest).
@@ -51,7 +51,7 @@ pub enum Error {
         problem: String,
     },
     /// A source does not exist or cannot be read.
-    #[error("source {} cannot be read: {source}; paths are relative to the directory of Cargo.toml", .path.display())]
+    #[error("cannot read source {}: {source}; paths are relative to the directory of Cargo.toml", .path.display())]
     Source {
         /// The source.
         path: PathBuf,
@@ -60,14 +60,15 @@ pub enum Error {
     },
     /// A source or header changed while `cargo syclbin build --commit` compiled it. The compiler may have read
     /// different bytes.
-    #[error("{} changed while it was compiled; run it again", .0.display())]
+    #[error("{} changed while it was being compiled; run the command again", .0.display())]
     Changed(PathBuf),
     /// The only compiler that the user asked for is unusable.
     #[error("{}", unusable(.0))]
     Unusable(Box<PassedOver>),
     /// No usable compiler was found.
     #[error(
-        "no SYCL compiler was found in {}; install one with `{INSTALL_COMMAND}` (of the crate cargo-syclbin), or set SYCLBIN_CLANG to a DPC++ clang++ that has -fsyclbin{}",
+        "no SYCL compiler was found in {}; install one with `{INSTALL_COMMAND}` (from the crate cargo-syclbin), or \
+         set SYCLBIN_CLANG to a DPC++ clang++ that supports -fsyclbin{}",
         .home.as_ref().map_or_else(|| "PATH".to_owned(), |home| format!("{} or PATH", home.display())),
         listed(.passed_over)
     )]
@@ -82,7 +83,7 @@ pub enum Error {
     NoHome(#[from] syclbin_toolchain::NoHome),
     /// The compiler could not be started.
     #[error(
-        "{} could not be started: {source}; `cargo syclbin doctor` lists the compilers that do",
+        "cannot start {}: {source}; `cargo syclbin doctor` lists the compilers that work",
         .program.display()
     )]
     Start {
@@ -93,8 +94,8 @@ pub enum Error {
     },
     /// The compiler was started, but its exit status or its output could not be read.
     #[error(
-        "{} ran, but its result for {} cannot be read: {source}; check the permissions and the free space of \
-         OUT_DIR ({}), and build again",
+        "{} ran, but reading its output for {} failed: {source}; check the permissions and the free space of OUT_DIR \
+         ({}), and build again",
         .program.display(),
         .source_file.display(),
         .log.display()
@@ -119,7 +120,8 @@ pub enum Error {
     },
     /// The compiler crashed.
     #[error(
-        "the compiler {how} while compiling {}; this is a fault of the compiler or of the machine (out of memory, say). To repeat it:\n  {command}",
+        "the compiler {how} while compiling {}; this is a bug in the compiler or a problem with the machine (such as \
+         too little memory). To reproduce it:\n  {command}",
         .source_file.display()
     )]
     Crash {
@@ -134,7 +136,8 @@ pub enum Error {
     },
     /// The compiler did not end in time.
     #[error(
-        "the compiler did not end within {} s while compiling {} and was stopped; allow more time with {}. To repeat it:\n  {command}",
+        "the compiler did not finish within {} s while compiling {} and was stopped; allow more time with {}. To \
+         reproduce it:\n  {command}",
         .limit.as_secs(),
         .source_file.display(),
         COMPILE_LIMIT_VARIABLE
@@ -169,7 +172,8 @@ pub enum Error {
     LineBreak(PathBuf),
     /// The compiler wrote a file that cannot be read as SYCLBIN.
     #[error(
-        "{} left no usable SYCLBIN file of {}: {problem}; is it a DPC++ clang++ with -fsyclbin (2025.2 or newer)?",
+        "{} wrote no usable SYCLBIN file for {}: {problem}; check that it is a DPC++ clang++ that supports -fsyclbin \
+         (2025.2 or newer)",
         .program.display(),
         .source_file.display()
     )]
@@ -182,7 +186,8 @@ pub enum Error {
         problem: String,
     },
     /// The file that [`Build::prebuilt`](crate::Build::prebuilt) names is missing or damaged.
-    #[error("prebuilt {} {problem}; on a machine with a compiler, write it again with `cargo syclbin build --commit`", .path.display())]
+    #[error("prebuilt file {} {problem}; regenerate it with `cargo syclbin build --commit` on a machine with a \
+        compiler", .path.display())]
     Prebuilt {
         /// The file.
         path: PathBuf,
@@ -190,7 +195,8 @@ pub enum Error {
         problem: String,
     },
     /// There is neither a compiler nor a prebuilt file.
-    #[error("{compiler}\nand prebuilt {} is not there, either; `cargo syclbin build --commit` writes it where there is a compiler", .path.display())]
+    #[error("{compiler}\nand prebuilt file {} does not exist, either; `cargo syclbin build --commit` writes it on a \
+        machine with a compiler", .path.display())]
     PrebuiltMissing {
         /// The file.
         path: PathBuf,
@@ -199,12 +205,12 @@ pub enum Error {
     },
     /// The compiler's output does not fit the format.
     #[error(
-        "the SYCLBIN file cannot be made: {0}; try another compiler (`cargo syclbin doctor` lists those that \
-         work), and please report this one"
+        "cannot create the SYCLBIN file: {0}; try another compiler (`cargo syclbin doctor` lists those that work), \
+         and please report this bug"
     )]
     Format(#[from] syclbin::write::Error),
     /// A file in `OUT_DIR` could not be written.
-    #[error("{} cannot be written: {source}; check the permissions and the free space of its directory", .path.display())]
+    #[error("cannot write {}: {source}; check the permissions and the free space of its directory", .path.display())]
     Write {
         /// The file or directory.
         path: PathBuf,
@@ -268,7 +274,7 @@ pub struct Undefined {
 }
 
 fn undefined(all: &[Undefined]) -> String {
-    let mut text = "device code uses what no source defines:".to_owned();
+    let mut text = "device code uses symbols that no source defines:".to_owned();
     for one in all {
         let sources = one.sources.iter().map(|path| path.display().to_string());
         let sources = sources.collect::<Vec<_>>().join(", ");
@@ -280,7 +286,7 @@ fn undefined(all: &[Undefined]) -> String {
     }
     text.push_str(
         "\nadd the source that defines it with .source(\"...\"), and mark both its declaration and its \
-         definition SYCL_EXTERNAL; for what another file defines there is .link_at_load(true)",
+         definition SYCL_EXTERNAL; if another file defines it, use .link_at_load(true)",
     );
     text
 }
@@ -306,7 +312,10 @@ fn listed(passed_over: &[PassedOver]) -> String {
         return String::new();
     }
     let each = passed_over.iter().map(|one| format!("\n  {one}"));
-    format!(". These do not do:{}", each.collect::<String>())
+    format!(
+        ". These compilers are unusable:{}",
+        each.collect::<String>()
+    )
 }
 
 /// The result of a build.

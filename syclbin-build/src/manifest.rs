@@ -32,7 +32,7 @@ const KEYS: [&str; 9] = [
 
 /// All files that Cargo.toml describes, from [`Build::from_manifest`].
 #[derive(Clone, Debug)]
-#[must_use = "nothing is compiled before `compile` is called"]
+#[must_use = "nothing is compiled until `compile` is called"]
 pub struct Manifest {
     path: PathBuf,
 }
@@ -167,7 +167,7 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
     if table.is_empty() {
         return mistake(
             span,
-            format!("[{TABLE}] describes no file; write [{TABLE}.NAME] with sources"),
+            format!("[{TABLE}] describes no file; add [{TABLE}.NAME] with sources"),
         );
     }
     let mut entries = Vec::new();
@@ -176,7 +176,7 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
         if KEYS.contains(&name) && value.get_ref().as_table().is_none() {
             return mistake(
                 key.span(),
-                format!("[{TABLE}] needs a name for the file: write `{name}` below [{TABLE}.NAME]"),
+                format!("[{TABLE}] must name the file: move `{name}` to [{TABLE}.NAME]"),
             );
         }
         entries.push(entry(name, value)?);
@@ -228,7 +228,9 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
                 let known = KEYS.join(", ");
                 return mistake(
                     key.span(),
-                    format!("[{TABLE}.{name}] has a key `{unknown}`; the keys are {known}"),
+                    format!(
+                        "[{TABLE}.{name}] has an unknown key `{unknown}`; the valid keys are {known}"
+                    ),
                 );
             }
         }
@@ -286,7 +288,7 @@ fn wrong<T>(value: &Value<'_>, place: &str, wanted: &str) -> Result<T, Mistake> 
     let kind = value.get_ref().type_str();
     mistake(
         value.span(),
-        format!("{place} is of type {kind}; it has to be {wanted}"),
+        format!("{place} has type {kind}, but must be {wanted}"),
     )
 }
 
@@ -322,31 +324,32 @@ mod tests {
         for (rest, expected) in [
             (
                 "source = 1\n",
-                ":5: [package.metadata.syclbin.a] has a key `source`; the keys are sources, include, define,",
+                ":5: [package.metadata.syclbin.a] has an unknown key `source`; the valid keys are sources, include, \
+                 define,",
             ),
             (
                 "sources = \"a.cpp\"\n",
-                ":5: package.metadata.syclbin.a.sources is of type string; it has to be an array of strings",
+                ":5: package.metadata.syclbin.a.sources has type string, but must be an array of strings",
             ),
             (
                 "sources = [\n\"a\",\n7]\n",
-                ":7: package.metadata.syclbin.a.sources is of type integer; it has to be a string",
+                ":7: package.metadata.syclbin.a.sources has type integer, but must be a string",
             ),
             (
                 "define = [1]\n",
-                ":5: package.metadata.syclbin.a.define is of type array; it has to be a table",
+                ":5: package.metadata.syclbin.a.define has type array, but must be a table",
             ),
             (
                 "define = { N = [] }\n",
-                ":5: package.metadata.syclbin.a.define.N is of type array; it has to be a string, a number or true",
+                ":5: package.metadata.syclbin.a.define.N has type array, but must be a string, a number or true",
             ),
             (
                 "prebuilt = true\n",
-                ":5: package.metadata.syclbin.a.prebuilt is of type boolean; it has to be a string",
+                ":5: package.metadata.syclbin.a.prebuilt has type boolean, but must be a string",
             ),
             (
                 "link-at-load = \"yes\"\n",
-                ":5: package.metadata.syclbin.a.link-at-load is of type string; it has to be true or false",
+                ":5: package.metadata.syclbin.a.link-at-load has type string, but must be true or false",
             ),
             (
                 "\n[package.metadata.syclbin.b]\nsources = []\n",
@@ -371,11 +374,11 @@ mod tests {
             ),
             (
                 "[package.metadata.syclbin]\nsources = [\"a.cpp\"]\n",
-                "Cargo.toml:2: [package.metadata.syclbin] needs a name for the file",
+                "Cargo.toml:2: [package.metadata.syclbin] must name the file",
             ),
             (
                 "[package.metadata.syclbin]\na = 1\n",
-                "Cargo.toml:2: package.metadata.syclbin.a is of type integer; it has to be a table",
+                "Cargo.toml:2: package.metadata.syclbin.a has type integer, but must be a table",
             ),
         ] {
             let error = read_text(text).unwrap_err().to_string();

@@ -36,7 +36,7 @@ use crate::request::Request;
 /// }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "nothing is compiled before `poll` is called"]
+#[must_use = "nothing is compiled until `poll` is called"]
 pub struct Watch {
     request: Request,
     /// The sources of the last compile: those of the request, and those that match its patterns.

@@ -47,7 +47,7 @@ use proc_macro::TokenStream;
 /// | `bool`, `signed char`, `char`, `short`, `int`, `long`, `long long` | `bool`, `i8`, `i8`, `i16`, `i32`, `i64`, `i64` |
 /// | `unsigned char` to `unsigned long long` | `u8` to `u64` |
 /// | `float`, `double` | `f32`, `f64` |
-/// | `sycl::half`, `bfloat16` | `half::f16`, `half::bf16` (feature `half` of `syclbin-rt`, on by default) |
+/// | `sycl::half`, `bfloat16` | `half::f16`, `half::bf16` (feature `half` of `syclbin-rt`) |
 /// | an enumeration | its underlying integer type |
 /// | `sycl::vec<float, 2>`, `marray`, `id`, `range` | `[f32; 2]`, an array; a three-element `vec` occupies four elements |
 /// | `Particle`, a struct by value | `kernels::Particle`, or a type of your own |
@@ -134,7 +134,8 @@ use proc_macro::TokenStream;
 /// - `x.is_none()` and `x.is_some()` test whether a pointer is null. A null pointer has length 0;
 /// - `x.align()` is the largest power of two that is known to divide the address of a pointer or accessor;
 /// - `x.size(0)` to `x.size(2)` are the components of an accessor's C++ `get_range()`;
-/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` describe the launch range;
+/// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` describe the launch range, and
+///   `range.local()[0]` or `range.local().items()` the work-group, whose size the launch must then choose;
 /// - all other names, such as constants, resolve in the module that contains `include_syclbin!`.
 ///
 /// Integers support the usual operators, `min`, `max`, `div_ceil` and `next_multiple_of`. A condition is false if

@@ -90,7 +90,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             return Err(Error::in_use());
         }
         let finished = self.region().memory.context().finish_all();
-        finished.map_err(|failure| Error::driver(failure, "waiting for all queues", &device))?;
+        finished.map_err(device.failed("waiting for all queues"))?;
         let (place, data, offset) = match (self.native(), device.native()) {
             (MemoryHandle::OpenCl { memory, offset }, _) => {
                 (DLDeviceType::kDLOpenCL, memory, offset as u64)
@@ -148,7 +148,7 @@ fn unshareable(problem: String) -> Error {
 }
 
 fn wrong_shape(shape: &[i64], len: usize) -> String {
-    format!("a shape of {shape:?} does not have {len} elements")
+    format!("a tensor of shape {shape:?} does not have {len} elements")
 }
 
 /// Drops an exported tensor.
@@ -194,7 +194,7 @@ fn checked<T: Pod + GetDLPackDataType>(
         _ => {
             let ours = queue.device();
             return Err(format!(
-                "it is on device {device}, and the queue is on {ours}"
+                "it is on device {device}, but the queue is on {ours}"
             ));
         }
     };
@@ -207,7 +207,7 @@ fn checked<T: Pod + GetDLPackDataType>(
         && !is_dense(shape, strides)
     {
         return Err(format!(
-            "its strides {strides:?} are not those of a dense tensor of shape {shape:?}"
+            "it is not dense: strides {strides:?} do not match shape {shape:?}"
         ));
     }
     Ok((handle, sizes))

@@ -156,19 +156,20 @@ impl Error {
 
     /// Creates the error for a device that lacks a feature.
     pub(crate) fn unsupported(what: &str, needs: &str, device: &impl Display) -> Self {
-        let message = format_args!("{what} need {needs}, which {device} does not have");
+        let message = format_args!("{what} require {needs}, which {device} does not have");
         Self::new(ErrorKind::Unsupported, message)
     }
 
     /// Creates the error for memory that the host cannot map now.
     pub(crate) fn in_use() -> Self {
-        let message = "a prepared launch or a recording has this memory; drop it first, or download the memory instead";
+        let message = "a prepared launch or a recording uses this memory; drop it first, or download the memory \
+            instead";
         Self::new(ErrorKind::MemoryInUse, message)
     }
 
     pub(crate) fn assert(failed: FailedAssert, device: &impl Display) -> Self {
         let message = format!(
-            "{}:{}: assert `{}` failed in `{}`, work-item {:?} (the dimension that counts fastest first), on {device}",
+            "{}:{}: assert `{}` failed in `{}`, work-item {:?} (fastest-varying dimension first), on {device}",
             failed.file, failed.line, failed.condition, failed.function, failed.work_item
         );
         Self::with_details(ErrorKind::Assert, &message, Details::Assert(failed))
@@ -193,7 +194,7 @@ impl Error {
             ),
             Failure::Missing { function, needs } => (
                 format!(
-                    "{action} failed on {device}: the driver has no {function}, which needs {needs}"
+                    "{action} failed on {device}: the driver does not provide {function}, which requires {needs}"
                 ),
                 Details::None,
             ),
@@ -205,7 +206,7 @@ impl Error {
 /// Returns the remedy for an error that ends a CUDA context.
 fn remedy(code: Code) -> &'static str {
     if code.ends_context() {
-        "; the CUDA context of this process is lost with everything in it: start the program again"
+        "; the CUDA context of this process and everything in it is lost: restart the program"
     } else {
         ""
     }
@@ -278,7 +279,7 @@ mod tests {
         let needs = "images (CL_DEVICE_IMAGE_SUPPORT)";
         assert_eq!(
             Error::unsupported("samplers", needs, &"A (OpenCL, GPU)").to_string(),
-            "samplers need images (CL_DEVICE_IMAGE_SUPPORT), which A (OpenCL, GPU) does not have"
+            "samplers require images (CL_DEVICE_IMAGE_SUPPORT), which A (OpenCL, GPU) does not have"
         );
     }
 

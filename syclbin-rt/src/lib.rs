@@ -160,7 +160,7 @@
 //!
 //! - `cuda` (default): supports NVIDIA GPUs. Their driver is loaded at run time.
 //! - `dlpack`: shares tensors with other libraries without copying them; see the module `dlpack`.
-//! - `half` (default): supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
+//! - `half`: supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
 //!   parameters.
 //! - `log`: logs through the crate `log`. Level info reports the chosen device and the code that was compiled. Level
 //!   debug reports the images and places that were tried. Level warn reports compiler warnings from drivers, and better
@@ -213,7 +213,7 @@ pub use backend::facts::{Affinity, DeviceKind, Partition};
 pub use backend::image::{Addressing, Filtering};
 pub use backend::kernel::KernelAttributes;
 pub use backend::queue::QueueOptions;
-pub use backend::range::Extent;
+pub use backend::range::{AnyRange, Extent};
 pub use backend::slice::DeviceSlice;
 pub use backend::{DevicePointer, Mapped, MappedMut};
 pub use bytemuck::{self, NoUninit, Pod};
@@ -223,21 +223,20 @@ pub use launch::accessor::AccessorRange;
 pub use launch::arg::{Arg, LocalMemory, Scalar};
 pub use launch::kernel::Kernel;
 pub use launch::prepared::{Prepared, SafePrepared};
-pub use launch::range::{AnyRange, NdRange, Range};
+pub use launch::range::{NdRange, Range};
 pub use launch::recording::{Recorder, Recording};
-pub use launch::sampler::Sampler;
 pub use launch::{Launch, SafeLaunch};
 pub use memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};
 pub use memory::copy::After;
-pub use memory::image::Image;
+pub use memory::image::{Image, Sampler};
 pub use memory::padding::Padding;
 pub use memory::slice::{SliceMut, SliceRef};
 pub use memory::transfer::{Transfer, TransferFuture};
 pub use module::Module;
 pub use module::builder::{Embedded, ModuleBuilder};
 pub use module::global::Global;
-pub use module::kernel_info::{KernelInfo, ParameterInfo, ParameterKind};
 pub use module::loaded::ImageChoice;
+pub use module::stub::{KernelInfo, ParameterInfo, ParameterKind};
 pub use module::watched_file::WatchedFile;
 pub use queue::Queue;
 pub use queue::event::{Event, EventFuture, Profile};
@@ -258,7 +257,7 @@ pub mod __private {
     };
     pub use crate::memory::padding::size_of_field;
     pub use crate::module::ahead_of_time::{build_native, native_cpu};
-    pub use crate::module::stub_kernel::StubKernel;
+    pub use crate::module::stub::StubKernel;
     pub use include_bytes_aligned::include_bytes_aligned;
     pub use std::path::Path;
 }

@@ -14,28 +14,27 @@ use std::fmt;
 #[cfg(feature = "log")]
 const TARGET: &str = "syclbin_rt";
 
-/// Logs a problem that does not stop the program.
-pub(crate) fn warn(message: fmt::Arguments<'_>) {
-    #[cfg(feature = "log")]
-    ::log::warn!(target: TARGET, "{message}");
-    #[cfg(not(feature = "log"))]
-    let _ = message;
+macro_rules! levels {
+    ($($(#[$meta:meta])* $name:ident)*) => {
+        $(
+            $(#[$meta])*
+            pub(crate) fn $name(message: fmt::Arguments<'_>) {
+                #[cfg(feature = "log")]
+                ::log::$name!(target: TARGET, "{message}");
+                #[cfg(not(feature = "log"))]
+                let _ = message;
+            }
+        )*
+    };
 }
 
-/// Logs information for users of a program.
-pub(crate) fn info(message: fmt::Arguments<'_>) {
-    #[cfg(feature = "log")]
-    ::log::info!(target: TARGET, "{message}");
-    #[cfg(not(feature = "log"))]
-    let _ = message;
-}
-
-/// Logs information for authors of a program.
-pub(crate) fn debug(message: fmt::Arguments<'_>) {
-    #[cfg(feature = "log")]
-    ::log::debug!(target: TARGET, "{message}");
-    #[cfg(not(feature = "log"))]
-    let _ = message;
+levels! {
+    /// Logs a problem that does not stop the program.
+    warn
+    /// Logs information for users of a program.
+    info
+    /// Logs information for authors of a program.
+    debug
 }
 
 /// Returns whether warnings are logged, so that they are only requested from the driver if needed.

@@ -42,7 +42,7 @@ pub use crate::backend::native::{
 use crate::backend::slice::DeviceSlice;
 
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::launch::kernel::Kernel;
 use crate::memory::buffer::Buffer;
 use crate::memory::copy::checked_size;
@@ -86,8 +86,8 @@ impl Queue {
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };
-        let failed = |failure| Error::driver(failure, "taking over a queue", device);
-        raw.map(|raw| Self::of_raw(device, raw)).map_err(failed)
+        let raw = raw.map_err(device.failed("taking over a queue"))?;
+        Ok(Self::of_raw(device, raw))
     }
 
     /// Wraps `len` elements of memory that another library allocated in a buffer. `owner` is dropped once the buffer is
@@ -136,7 +136,7 @@ impl Queue {
         const ACTION: &str = "waiting for an event of another library";
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { self.raw().barrier_after(event) };
-        let raw = raw.map_err(|failure| Error::driver(failure, ACTION, self.device()))?;
+        let raw = raw.map_err(self.device().failed(ACTION))?;
         Ok(Event::of_action(self, ACTION, raw))
     }
 }

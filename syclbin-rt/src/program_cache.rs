@@ -116,7 +116,7 @@ pub(crate) fn get(
     let got = find_or_build(context, modules, sharing, cache);
     if let Ok((_, origin)) = &got {
         span.rename(match origin {
-            Origin::Process => "in use already",
+            Origin::Process => "already in use",
             Origin::Cache => "read from the cache",
             Origin::Built => "compiling",
         });
@@ -144,7 +144,7 @@ fn find_or_build(
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // A program keeps its context alive, so no other context has its address.
     if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {
-        log::debug(format_args!("a program is in use already"));
+        log::debug(format_args!("a program is already in use"));
         return Ok((program, Origin::Process));
     }
     let (program, origin) = build(context, modules, &key, cache)?;
@@ -196,12 +196,12 @@ fn build(
                 return Ok((program, Origin::Cache));
             }
             Ok(None) => log::debug(format_args!(
-                "a program that was kept is not taken, as it is for another processor"
+                "ignoring a cached program, because it is for another processor"
             )),
             // The driver is not the expected driver.
             Err(error) => {
                 log::warn(format_args!(
-                    "a program that was kept is compiled anew, as the driver does not take it: {error}"
+                    "recompiling a cached program, because the driver rejected it: {error}"
                 ));
                 cache.remove(&key);
             }

@@ -70,7 +70,7 @@ fn fully_checked_launch_does_not_allocate() -> Result<()> {
         ];
         let launch = Launch::new(&kernel, names, args);
         // SAFETY: as above.
-        let launch = unsafe { SafeLaunch::new(launch, contract) };
+        let launch = unsafe { SafeLaunch::with_contract(launch, contract) };
         let (taken, launched) = peak(|| launch.launch(range));
         launched?;
         assert_eq!(taken, 0, "a launch with a contract");

@@ -46,7 +46,7 @@ fn executable(queue: &Queue, name: &str) -> Result<Module> {
     for choice in common::choices(&module) {
         assert_eq!(choice.image(), Some(0), "{choice}");
         assert!(
-            choice.to_string().contains("chosen: the driver takes"),
+            choice.to_string().contains("chosen: the driver accepts"),
             "{choice}"
         );
     }
@@ -247,8 +247,8 @@ fn native_code_is_preferred_to_spirv() -> Result<()> {
         assert_eq!(
             verdicts,
             [
-                "not needed, as image 1 fits",
-                "chosen: the driver takes this native code"
+                "not needed, because image 1 fits",
+                "chosen: the driver accepts this native code"
             ]
         );
     }
@@ -316,10 +316,10 @@ fn native_code_replaces_spirv_of_separate_modules() -> Result<()> {
         for (choice, is_native) in common::choices(&module).into_iter().zip(is_native) {
             let text = choice.to_string();
             match is_native {
-                true => assert!(text.contains("chosen: the driver takes this"), "{text}"),
+                true => assert!(text.contains("chosen: the driver accepts this"), "{text}"),
                 false => {
                     assert_eq!(choice.image(), None, "{text}");
-                    assert!(text.contains("has native code of its kernels"), "{text}");
+                    assert!(text.contains("has native code for its kernels"), "{text}");
                 }
             }
         }
@@ -377,7 +377,7 @@ fn unsuitable_native_image_leaves_the_spirv() -> Result<()> {
         ("it is for pvc", &|_| {
             Image::native("pvc", "spir64-unknown-unknown", vec![1])
         }),
-        ("is not code for a cpu", &|_| {
+        ("code does not run on an OpenCL cpu", &|_| {
             Image::native("sm_90", "nvptx64-nvidia-cuda", vec![1])
         }),
         ("is not an ELF file", &|_| {

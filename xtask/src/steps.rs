@@ -72,7 +72,7 @@ fn test_all() -> Result<()> {
 pub(crate) const SELECTION: [&str; 3] = [
     "--workspace",
     "--features",
-    "syclbin-rt/dlpack,syclbin-rt/log,syclbin-rt/ndarray,syclbin-rt/tracing",
+    "syclbin-rt/dlpack,syclbin-rt/half,syclbin-rt/log,syclbin-rt/ndarray,syclbin-rt/tracing",
 ];
 
 /// All tests of the workspace.

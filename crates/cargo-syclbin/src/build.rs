@@ -21,7 +21,7 @@ pub struct Options {
     /// Compile, and write the files that `Build::prebuilt` names
     #[arg(long)]
     pub commit: bool,
-    /// Say which of these files are stale, with no compiler; ends with 1 if one is
+    /// Report which of these files are stale, without a compiler; exits with 1 if one is
     #[arg(long)]
     pub check: bool,
     /// The packages.
@@ -88,13 +88,13 @@ pub fn run(options: &Options) -> Result<bool> {
             String::from_utf8_lossy(&output.stderr).trim_end()
         ));
         ui::complain(format_args!(
-            "error: Cargo failed; see above. Files without a line were not looked at"
+            "error: Cargo failed; see above. Files that are not listed were not checked"
         ));
         return Ok(false);
     }
     if reports.is_empty() {
         ui::complain(format_args!(
-            "no build script has a committed file; name one with .prebuilt(\"kernels/NAME.syclbin\")"
+            "no build script uses a committed file; add one with .prebuilt(\"kernels/NAME.syclbin\")"
         ));
     }
     if !all_fresh {

@@ -20,14 +20,14 @@ pub struct Options {
     /// Where to put the result; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// The container to write: the reference runtime loads v1 from 2026.0 on, v1-offload2 from 2026.2
-    /// on, and the others not yet
+    /// The container to write: the reference runtime loads v1 since 2026.0 and v1-offload2 since 2026.2, but not yet
+    /// the others
     #[arg(long, default_value = Container::OffloadBinary1.name(), value_parser = one_of(Container::ALL.map(Container::name), Container::from_name))]
     pub container: Container,
-    /// Label the code with this state; the code stays as it is, so this only mends a wrong label
+    /// Label the code with this state; the code does not change, so this only corrects a wrong label
     #[arg(long, value_parser = one_of(["input", "object", "executable"], State::from_name))]
     pub state: Option<State>,
-    /// Leave out what the container cannot hold, and say what that was
+    /// Drop what the container cannot store, and report what was dropped
     #[arg(long)]
     pub drop_unknown: bool,
 }
@@ -109,7 +109,7 @@ fn drop_unknown(file: &mut Syclbin<'_>, container: Container) -> Vec<String> {
             let kind = entry.image_kind.name().unwrap_or("unknown");
             let size = entry.image.len();
             dropped.push(format!(
-                "entry {index} of the wrapper that is not SYCLBIN's ({kind}, {size} bytes)"
+                "non-SYCLBIN entry {index} of the wrapper ({kind}, {size} bytes)"
             ));
         }
     }

@@ -24,39 +24,38 @@ pub enum Error {
 
     /// Programs in the home directory may not be executed.
     #[error(
-        "programs in {} may not be executed, probably because its file system is mounted noexec; set SYCLBIN_HOME to \
-         a directory on another file system",
+        "cannot execute programs in {}, probably because its file system is mounted noexec; set SYCLBIN_HOME to a \
+         directory on another file system",
         .0.display()
     )]
     NotExecutable(PathBuf),
 
     /// The pinned wheels contain programs for another platform. The names are those of Rust.
     #[error(
-        "the pinned wheels hold programs for x86-64 Linux, this machine is {arch} {os}; set \
-         SYCLBIN_CLANG to the clang++ of your own DPC++ or build from prebuilt .syclbin files, \
-         and run kernels on an OpenCL driver of your system"
+        "the pinned wheels contain programs for x86-64 Linux, but this machine is {arch} {os}; set SYCLBIN_CLANG to \
+         the clang++ of your own DPC++ or build from prebuilt .syclbin files, and run kernels with an OpenCL driver \
+         of your system"
     )]
     #[allow(missing_docs, reason = "the names explain themselves")]
     Platform { os: String, arch: String },
 
     /// The compiler driver is not beside this program.
     #[error(
-        "{} not found, the compiler component needs it; `cargo install cargo-syclbin` installs it \
-         beside cargo-syclbin, and in a checkout of the repository `cargo build -p cargo-syclbin` \
-         builds both",
+        "cannot find {}, which the compiler component needs; `cargo install cargo-syclbin` installs it beside \
+         cargo-syclbin, and in a checkout of the repository `cargo build -p cargo-syclbin` builds both",
         .0.display()
     )]
     NoDriver(PathBuf),
 
     /// The path of this program is unknown.
     #[error(
-        "cannot find the path of this program ({0}), and syclbin-clang is beside it; start this program by \
-         its full path"
+        "cannot determine the path of this program ({0}), so syclbin-clang, which is beside it, cannot be found; \
+         start this program by its full path"
     )]
     NoProgram(io::Error),
 
     /// No child process could be started.
-    #[error("cannot start this program again for a trial: {0}; free memory and processes")]
+    #[error("cannot start this program again for a trial: {0}; free memory or end other processes")]
     Child(io::Error),
 
     /// The lock of the home directory could not be acquired.
@@ -65,7 +64,7 @@ pub enum Error {
 
     /// No pip was found to fetch wheels with. `tried` says why each command was rejected.
     #[error(
-        "no pip found to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
+        "found no pip to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
          command, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
     #[allow(missing_docs, reason = "the names explain themselves")]
@@ -89,8 +88,8 @@ pub enum Error {
 
     /// A wheel has a different size from the pinned wheel.
     #[error(
-        "{} has {found} bytes, the pinned wheel has {expected}; the file was cut short or is \
-         another build: delete it and fetch it again",
+        "{} has {found} bytes, but the pinned wheel has {expected}; the file is truncated or from another build: \
+         delete it and fetch it again",
         file.display()
     )]
     #[allow(missing_docs, reason = "the names explain themselves")]
@@ -102,8 +101,8 @@ pub enum Error {
 
     /// A wheel has a different hash from the pinned wheel.
     #[error(
-        "{} has SHA-256 {found}, the pinned wheel has {expected}; delete it and fetch it again; if the hash is \
-         wrong again, do not trust its source",
+        "{} has SHA-256 {found}, but the pinned wheel has {expected}; delete it and fetch it again; if the hash is \
+         still wrong, do not trust its source",
         file.display()
     )]
     #[allow(missing_docs, reason = "the names explain themselves")]
@@ -114,7 +113,7 @@ pub enum Error {
     },
 
     /// A wheel does not contain what its pin says.
-    #[error("{}: {}; the pin of this wheel is wrong, please report it", .0.display(), .1)]
+    #[error("{}: {}; the pin of this wheel is wrong; please report it", .0.display(), .1)]
     WheelContent(PathBuf, String),
 
     /// A file could not be read.
@@ -137,7 +136,7 @@ pub enum Error {
 
     /// A component could not be removed.
     #[error(
-        "cannot remove {}: {cause}; check who owns it, or delete {} by hand",
+        "cannot remove {}: {cause}; check its owner, or delete {} manually",
         file.display(), home.display()
     )]
     #[allow(missing_docs, reason = "the names explain themselves")]
@@ -168,7 +167,7 @@ pub enum Error {
     Extract(PathBuf, Box<syclbin::Error>),
 
     /// No image in a file can be packaged as SYCLBIN. The text says what each image lacks, one per line.
-    #[error("{}: no image in it can be packaged as SYCLBIN:{}", .0.display(), .1)]
+    #[error("{}: contains no image that can be packaged as SYCLBIN:{}", .0.display(), .1)]
     NothingToPackage(PathBuf, String),
 
     /// An image cannot be part of a SYCLBIN file. The text says what each image lacks, one per line.
@@ -177,12 +176,12 @@ pub enum Error {
 
     /// This option of `pack` cannot be combined with SYCLBIN output.
     #[error(
-        "{0} does not write SYCLBIN, which the name of the output asks for; name it other than .syclbin"
+        "{0} does not write SYCLBIN, but the output file is named .syclbin; choose another extension"
     )]
     PackSyclbin(&'static str),
 
     /// A file already exists.
-    #[error("{} exists; --force overwrites it, and nothing was written", .0.display())]
+    #[error("{} already exists, so nothing was written; use --force to overwrite it", .0.display())]
     Exists(PathBuf),
 
     /// A result could not be written.
@@ -190,7 +189,7 @@ pub enum Error {
     Save(PathBuf, io::Error),
 
     /// A file contains data that the container cannot hold.
-    #[error("{}: {}; --drop-unknown leaves out what the container cannot hold", .0.display(), .1)]
+    #[error("{}: {}; use --drop-unknown to drop what the container cannot store", .0.display(), .1)]
     Convert(PathBuf, Box<syclbin::write::Error>),
 
     /// A file contains data that SYCLBIN cannot express.
@@ -202,21 +201,21 @@ pub enum Error {
     Expand(PathBuf, Vec<String>),
 
     /// Cargo finds no workspace.
-    #[error("Cargo finds no workspace: {0}")]
+    #[error("Cargo found no workspace: {0}")]
     Workspace(String),
 
     /// The workspace has no package of this name.
-    #[error("no package of the workspace is called {0}; `cargo metadata --no-deps` lists them")]
+    #[error(
+        "the workspace has no package named {0}; `cargo metadata --no-deps` lists its packages"
+    )]
     NoPackage(String),
 
     /// No package builds kernels.
-    #[error(
-        "no package here builds kernels; one that does has syclbin-build among its build-dependencies"
-    )]
+    #[error("no package here builds kernels; add syclbin-build to the build-dependencies of one")]
     NothingBuilds,
 
     /// No build script has left a file that could be compiled again.
-    #[error("no build script has built a file; correct the errors above, and start again")]
+    #[error("no build script built a file; fix the errors above, and start again")]
     NothingToWatch,
 
     /// The kernel description in a Cargo.toml has a mistake.
@@ -238,20 +237,18 @@ pub enum Error {
 
     /// A directory does not contain the syclbin crates.
     #[error(
-        "{} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; \
-         name the top directory of a checkout",
+        "{} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; pass the top \
+         directory of a checkout",
         .0.display()
     )]
     NotCheckout(PathBuf),
 
     /// A name contains characters that are not allowed in the name of a SYCLBIN file.
-    #[error(
-        "`{0}` cannot be the name of a SYCLBIN file; use letters of ASCII, digits, `_` and `-`"
-    )]
+    #[error("`{0}` is not a valid name for a SYCLBIN file; use ASCII letters, digits, `_` and `-`")]
     NotAscii(String),
 
     /// Files that would be written exist. A remedy follows.
-    #[error("nothing was written, because this exists: {0}; {1}")]
+    #[error("nothing was written, because this already exists: {0}; {1}")]
     Occupied(String, &'static str),
 
     /// A directory is not part of a crate.
@@ -262,7 +259,7 @@ pub enum Error {
     NoCrate(PathBuf),
 
     /// The current directory is unknown.
-    #[error("cannot find the current directory: {0}; change to a directory that exists")]
+    #[error("cannot determine the current directory: {0}; change to a directory that exists")]
     NoDirectory(io::Error),
 
     /// Standard output could not be written.

@@ -15,7 +15,7 @@ use crate::ui::{Escaped, answer, complain};
 pub struct Options {
     /// The SYCLBIN file; `-` is standard input
     pub file: PathBuf,
-    /// What to call the module
+    /// The name of the generated module
     #[arg(long, value_name = "NAME", default_value = "kernels")]
     pub module: String,
     /// Items as in `include_syclbin!`, such as 'fn saxpy as axpy;'
@@ -66,7 +66,7 @@ pub fn stubs(options: &StubOptions) -> Result<()> {
     if left_out > 0 {
         let file = options.file.display();
         complain(format_args!(
-            "kernels without a function: {left_out}; `cargo syclbin inspect {file}` gives the reasons"
+            "kernels without a function: {left_out}; `cargo syclbin inspect {file}` shows why"
         ));
     }
     Ok(())

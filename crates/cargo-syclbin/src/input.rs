@@ -112,29 +112,30 @@ impl Input {
         let path = self.path.display();
         match Content::of(&self.bytes) {
             Content::OffloadBinary if matches!(cause, ErrorKind::ImageKind(_)) => {
-                format!("run `cargo syclbin extract {path}` for the device code in it")
+                format!("run `cargo syclbin extract {path}` to extract its device code")
             }
             Content::Syclbin | Content::OffloadBinary => {
-                format!("run `cargo syclbin verify {path}` for all that is wrong with it")
+                format!(
+                    "run `cargo syclbin verify {path}` to list everything that is wrong with it"
+                )
             }
-            Content::Empty => "it has no bytes at all".to_owned(),
+            Content::Empty => "the file is empty".to_owned(),
             Content::Unknown if self.bytes.starts_with(b"MZ") => format!(
-                "it looks like a Windows executable; run `cargo syclbin extract {path}` for the \
-                 device code in it"
+                "it looks like a Windows executable; run `cargo syclbin extract {path}` to extract its device code"
             ),
             Content::Unknown => {
                 let [bare, wrapped] = [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(hex);
                 format!("a SYCLBIN file begins with {wrapped} or {bare}")
             }
             content => format!(
-                "it looks like {content}; run `cargo syclbin extract {path}` for the device code \
-                 in it"
+                "it looks like {content}; run `cargo syclbin extract {path}` to extract its device code"
             ),
         }
     }
 }
 
-/// Returns whether a file with this start has a format that the commands about SYCLBIN accept or name. For any other file, however large,
+/// Returns whether a file with this start has a format that the commands about SYCLBIN accept or name. For any other
+/// file, however large,
 /// the first bytes are enough for the error.
 fn is_known(start: &[u8]) -> bool {
     Content::of(start) != Content::Unknown || start.starts_with(b"MZ")

@@ -71,6 +71,8 @@ pub struct Listed {
 pub struct LeftOut {
     /// The name in C++, or the symbol.
     pub kernel: String,
+    /// Where its source is: `file:line`.
+    pub location: Option<String>,
     /// Why there is none.
     pub reason: String,
 }
@@ -140,11 +142,13 @@ fn of_package(
             for kernel in &kernels {
                 if let Some(reason) = kernel.no_stub.clone() {
                     let name = kernel.name.as_ref().unwrap_or(&kernel.symbol);
-                    let kernel = name.split('<').next().unwrap_or(name).to_owned();
-                    left_out.push(LeftOut { kernel, reason });
+                    left_out.push(LeftOut {
+                        kernel: name.clone(),
+                        location: kernel.location.clone(),
+                        reason,
+                    });
                 }
             }
-            left_out.dedup();
             let is_own =
                 |kernel: &inspect::Kernel| kernel.stub.is_some() || kernel.no_stub.is_some();
             let kernels = kernels.into_iter().filter(is_own);
@@ -195,9 +199,12 @@ fn render(report: &Report, root: &Path) -> String {
         if !file.kernels.is_empty() {
             let _ = writeln!(text, "    kernels  {}", Shown(&file.kernels.join(", ")));
         }
-        for LeftOut { kernel, reason } in &file.left_out {
-            let (kernel, reason) = (Shown(kernel), Shown(reason));
-            let _ = writeln!(text, "    no function for {kernel}: {reason}");
+        for left_out in &file.left_out {
+            let (kernel, reason) = (Shown(&left_out.kernel), Shown(&left_out.reason));
+            let location = left_out.location.as_deref();
+            let location = location.map(|location| format!(" ({})", Shown(location)));
+            let location = location.unwrap_or_default();
+            let _ = writeln!(text, "    no function for {kernel}{location}: {reason}");
         }
         if let Some(path) = &file.path {
             let shown = Path::new(path)

@@ -29,7 +29,7 @@ use cargo_syclbin::{
 };
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
-/// SYCL kernels in Rust programs: the compiler, what this machine has, and compiled files.
+/// SYCL kernels in Rust programs: installs the compiler, examines the machine, and inspects compiled files.
 #[derive(Parser)]
 #[command(name = "cargo-syclbin", bin_name = "cargo syclbin", version)]
 struct Cli {
@@ -42,10 +42,10 @@ enum Command {
     /// Install, list or remove the SYCL compiler, the CPU device and the tools for NVIDIA GPUs
     #[command(subcommand)]
     Toolchain(Toolchain),
-    /// Report what this machine can compile and run, or what a driver says of the kernels of a file
+    /// Report what this machine can compile and run, or whether a driver accepts the kernels of a file
     ///
-    /// Without a file, it compiles a small kernel and runs it on the device that a program would get. Ends with 0
-    /// when both work, with 1 when not.
+    /// Without a file, it compiles a small kernel and runs it on the device that a program would get. Exits with 0 if
+    /// both work, and with 1 otherwise.
     Doctor(Doctor),
     /// Create a program with a kernel, a build script and a workflow for GitHub Actions
     ///
@@ -54,8 +54,8 @@ enum Command {
     New(new::Options),
     /// Add a kernel to the crate in this directory
     ///
-    /// Adds the dependencies, kernels/saxpy.cpp, src/kernels.rs, and build.rs where there is none.
-    /// Prints what to add to the code. Overwrites no file.
+    /// Adds the dependencies, kernels/saxpy.cpp, src/kernels.rs, and build.rs if there is none.
+    /// Prints what to add to the code. Existing files are not overwritten.
     Init(init::Options),
     /// Write or check the compiled files that a workspace keeps beside its sources
     ///
@@ -65,7 +65,7 @@ enum Command {
     /// Show every SYCLBIN file that a workspace builds
     ///
     /// Lists the files that Cargo.toml describes and the files that build scripts compile. Builds stale
-    /// files first. Ends with 1 when a file is missing.
+    /// files first. Exits with 1 if a file is missing.
     List(files::Options),
     /// Compile kernels again each time a source or header is saved
     ///
@@ -77,13 +77,13 @@ enum Command {
     Inspect(inspect::Options),
     /// Check SYCLBIN files, and report every problem
     ///
-    /// Ends with 1 when there is an error.
+    /// Exits with 1 if there is an error.
     Verify(verify::Options),
     /// Write a SYCLBIN file in another container
     Convert(convert::Options),
     /// Extract device code from objects, executables, archives, bundles and SYCLBIN files
     ///
-    /// Ends with 1 when there is none.
+    /// Exits with 1 if there is none.
     Extract(extract::Options),
     /// Pack device images into an OffloadBinary, a SYCLBIN file or a host object
     ///
@@ -101,13 +101,13 @@ enum Command {
 struct Doctor {
     /// Load this SYCLBIN file instead; `-` is standard input
     ///
-    /// The driver builds each module and makes each kernel in a separate process, but runs none. Ends with 1 when a
-    /// kernel cannot be used, and when the driver crashes or hangs.
+    /// The driver builds each module and makes each kernel in a separate process, but runs none. Exits with 1 if a
+    /// kernel cannot be used, or if the driver crashes or hangs.
     file: Option<PathBuf>,
     /// The device to load it on, in the form of SYCLBIN_DEVICE [default: the device that a program would get]
     #[arg(long, value_name = "DEVICE", requires = "file")]
     device: Option<String>,
-    /// How long the driver may take for a module or a kernel
+    /// The time limit for the driver to build a module or a kernel
     #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "file")]
     timeout: u32,
     /// How to show the report
@@ -126,8 +126,8 @@ enum Toolchain {
     /// Fetch and install components; installed components are only checked
     ///
     /// The wheels are pinned by SHA-256 and fetched with your own pip, so your index, proxy and
-    /// certificates apply. SYCLBIN_PIP names another pip: the path of a program, or words like
-    /// `python3.12 -m pip`. SYCLBIN_HOME names the directory to install into.
+    /// certificates apply. Set SYCLBIN_PIP to use another pip: the path of a program, or a command such as
+    /// `python3.12 -m pip`. Set SYCLBIN_HOME to choose the installation directory.
     Install(Install),
     /// Show what is installed, with versions, sizes and licences
     List,
@@ -143,10 +143,11 @@ enum Toolchain {
 
 #[derive(Args)]
 struct Install {
-    /// Install only this component; may be given again [default: compiler, cpu-device, and nvidia where there is an NVIDIA GPU]
+    /// Install only this component; may be repeated [default: compiler, cpu-device, and nvidia where there is an
+    /// NVIDIA GPU]
     #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
     components: Vec<Component>,
-    /// Take the wheels from this directory instead of fetching them
+    /// Use the wheels in this directory instead of fetching them
     #[arg(long, value_name = "DIR")]
     wheels: Option<PathBuf>,
     /// Reinstall components that are already installed

@@ -17,7 +17,7 @@ use crate::ui::{complain, one_of};
 /// What to pack, and where to put it.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// A device image and what to say of it, in the form of LLVM's llvm-offload-binary; may be given again
+    /// A device image and its metadata, in the form of LLVM's llvm-offload-binary; may be repeated
     ///
     /// The key `file` is required, and `triple` for a container. `kind` is sycl, openmp, cuda, hip or none
     /// [default: sycl]. `arch` is the architecture. Other keys are stored as they are. The values of a repeated key
@@ -76,11 +76,11 @@ impl std::str::FromStr for Image {
             Some(strings.remove(index).1)
         };
         let file = take("file").filter(|file| !file.is_empty());
-        let file = file.ok_or("`file=FILE` is missing, the file with the code")?;
+        let file = file.ok_or("`file=FILE` is missing; it names the file with the code")?;
         let kind = match take("kind") {
             None => OffloadKind::SYCL,
             Some(name) => OffloadKind::from_name(&name).ok_or_else(|| {
-                format!("no kind is called `{name}`; use sycl, openmp, cuda, hip or none")
+                format!("unknown kind `{name}`; use sycl, openmp, cuda, hip or none")
             })?,
         };
         if !strings.iter().any(|(key, _)| key == "triple") {

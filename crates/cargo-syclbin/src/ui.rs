@@ -95,10 +95,10 @@ pub fn show<R: serde::Serialize>(
 /// For whom an answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// For people; it may change with any release
+    /// Human-readable; may change in any release
     #[default]
     Text,
-    /// For programs, by the JSON Schemas in cargo-syclbin/schema
+    /// Machine-readable, following the JSON Schemas in cargo-syclbin/schema
     Json,
 }
 
@@ -108,7 +108,7 @@ pub fn one_of<T: Clone + Send + Sync + 'static>(
     from_name: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(names)
-        .try_map(move |name| from_name(&name).ok_or_else(|| format!("nothing is called {name}")))
+        .try_map(move |name| from_name(&name).ok_or_else(|| format!("unknown name {name}")))
 }
 
 /// The version of every JSON form. A version only ever gains fields. Removing or renaming a field, or changing its

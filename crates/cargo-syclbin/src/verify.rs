@@ -27,7 +27,7 @@ pub struct Options {
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Take these for errors too
+    /// Treat these as errors too
     #[arg(long, value_enum)]
     pub deny: Option<Deny>,
 }

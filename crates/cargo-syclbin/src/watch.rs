@@ -113,7 +113,7 @@ impl Watched {
                 ui::pass_on(error.diagnostics());
                 ui::complain(format_args!("error: {error}"));
                 ui::answer(&format!(
-                    "failed    {} after {seconds:.2} s; the file of the last compile stays\n",
+                    "failed    {} after {seconds:.2} s; the previous file remains\n",
                     self.label()
                 ))?;
             }

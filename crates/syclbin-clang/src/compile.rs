@@ -91,13 +91,13 @@ pub(crate) fn compile_bitcode(
             };
             if !file.modules.iter().any(has_code) {
                 return own(format!(
-                    "'{name}': the LLVM bitcode has neither kernels nor functions of SYCL_EXTERNAL; compile it \
-                     with DPC++ and -fsycl for spir64, or leave it out"
+                    "'{name}': the LLVM bitcode contains neither kernels nor SYCL_EXTERNAL functions; compile it with \
+                     DPC++ and -fsycl for spir64, or remove it"
                 ));
             }
             Ok(file)
         }
-        Outcome::Bitcode(_) => own("the compiler library returned bitcode in place of SPIR-V"),
+        Outcome::Bitcode(_) => own("the compiler library returned bitcode instead of SPIR-V"),
         Outcome::Failed(log) => own(format!(
             "'{name}': the LLVM bitcode cannot be compiled: {}",
             diagnostics(&log).trim()
@@ -119,16 +119,12 @@ pub(crate) fn save_bitcode(source: &Path, output: &Path, mut arguments: Vec<Stri
         }
     };
     syclbin_build::file::replace(output, &code)
-        .or_else(|error| own(format!("'{}' cannot be written: {error}", output.display())))
+        .or_else(|error| own(format!("cannot write '{}': {error}", output.display())))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    syclbin_toolchain::file::read(path).or_else(|error| {
-        own(format!(
-            "source '{}' cannot be read: {error}",
-            path.display()
-        ))
-    })
+    syclbin_toolchain::file::read(path)
+        .or_else(|error| own(format!("cannot read source '{}': {error}", path.display())))
 }
 
 /// Lowers the specialization constants in the PTX of a module. Records them and the exports in the module's
@@ -147,7 +143,7 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
     };
     if state != State::Executable {
         let text = syclbin::ptx::Module::parse(&code)
-            .or_else(|error| own(format!("the compiler library made no valid PTX: {error}")))?;
+            .or_else(|error| own(format!("the compiler library emitted invalid PTX: {error}")))?;
         for symbol in text.exports {
             module.metadata.insert(set::EXPORTED_SYMBOLS, symbol, 1u32);
         }
@@ -188,7 +184,7 @@ fn failure(log: &str) -> Failure {
     let option = words.trim().strip_prefix(before);
     match option.and_then(|rest| rest.strip_suffix(after)) {
         Some(option) => Failure::Own(format!(
-            "option '{option}' is not supported by the compiler library; leave it out, or use a DPC++ clang++ \
+            "option '{option}' is not supported by the compiler library; remove it, or use a DPC++ clang++ \
              (SYCLBIN_CLANG)"
         )),
         None => Failure::Diagnostics(words),

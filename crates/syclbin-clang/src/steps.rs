@@ -39,7 +39,7 @@ impl Step {
     pub(crate) fn of_own(subject: &str, arguments: Vec<String>) -> Result<Self> {
         let program = std::env::current_exe().or_else(|error| {
             own(format!(
-                "cannot find the path of this program: {error}; start it by its full path"
+                "cannot determine the path of this program: {error}; start it by its full path"
             ))
         })?;
         Ok(Self::new(program, subject, arguments))
@@ -110,8 +110,8 @@ impl Step {
         match limit::output(command, limit) {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
-                "{program} did not finish {} within {} s; try another version of it, leave this target out, or set \
-                 {} to more seconds",
+                "{program} did not finish {} within {} s; try another version of it, remove this target, or set {} to \
+                 more seconds",
                 self.subject,
                 limit.unwrap_or_default().as_secs(),
                 limit::LIMIT_VARIABLE
@@ -178,7 +178,7 @@ impl Step {
             Some(code) if !self.is_own() => {
                 let _ = writeln!(
                     stderr,
-                    "syclbin-clang: error: {} ended with {code} on {}",
+                    "syclbin-clang: error: {} exited with {code} on {}",
                     self.program.display(),
                     self.subject
                 );
@@ -189,7 +189,7 @@ impl Step {
             None => {
                 let _ = writeln!(
                     stderr,
-                    "syclbin-clang: error: {} crashed on {} ({}); to repeat it:\n{}",
+                    "syclbin-clang: error: {} crashed on {} ({}); to reproduce it:\n{}",
                     self.program.display(),
                     self.subject,
                     output.status,
@@ -258,7 +258,7 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     });
     let outputs = done.into_iter().map(|place| {
         let output = place.into_inner().ok().flatten();
-        output.unwrap_or_else(|| own("a thread of this program died"))
+        output.unwrap_or_else(|| own("a thread of this program panicked"))
     });
     let outputs: Vec<Result<Output>> = outputs.collect();
     let mut outcome = Ok(());

@@ -71,7 +71,7 @@ impl File {
             let damaged = if text.ends_with(".syclbin") {
                 format!("{text}: {error}")
             } else {
-                format!("what build.rs built as `{text}` cannot be read: {error}")
+                format!("cannot read the file that build.rs built as `{text}`: {error}")
             };
             syn::Error::new(literal.span(), damaged)
         })
@@ -148,7 +148,7 @@ pub(crate) fn file_name(path: &Path) -> String {
 fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     if text.ends_with(".syclbin") {
         return format!(
-            "{text} cannot be read: {error}; the path is relative to the directory of Cargo.toml"
+            "cannot read {text}: {error}; the path is relative to the directory of Cargo.toml"
         );
     }
     // A name with a `/` would be in a subdirectory.
@@ -166,7 +166,7 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
         .collect();
     built.sort();
     let hint = if built.is_empty() {
-        "it built none".to_owned()
+        "it built no files at all".to_owned()
     } else {
         format!("it built {}", built.join(", "))
     };
@@ -177,7 +177,7 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
             "Write the name that build.rs passes to `compile`, or the path of a .syclbin file"
                 .into()
         }
-        name => format!("Have it call `.compile(\"{name}\")`"),
+        name => format!("In build.rs, call `.compile(\"{name}\")`"),
     };
     format!("build.rs built no SYCLBIN file `{text}`: {hint}. {remedy}")
 }
@@ -211,7 +211,7 @@ mod tests {
         let path = folder.path().join("saxpy.syclbin");
         assert_eq!(
             message("saxpy", &path),
-            "build.rs built no SYCLBIN file `saxpy`: it built none. Have it call `.compile(\"saxpy\")`"
+            "build.rs built no SYCLBIN file `saxpy`: it built no files at all. In build.rs, call `.compile(\"saxpy\")`"
         );
         for name in ["sum.syclbin", "axpy.syclbin", ".compile-1"] {
             std::fs::write(folder.path().join(name), "").unwrap();
@@ -239,6 +239,6 @@ mod tests {
     #[test]
     fn missing_output_directory_means_nothing_was_built() {
         let message = message("saxpy", Path::new("nowhere/syclbin/saxpy.syclbin"));
-        assert!(message.contains("it built none"), "{message}");
+        assert!(message.contains("it built no files at all"), "{message}");
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn kernels(plan: &Plan<'_>, file: &File) -> TokenStream {
     each(&plan.root, &mut Vec::new(), &mut |path, stub| {
         all.push(kernel(&path, stub, file));
     });
-    let doc = crate::doc::comment("The kernels with functions, as data.");
+    let doc = crate::doc::comment("Describes each kernel that has a function.");
     quote! {
         #doc
         pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[#(#all),*];

@@ -110,36 +110,33 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
         ..
     } = contents;
     let doc = doc::comment(&format!(
-        "The kernels of `{file_name}` on the device of a queue."
+        "The kernels of `{file_name}`, loaded for the device of a queue."
     ));
     let load_doc = doc::comment(&format!(
         "Loads `{file_name}` for the device of `queue`. Each kernel is compiled when it is first used.\n\n\
-         [`build`](Self::build) compiles all kernels at once.\n\n# Errors\n\nWhen no image of the file fits \
-         the device. A single kernel that the device cannot run, or that\nits driver refuses, makes an error \
-         only when it is used."
+         [`build`](Self::build) compiles all kernels at once.\n\n# Errors\n\nFails if no image in the file fits the \
+         device. A kernel that the device cannot run, or that\nits driver rejects, is an error only when it is used."
     ));
     let build_doc = doc::paragraphs([
         "Compiles all kernels now, on several threads, so that no launch waits for a compiler.".into(),
         "# Errors".into(),
-        "When some kernels do not run on the device; the error has all reasons. All others are compiled."
+        "Fails if some kernels cannot run on the device; the error lists all reasons. All others are compiled."
             .into(),
     ]);
     let build_kernels_doc = doc::paragraphs([
         "Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the symbols.".into(),
         "# Errors".into(),
-        "When some of them do not exist or do not run on the device; the error has all reasons.".into(),
+        "Fails if some of them do not exist or cannot run on the device; the error lists all reasons.".into(),
     ]);
     let best_doc = doc::comment(&format!(
         "Returns the best device of this machine that `{file_name}` has code for: a GPU, else a CPU.\n\n\
-         `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.\n\n\
-         # Errors\n\nWhen no device runs anything in the file; the error has the reason for each device."
+         `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.\n\n\
+         # Errors\n\nFails if no device can run anything in the file; the error gives the reason for each device."
     ));
     let builder_doc = doc::comment(
-        "Creates a builder, which loads another file, links with other files, or gives specialization constants \
-         other values than their defaults.",
+        "Creates a builder that loads another file, links with other files, or sets specialization constants.",
     );
-    let file_doc =
-        doc::comment("The file, for another one to be linked with: see [`Builder::link`].");
+    let file_doc = doc::comment("The file, for use with [`Builder::link`] of another module.");
     quote! {
         #doc
         #[derive(Clone, Debug)]
@@ -378,7 +375,7 @@ fn omitted(omitted: &[(String, String)]) -> TokenStream {
     if omitted.is_empty() {
         return TokenStream::new();
     }
-    let mut text = String::from("\n# Left out\n");
+    let mut text = String::from("\n# Omitted\n");
     for (kernel, reason) in omitted {
         text.push_str(&format!("\n- `{kernel}`: {reason}"));
     }

@@ -46,6 +46,7 @@ fn signature(function: &ImplItemFn, path: &str) -> String {
     let line = line(Item::Fn(ItemFn {
         attrs: Vec::new(),
         vis: Visibility::Inherited,
+        modifiers: function.modifiers.clone(),
         sig: function.sig.clone(),
         block: Box::new(block),
     }));
@@ -81,6 +82,7 @@ fn structure(mut item: ItemStruct, path: &str) -> String {
 fn line(item: Item) -> String {
     let file = syn::File {
         shebang: None,
+        frontmatter: None,
         attrs: Vec::new(),
         items: vec![item],
     };

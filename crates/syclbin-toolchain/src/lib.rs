@@ -115,7 +115,7 @@ pub const CUDA_MATHEMATICS: &str = "nvvm/libdevice/libdevice.10.bc";
 pub enum NoHome {
     /// `SYCLBIN_HOME` is not set, and the platform has no known cache directory.
     #[error(
-        "this machine has no known cache directory; set SYCLBIN_HOME to a directory of your choice"
+        "cannot determine the cache directory of this machine; set SYCLBIN_HOME to a directory of your choice"
     )]
     Unknown,
     /// `SYCLBIN_HOME` is relative. Commands, build scripts and the user's program each run in a directory of

@@ -8,8 +8,8 @@ use crate::{Component, HOME_VARIABLE};
 /// A directory in which a component does not work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} does not work at {}: the path has white space, where Intel's driver cuts it and looks for its libraries in \
-     the wrong directory; set {HOME_VARIABLE} to a path without white space and install it there",
+    "{} does not work at {}: Intel's driver cuts the path at its whitespace and looks for its libraries in the wrong \
+     directory; set {HOME_VARIABLE} to a path without whitespace and install it there",
     component.name(), path.display()
 )]
 pub struct UnsuitableDirectory {

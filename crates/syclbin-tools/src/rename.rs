@@ -106,7 +106,7 @@ fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, E
                 let parts = [&operands[..before], &literal(name), after];
                 // An instruction has at most 65,535 words.
                 if parts.iter().map(|part| part.len()).sum::<usize>() >= usize::from(u16::MAX) {
-                    return Err(words::error(at, "a kernel has too long a name"));
+                    return Err(words::error(at, "the name of a kernel is too long"));
                 }
                 put(&mut out, opcode, &parts);
             }

@@ -34,8 +34,8 @@ pub enum ErrorKind {
     },
     /// A version that this crate does not support.
     #[error(
-        "version {found} is not supported, only {supported}; use a newer syclbin, or write the file again in one of \
-         these"
+        "version {found} is not supported, only {supported}; use a newer syclbin, or write the file again in a \
+         supported version"
     )]
     Version {
         /// The version in the file.
@@ -56,7 +56,7 @@ pub enum ErrorKind {
         available: u64,
     },
     /// Records outside their array.
-    #[error("{what} {start} to {end} are not among the {available} there are", end = start.saturating_add(*count))]
+    #[error("{what} {start} to {end} are out of range: there are {available}", end = start.saturating_add(*count))]
     Records {
         /// The index of the first record, counted from 0.
         start: u64,
@@ -79,8 +79,8 @@ pub enum ErrorKind {
     },
     /// An OffloadBinary with other content than SYCLBIN.
     #[error(
-        "image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025); `cargo syclbin extract` lists what the \
-         file has"
+        "image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025); `cargo syclbin extract` lists what \
+         the file contains"
     )]
     ImageKind(u16),
     /// Records that do not belong together.
@@ -116,7 +116,7 @@ pub enum ErrorKind {
     #[error("the offload bundle is malformed: {0}")]
     Bundle(&'static str),
     /// Compressed content that cannot be decompressed.
-    #[error("the compressed content cannot be unpacked: {0}")]
+    #[error("cannot decompress the content: {0}")]
     Compressed(Cow<'static, str>),
     /// A SPIR-V instruction that does not fit the module.
     #[error("the SPIR-V is malformed: {0}")]

@@ -14,8 +14,7 @@ use crate::property::set;
 pub enum MergeError {
     /// The files differ in their state, sources or other file-level properties.
     #[error(
-        "file {index} differs from file 0 in its state or sources; merge only files that were saved of \
-         the same file"
+        "file {index} differs from file 0 in its state or sources; merge only files that were saved from the same file"
     )]
     Properties {
         /// The index of the file, counted from 0.
@@ -23,7 +22,7 @@ pub enum MergeError {
     },
     /// The files have no kernel in common.
     #[error(
-        "file {index} has no kernel of file 0; merge only files that were saved of the same file"
+        "file {index} contains no kernel of file 0; merge only files that were saved from the same file"
     )]
     Kernels {
         /// The number of the file, counted from 0.

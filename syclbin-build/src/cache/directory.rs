@@ -50,7 +50,7 @@ pub(crate) fn limit(value: Option<&OsStr>) -> Result<u64, String> {
     number
         .and_then(|number| number.checked_mul(unit))
         .ok_or_else(|| {
-            format!("{SIZE_VARIABLE}={text} is not a size, so the limit is 1G; write a size as 500M or 2G")
+            format!("{SIZE_VARIABLE}={text} is not a valid size, so the limit is 1G; use a size such as 500M or 2G")
         })
 }
 

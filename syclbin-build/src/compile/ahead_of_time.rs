@@ -32,7 +32,9 @@ pub(crate) fn link(
     } else {
         let names: Vec<String> = file.modules.iter().map(kernels).collect();
         for module in link_modules(&mut file.modules, &names) {
-            cargo::warning(&format!("{module}; it is linked when a program loads it"));
+            cargo::warning(&format!(
+                "{module}; it will be linked when a program loads it"
+            ));
         }
     }
     let state = if needs_linking(&file) {

@@ -42,15 +42,20 @@ pub(crate) fn hints(diagnostics: &str) -> String {
         let quoted = line.split('\'').nth(1).unwrap_or_default();
         if line.ends_with(" file not found") {
             hints.insert(format!(
-                "header {quoted} was not found; name its directory with .include(\"...\"), or move the kernels to a \
+                "header {quoted} was not found; add its directory with .include(\"...\"), or move the kernels to a \
                  source that does not include it"
             ));
         } else if line.ends_with("cannot be used as the type of a kernel parameter")
             && quoted.ends_with('&')
         {
             hints.insert(
-                "a kernel holds a reference to a variable of the host, which a device cannot read; capture it by \
-                 value, as with [=], or pass a pointer to device memory"
+                "a kernel captures a reference to a host variable, which a device cannot read; capture it by value, \
+                 as with [=], or pass a pointer to device memory"
+                    .to_owned(),
+            );
+        } else if line.contains("no matching constructor") && quoted.contains("device_global<") {
+            hints.insert(
+                "a device_global with an initial value requires C++20; add .flag(\"-std=c++20\")"
                     .to_owned(),
             );
         }
@@ -261,15 +266,20 @@ mod tests {
         let said = "a.cpp:1:10: \u{1b}[31mfatal error: \u{1b}[0m'mpi.h' file not found\n    1 | #include <mpi.h>\n";
         let hint = hints(said);
         assert!(
-            hint.starts_with("\nhint: header mpi.h was not found; name"),
+            hint.starts_with("\nhint: header mpi.h was not found; add"),
             "{hint}"
         );
         let reference =
             "a.cpp:4:23: error: 'int *&' cannot be used as the type of a kernel parameter\n";
         let twice = hints(&reference.repeat(2));
-        assert_eq!(twice.matches("hint: a kernel holds a reference").count(), 1);
+        assert_eq!(
+            twice.matches("hint: a kernel captures a reference").count(),
+            1
+        );
         assert_eq!(hints(&reference.replace('&', "")), "");
         assert_eq!(hints("a.cpp:1:1: warning: 'mpi.h' file not found\n"), "");
+        let global = "a.cpp:3:24: error: no matching constructor for initialization of 'ex::device_global<int>'\n";
+        assert!(hints(global).contains("requires C++20"));
     }
 
     #[test]

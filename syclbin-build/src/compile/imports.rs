@@ -108,7 +108,7 @@ mod tests {
         ])
         .unwrap_err();
         let text = crate::Error::Undefined(undefined).to_string();
-        let expected = "device code uses what no source defines:\n  \
+        let expected = "device code uses symbols that no source defines:\n  \
              ns::twice(float, int *) (_ZN2ns5twiceEfPi), used in a.cpp, b.cpp\n  half, used in a.cpp\n";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.contains("SYCL_EXTERNAL"), "{text}");

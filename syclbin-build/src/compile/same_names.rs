@@ -49,8 +49,8 @@ pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
 
 fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
     let reason = format!(
-        "{sources} have kernels of this name, and native code cannot tell them apart: leave its targets out, or \
-         compile each source with a Build of its own"
+        "{sources} define kernels of this name, and native code cannot distinguish them: remove the native targets, \
+         or compile each source with its own Build"
     );
     for module in modules {
         if module.kernel_names().any(|name| name == symbol) {
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(names, ["_ZTS3Add"; 2]);
         assert_eq!(left_out.len(), 2);
         let expected =
-            "_ZTS3Add: a.cpp and b.cpp have kernels of this name, and native code cannot";
+            "_ZTS3Add: a.cpp and b.cpp define kernels of this name, and native code cannot";
         assert!(
             left_out.iter().all(|text| text.starts_with(expected)),
             "{left_out:?}"

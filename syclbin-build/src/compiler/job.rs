@@ -115,7 +115,7 @@ mod tests {
             }
         };
         let said = result.unwrap_err().to_string();
-        let begin = "icpx ran, but its result for a.cpp cannot be read: ";
+        let begin = "icpx ran, but reading its output for a.cpp failed: ";
         assert!(said.starts_with(begin), "{said}");
         assert!(said.contains(log.to_str().unwrap()), "{said}");
     }

@@ -61,7 +61,9 @@ impl Outputs {
         let described = describe(&debug).map_err(|error| unusable(error.to_string()))?;
         // Without the list of headers, kernels would go stale silently.
         let list = std::fs::read(&self.dependencies).map_err(|error| {
-            unusable(format!("no list of the files it read (-MD -MF): {error}"))
+            unusable(format!(
+                "cannot read the list of files that it read (-MD -MF): {error}"
+            ))
         })?;
         let files = depfile::prerequisites(&String::from_utf8_lossy(&list));
         let has_kernel = has_kernel(&code).map_err(|error| unusable(error.to_string()))?;
@@ -89,9 +91,9 @@ pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
         "SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))"
     };
     format!(
-        "no kernel was found in it; write {macros} before a function to make it a kernel. If the macro is \
-         there, give each property a macro of its own: two in one, ((a, b)), are a C++ comma expression, \
-         and the function is not a kernel"
+        "no kernel was found in it; write {macros} before a function to make it a kernel, or leave a source with host \
+         code only out of the build. If the macro is there already, use a separate macro for each property: two in \
+         one, ((a, b)), are a C++ comma expression, so the function is not a kernel"
     )
 }
 

@@ -54,17 +54,18 @@ impl fmt::Display for Problem {
             Self::NotFound => f.write_str("not found"),
             Self::Start(reason) => write!(
                 f,
-                "could not be started: {reason}; name a program of this machine that may be executed, on a file system \
-                 that is not mounted noexec"
+                "cannot be started: {reason}; choose a program that this machine can execute, on a file system that \
+                 is not mounted noexec"
             ),
             Self::NoTemporary(reason) => write!(
                 f,
-                "could not be asked, as no temporary file can be made: {reason}; set TMPDIR to a directory that can \
-                 be written"
+                "cannot be probed, because no temporary file can be created: {reason}; set TMPDIR to a writable \
+                 directory"
             ),
             Self::Hangs { question, limit } => write!(
                 f,
-                "did not answer `{question}` within {} s and was stopped; try it in a shell, or allow more time with {LIMIT_VARIABLE}",
+                "did not answer `{question}` within {} s and was stopped; run it in a shell, or allow more time with \
+                 {LIMIT_VARIABLE}",
                 limit.as_secs()
             ),
             Self::Failed {
@@ -72,22 +73,22 @@ impl fmt::Display for Problem {
                 how,
                 said,
             } => {
-                write!(f, "{how} when asked `{question}`")?;
+                write!(f, "{how} when run with `{question}`")?;
                 if !said.is_empty() {
                     write!(f, " ({said})")?;
                 }
-                f.write_str("; try it in a shell, it may lack a library or its environment")
+                f.write_str("; run it in a shell: it may lack a library or an environment variable")
             }
             Self::NoVersion => {
-                f.write_str("printed no version when asked `--version`, so it is not a compiler")
+                f.write_str("printed no version when run with `--version`, so it is not a compiler")
             }
             Self::NoOption { version } => write!(
                 f,
-                "{version} has no -fsyclbin; DPC++ and icpx have it from 2025.2 on"
+                "{version} does not support -fsyclbin; DPC++ and icpx support it since 2025.2"
             ),
             Self::NotDpcpp { version } => write!(
                 f,
-                "{version} is not DPC++, and only DPC++ has -fsyclbin; name its clang++ or icpx, 2025.2 or newer"
+                "{version} is not DPC++, and only DPC++ supports -fsyclbin; use its clang++ or icpx, 2025.2 or newer"
             ),
         }
     }
@@ -190,7 +191,7 @@ impl Said {
         Problem::Failed {
             question,
             how: match self.status.code() {
-                Some(code) => format!("ended with {code}"),
+                Some(code) => format!("exited with {code}"),
                 None => Ended(self.status).to_string(),
             },
             said: first_line(&self.stderr)

@@ -10,7 +10,8 @@ use crate::script::{COMPILE, Package, VECTOR_OPS};
 #[test]
 fn clangs_errors_appear_as_clang_wrote_them() {
     let package = Package::new();
-    let errors = "kernels/vector_ops.cpp:9:14: error: use of undeclared identifier 'z'\n    9 |   z[i];\n      |   ^\n1 error generated.\n";
+    let errors = "kernels/vector_ops.cpp:9:14: error: use of undeclared identifier 'z'\n    9 |   z[i];\n      |   \
+        ^\n1 error generated.\n";
     let ran = package.run(&format!("cat >&2 <<'END'\n{errors}END\nexit 1"));
     let expected = format!(
         "{errors}error: kernels/vector_ops.cpp does not compile; see the compiler's errors\n"
@@ -51,8 +52,8 @@ fn device_only_is_refused_before_compiling() {
     let ran = package.script(steps, "echo compiled >&2; exit 1").run();
     assert_eq!(
         ran.failed(),
-        "error: -fsycl-device-only cannot be used: with it, clang++ writes LLVM bitcode instead of a SYCLBIN file; \
-         leave it out, because a build compiles device code only\n"
+        "error: cannot use -fsycl-device-only: with it, clang++ writes LLVM bitcode instead of a SYCLBIN file; remove \
+         it, because a build compiles only device code anyway\n"
     );
 }
 
@@ -135,7 +136,7 @@ fn a_compiler_that_leaves_no_file_is_named() {
     let ran = Package::new().run("true");
     let message = ran.failed();
     assert!(
-        message.contains("left no usable SYCLBIN file of kernels/vector_ops.cpp"),
+        message.contains("wrote no usable SYCLBIN file for kernels/vector_ops.cpp"),
         "{message}"
     );
     assert!(message.contains("fake-clang.sh"), "{message}");
@@ -151,7 +152,7 @@ fn output_is_not_reused_for_another_source() {
     let ran = package.script(steps, &only_the_first).run();
     assert!(
         ran.failed()
-            .contains("left no usable SYCLBIN file of kernels/work_group.cpp"),
+            .contains("wrote no usable SYCLBIN file for kernels/work_group.cpp"),
         "{ran:?}"
     );
 }
@@ -167,7 +168,7 @@ fn a_compiler_that_leaves_something_else_is_named() {
         let ran = package.run(command);
         let message = ran.failed();
         assert!(
-            message.contains("left no usable SYCLBIN file of kernels/vector_ops.cpp: "),
+            message.contains("wrote no usable SYCLBIN file for kernels/vector_ops.cpp: "),
             "{what}: {message}"
         );
         assert_eq!(package.left(), [""; 0], "{what}");
@@ -181,7 +182,8 @@ fn missing_named_compiler_error_names_the_variable() {
         let script = package.script(VECTOR_OPS, COMPILE);
         let ran = script.env("SYCLBIN_CLANG", missing).run();
         let expected = format!(
-            "error: SYCLBIN_CLANG={missing}: not found; unset SYCLBIN_CLANG to use the compiler that `cargo syclbin toolchain install` installs\n"
+            "error: SYCLBIN_CLANG={missing}: not found; unset SYCLBIN_CLANG to use the compiler that `cargo syclbin \
+             toolchain install` installs\n"
         );
         assert_eq!(ran.failed(), expected);
     }
@@ -194,7 +196,7 @@ fn named_compiler_that_cannot_start_is_reported() {
     let script = package.script(VECTOR_OPS, COMPILE);
     let ran = script.env("SYCLBIN_CLANG", &text).run();
     let expected = format!(
-        "error: SYCLBIN_CLANG={}: could not be started: ",
+        "error: SYCLBIN_CLANG={}: cannot be started: ",
         text.display()
     );
     assert!(ran.failed().starts_with(&expected), "{ran:?}");
@@ -224,7 +226,7 @@ fn missing_source_error_names_the_search_directory() {
     let ran = package.script(steps, COMPILE).run();
     let message = ran.failed();
     assert!(
-        message.starts_with("error: source kernels/none.cpp cannot be read: No such file"),
+        message.starts_with("error: cannot read source kernels/none.cpp: No such file"),
         "{message}"
     );
     assert!(
@@ -240,7 +242,7 @@ fn a_folder_is_no_source() {
     let ran = package.script(steps, COMPILE).run();
     assert!(
         ran.failed()
-            .starts_with("error: source kernels cannot be read: "),
+            .starts_with("error: cannot read source kernels: "),
         "{ran:?}"
     );
 }
@@ -264,7 +266,7 @@ fn a_fifo_is_no_source() {
     let message = receiver.recv_timeout(patience).expect("it waits for ever");
     assert!(
         message.starts_with(
-            "error: source kernels/fifo.cpp cannot be read: it is a FIFO or pipe, not a regular file"
+            "error: cannot read source kernels/fifo.cpp: it is a FIFO or pipe, not a regular file"
         ),
         "{message}"
     );
@@ -301,8 +303,8 @@ fn errors_of_known_remedy_have_a_hint() {
     let message = ran.failed();
     assert!(
         message.ends_with(
-            "see the compiler's errors\nhint: header mpi.h was not found; name its directory with \
-             .include(\"...\"), or move the kernels to a source that does not include it\n"
+            "see the compiler's errors\nhint: header mpi.h was not found; add its directory with .include(\"...\"), \
+             or move the kernels to a source that does not include it\n"
         ),
         "{message}"
     );
@@ -321,7 +323,7 @@ fn missing_out_dir_error_mentions_build_script() {
         let ran = script.run();
         assert_eq!(
             ran.failed(),
-            "error: OUT_DIR is not set; syclbin-build runs in a build script (build.rs)\n"
+            "error: OUT_DIR is not set; call syclbin-build from a build script (build.rs)\n"
         );
     }
 }
@@ -332,7 +334,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     fs::write(package.out_dir().join("syclbin"), "a file is in the way").unwrap();
     let ran = package.run(COMPILE);
     let folder = package.out_dir().join("syclbin");
-    let expected = format!("error: {} cannot be written: ", folder.display());
+    let expected = format!("error: cannot write {}: ", folder.display());
     assert!(ran.failed().starts_with(&expected), "{ran:?}");
 }
 
@@ -352,7 +354,7 @@ fn an_unwritable_folder_is_named() {
     }
     let ran = package.run(COMPILE);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    let expected = format!("error: {} cannot be written: ", folder.display());
+    let expected = format!("error: cannot write {}: ", folder.display());
     assert!(ran.failed().starts_with(&expected), "{ran:?}");
 }
 
@@ -374,10 +376,7 @@ fn file_on_full_disk_is_named_and_removed() {
         .after("ulimit -f 4; trap '' XFSZ");
     let ran = script.run();
     let file = package.made("vector_ops");
-    let expected = format!(
-        "error: {} cannot be written: File too large",
-        file.display()
-    );
+    let expected = format!("error: cannot write {}: File too large", file.display());
     assert!(ran.failed().starts_with(&expected), "{ran:?}");
     assert_eq!(package.left(), ["vector_ops.syclbin"]);
     assert!(fs::read(file).unwrap() == before);
@@ -390,7 +389,7 @@ fn a_compiler_that_lists_no_headers_is_named() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
         ran.stderr
-            .contains("no list of the files it read (-MD -MF)"),
+            .contains("cannot read the list of files that it read (-MD -MF)"),
         "{ran:?}"
     );
 }

@@ -187,7 +187,7 @@ fn missing_damaged_and_unrecorded_files_are_stale() {
     is_stale("it is damaged: ");
     let unrecorded = test_files::path("vector_ops.object.syclbin");
     fs::copy(unrecorded, package.path(KEPT)).unwrap();
-    is_stale("it does not say what it was compiled from");
+    is_stale("it does not record what it was compiled from");
 }
 
 #[test]
@@ -216,9 +216,9 @@ fn stale_file_without_compiler_is_a_warning() {
     assert_eq!(
         ran.said("warning"),
         [
-            "the sources were not compiled, as no compiler was found, and kernels/vector_ops.syclbin is \
-             stale: include/k.hpp changed; install a compiler with `cargo syclbin toolchain install`, or \
-             run `cargo syclbin build --commit` where there is one"
+            "the sources were not compiled because no compiler was found, and kernels/vector_ops.syclbin is stale: \
+             include/k.hpp changed; install a compiler with `cargo syclbin toolchain install`, or run `cargo syclbin \
+             build --commit` on a machine that has one"
         ]
     );
 }
@@ -230,7 +230,7 @@ fn missing_or_damaged_file_needs_a_compiler() {
     let ran = run();
     for expected in [
         "error: no SYCL compiler was found in ",
-        "\nand prebuilt kernels/vector_ops.syclbin is not there, either; `cargo syclbin build --commit`",
+        "\nand prebuilt file kernels/vector_ops.syclbin does not exist, either; `cargo syclbin build --commit`",
     ] {
         assert!(ran.failed().contains(expected), "{ran:?}");
     }
@@ -285,7 +285,8 @@ fn file_changed_during_compile_is_not_committed() {
         let script = package.script(STEPS, &fake);
         let (ran, outcomes) = order(&package, Order::Commit, script);
         assert!(outcomes.is_empty(), "{outcomes:?}");
-        let error = format!("{changed} changed while it was compiled; run it again\n");
+        let error =
+            format!("{changed} changed while it was being compiled; run the command again\n");
         assert!(ran.failed().ends_with(&error), "{ran:?}");
         assert!(fs::read(package.path(KEPT)).unwrap() == before);
         let again = commit(&package);

@@ -216,7 +216,8 @@ fn missing_compiler_error_lists_skipped_candidates() {
             package.path("home").display()
         ),
         format!(
-            "\n  CXX={}: g++ (Debian) 12 is not DPC++, and only DPC++ has -fsyclbin; name its clang++ or icpx, 2025.2 or newer\n",
+            "\n  CXX={}: g++ (Debian) 12 is not DPC++, and only DPC++ supports -fsyclbin; use its clang++ or icpx, \
+             2025.2 or newer\n",
             gnu.display()
         ),
         "\n  HOST_CXX=none-of-that-name: not found\n".to_owned(),
@@ -241,8 +242,8 @@ fn old_dpcpp_differs_from_upstream_clang() {
     let ran = unnamed(&package).env("PATH", &path).run();
     let message = ran.failed();
     for expected in [
-        "DPC++ compiler 6.0.0 has no -fsyclbin; DPC++ and icpx have it from 2025.2 on",
-        "clang version 19.1.7 is not DPC++, and only DPC++ has -fsyclbin; name its clang++ or icpx",
+        "DPC++ compiler 6.0.0 does not support -fsyclbin; DPC++ and icpx support it since 2025.2",
+        "clang version 19.1.7 is not DPC++, and only DPC++ supports -fsyclbin; use its clang++ or icpx",
     ] {
         assert!(message.contains(expected), "{expected:?} in {message}");
     }
@@ -264,7 +265,10 @@ fn driver_that_ignores_the_option_is_unusable() {
         compilation: '-fsyclbin=executable'\" >&2";
     let script = package.script(VECTOR_OPS, COMPILE);
     let ran = script.env("FAKE_CLANG_PROBE", probe).run();
-    assert!(ran.failed().contains("has no -fsyclbin"), "{ran:?}");
+    assert!(
+        ran.failed().contains("does not support -fsyclbin"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -306,8 +310,8 @@ fn hanging_compiler_is_stopped_and_limit_named() {
             );
         let ran = script.run();
         let expected = format!(
-            "did not answer `{asked}` within 1 s and was stopped; try it in a shell, or allow more \
-             time with SYCLBIN_PROBE_SECONDS"
+            "did not answer `{asked}` within 1 s and was stopped; run it in a shell, or allow more time with \
+             SYCLBIN_PROBE_SECONDS"
         );
         assert!(ran.failed().contains(&expected), "{ran:?}");
     }
@@ -372,7 +376,7 @@ fn failing_compiler_is_named_with_its_output() {
             "[ $question = version ] || kill -ABRT $$",
             "was killed by signal 6 (SIGABRT) when asked `-fsyclbin -###`; try it",
         ),
-        ("exit 0", "printed no version when asked `--version`"),
+        ("exit 0", "printed no version when run with `--version`"),
     ] {
         let script = package.script(VECTOR_OPS, COMPILE);
         let ran = script.env("FAKE_CLANG_PROBE", probe).run();

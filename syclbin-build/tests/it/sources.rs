@@ -148,12 +148,14 @@ error: 3 errors and 2 warnings in 2 of 4 sources: kernels/vector_ops.cpp, kernel
 fn crash_does_not_hide_other_errors() {
     let (package, steps) = four();
     let compile = format!(
-        "case $name in structs) kill -SEGV $$;; functor) echo 'functor.cpp:1:1: error: no' >&2; exit 1;; *) {COMPILE};; esac"
+        "case $name in structs) kill -SEGV $$;; functor) echo 'functor.cpp:1:1: error: no' >&2; exit 1;; *) \
+         {COMPILE};; esac"
     );
     let ran = package.script(&steps, &compile).run();
     let message = ran.failed();
     for expected in [
-        "functor.cpp:1:1: error: no\nerror: the compiler was killed by signal 11 (SIGSEGV) while compiling kernels/structs.cpp;",
+        "functor.cpp:1:1: error: no\nerror: the compiler was killed by signal 11 (SIGSEGV) while compiling \
+         kernels/structs.cpp;",
         "1 error in 2 of 4 sources: kernels/structs.cpp, kernels/functor.cpp\n",
     ] {
         assert!(message.contains(expected), "{expected}: {message}");
@@ -199,7 +201,7 @@ fn undefined_function_is_named_with_its_source() {
     let ran = package.script(steps, COMPILE).run();
     let message = ran.failed();
     assert!(
-        message.starts_with("error: device code uses what no source defines:\n  "),
+        message.starts_with("error: device code uses symbols that no source defines:\n  "),
         "{message}"
     );
     assert!(
@@ -255,8 +257,8 @@ fn compile_timeout_stops_compiler_and_its_children() {
     let message = ran.failed();
     for expected in [
         "working on it\n",
-        "error: the compiler did not end within 1 s while compiling kernels/vector_ops.cpp and was stopped; \
-         allow more time with SYCLBIN_COMPILE_SECONDS. To repeat it:\n  cd ",
+        "error: the compiler did not finish within 1 s while compiling kernels/vector_ops.cpp and was stopped; allow \
+         more time with SYCLBIN_COMPILE_SECONDS. To reproduce it:\n  cd ",
         "fake-clang.sh -fsycl -fsyclbin=executable",
     ] {
         assert!(message.contains(expected), "{expected}: {message}");
@@ -327,7 +329,8 @@ fn line_break_in_path_is_an_error() {
     let ran = package.script(steps, COMPILE).run();
     assert_eq!(
         ran.failed(),
-        "error: source \"kernels/a\\nb.cpp\" has a line break in its path, which build scripts cannot pass to Cargo; rename it\n"
+        "error: source \"kernels/a\\nb.cpp\" has a line break in its path, which build scripts cannot pass to Cargo; \
+         rename it\n"
     );
 }
 
@@ -361,12 +364,17 @@ fn native_kernels_of_one_name_are_left_out() {
         package.write(&format!("{folder}/functor.cpp"), "");
     }
     let steps = "sources kernels/f*.cpp\nsource more/functor.cpp\ncompile both";
-    let script = package.script(steps, "made=$FAKE_CLANG_MADE/functor.executable.syclbin; cp \"$made\" \"$out\"; [ -z \"$depfile\" ] || : >\"$depfile\"");
+    let script = package.script(
+        steps,
+        "made=$FAKE_CLANG_MADE/functor.executable.syclbin; cp \"$made\" \"$out\"; [ -z \
+        \"$depfile\" ] || : >\"$depfile\"",
+    );
     let ran = script
         .env("FAKE_CLANG_MADE", test_files::path("nvidia"))
         .run()
         .succeeded();
-    let warning = "2 of 2 kernels in `both` get no function in Rust; `cargo syclbin list` names them, with the reasons";
+    let warning =
+        "2 of 2 kernels in `both` have no Rust function; `cargo syclbin list` shows which, and why";
     assert_eq!(ran.said("warning"), [warning]);
     let bytes = fs::read(package.made("both")).unwrap();
     let file = syclbin::read::parse(&bytes).unwrap();
@@ -374,7 +382,7 @@ fn native_kernels_of_one_name_are_left_out() {
     let reasons = kernels
         .iter()
         .filter_map(syclbin::signature::KernelSignature::left_out);
-    let expected = "more/functor.cpp and kernels/functor.cpp have kernels of this name, and native code cannot";
+    let expected = "more/functor.cpp and kernels/functor.cpp define kernels of this name, and native code cannot";
     let reasons = reasons.filter(|reason| !reason.is_no_kernel());
     let reasons: Vec<String> = reasons.map(|reason| reason.to_string()).collect();
     assert_eq!(reasons.len(), 2, "{reasons:?}");

@@ -21,7 +21,7 @@ pub mod kernels {
         );
         BYTES
     };
-    /// The kernels with functions, as data.
+    /// Describes each kernel that has a function.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
             name: "block_sum",
@@ -90,7 +90,7 @@ pub mod kernels {
             aspects: &[],
         },
     ];
-    /// The kernels of `work_group.object.syclbin` on the device of a queue.
+    /// The kernels of `work_group.object.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
         block_sum: ::syclbin_rt::__private::StubKernel,
@@ -99,7 +99,7 @@ pub mod kernels {
         module: ::syclbin_rt::Module,
     }
     impl Module {
-        /// The file, for another one to be linked with: see [`Builder::link`].
+        /// The file, for use with [`Builder::link`] of another module.
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
@@ -109,11 +109,11 @@ pub mod kernels {
         pub const COORDS_LOCAL_SIZE: [usize; 3] = [2, 4, 8];
         /// Returns the best device of this machine that `work_group.object.syclbin` has code for: a GPU, else a CPU.
         ///
-        /// `SYCLBIN_DEVICE` selects another one. It does what `syclbin_rt::Device::best_for` does.
+        /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
         ///
         /// # Errors
         ///
-        /// When no device runs anything in the file; the error has the reason for each device.
+        /// Fails if no device can run anything in the file; the error gives the reason for each device.
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
@@ -123,12 +123,12 @@ pub mod kernels {
         ///
         /// # Errors
         ///
-        /// When no image of the file fits the device. A single kernel that the device cannot run, or that
-        /// its driver refuses, makes an error only when it is used.
+        /// Fails if no image in the file fits the device. A kernel that the device cannot run, or that
+        /// its driver rejects, is an error only when it is used.
         pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
             Self::builder(queue).load()
         }
-        /// Creates a builder, which loads another file, links with other files, or gives specialization constants other values than their defaults.
+        /// Creates a builder that loads another file, links with other files, or sets specialization constants.
         pub fn builder(queue: &::syclbin_rt::Queue) -> Builder<'_> {
             Builder {
                 module: ::syclbin_rt::Module::builder(queue),
@@ -138,8 +138,8 @@ pub mod kernels {
         ///
         /// # Errors
         ///
-        /// When some kernels do not run on the device; the error has all reasons. All others are
-        /// compiled.
+        /// Fails if some kernels cannot run on the device; the error lists all reasons. All others
+        /// are compiled.
         pub fn build(&self) -> ::syclbin_rt::Result<()> {
             self.module.build()
         }
@@ -148,7 +148,8 @@ pub mod kernels {
         ///
         /// # Errors
         ///
-        /// When some of them do not exist or do not run on the device; the error has all reasons.
+        /// Fails if some of them do not exist or cannot run on the device; the error lists all
+        /// reasons.
         pub fn build_kernels<'n>(
             &self,
             symbols: impl ::core::iter::IntoIterator<Item = &'n ::core::primitive::str>,
@@ -172,19 +173,19 @@ pub mod kernels {
                 module: ::core::clone::Clone::clone(module),
             }
         }
-        /// Kernel `block_sum`; the file does not tell its C++ signature.
+        /// Kernel `block_sum`; the file does not record its C++ signature.
         ///
-        /// The file does not say whether these are signed; they are passed as signed: `arg0`,
-        /// `arg1`, `arg2`.
+        /// The file does not record whether these are signed, so they are treated as signed:
+        /// `arg0`, `arg1`, `arg2`.
         ///
         /// It is compiled for work-groups of `[64]` ([`Self::BLOCK_SUM_LOCAL_SIZE`]), which every
-        /// launch gets; the range must be a multiple of that.
+        /// launch uses; the range must be a multiple of it.
         ///
         /// # Safety
         ///
-        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0` and
-        /// `arg1`, nor that its work-items do not race.
-        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
+        /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
+        /// lists everything that the caller guarantees.
         pub fn block_sum<'a>(
             &'a self,
             arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
@@ -201,18 +202,19 @@ pub mod kernels {
                 )
                 .with_range()
         }
-        /// Kernel `coords`; the file does not tell its C++ signature.
+        /// Kernel `coords`; the file does not record its C++ signature.
         ///
-        /// The file does not say whether these are signed; they are passed as signed: `arg0`.
+        /// The file does not record whether these are signed, so they are treated as signed:
+        /// `arg0`.
         ///
         /// It is compiled for work-groups of `[2, 4, 8]` ([`Self::COORDS_LOCAL_SIZE`]), which every
-        /// launch gets; the range must be a multiple of that.
+        /// launch uses; the range must be a multiple of it.
         ///
         /// # Safety
         ///
-        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0`, nor that
-        /// its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists all
-        /// that the caller vouches for.
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
+        /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
+        /// everything that the caller guarantees.
         pub fn coords<'a>(
             &'a self,
             arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
@@ -224,16 +226,16 @@ pub mod kernels {
                 )
                 .with_range()
         }
-        /// Kernel `histogram`; the file does not tell its C++ signature.
+        /// Kernel `histogram`; the file does not record its C++ signature.
         ///
-        /// The file does not say whether these are signed; they are passed as signed: `arg0`,
-        /// `arg1`.
+        /// The file does not record whether these are signed, so they are treated as signed:
+        /// `arg0`, `arg1`.
         ///
         /// # Safety
         ///
-        /// To launch it is unsafe: nothing checks that the kernel stays inside of `arg0` and
-        /// `arg1`, nor that its work-items do not race.
-        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for.
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
+        /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
+        /// lists everything that the caller guarantees.
         pub fn histogram<'a>(
             &'a self,
             arg0: &'a ::syclbin_rt::DeviceSlice<i8>,
@@ -246,20 +248,20 @@ pub mod kernels {
             )
         }
     }
-    /// The kernels of `work_group.object.syclbin`, to be linked with other files.
+    /// Builds the kernels of `work_group.object.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
-    #[must_use = "nothing is loaded before `load`"]
+    #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
         module: ::syclbin_rt::ModuleBuilder<'q>,
     }
     impl<'q> Builder<'q> {
-        /// Looks in `file`, such as `other::Module::FILE`, for the functions and variables that the kernels import.
+        /// Resolves functions and variables that the kernels import from `file`, such as `other::Module::FILE`.
         pub fn link(self, file: ::syclbin_rt::Embedded) -> Self {
             Self {
                 module: self.module.link_embedded(file),
             }
         }
-        /// Loads the module with these values and files.
+        /// Loads the module with these values and linked files.
         ///
         /// # Errors
         ///
@@ -268,21 +270,21 @@ pub mod kernels {
             let module = unsafe { self.module.load_embedded(Module::FILE)? };
             ::core::result::Result::Ok(Module::new(&module))
         }
-        /// Loads another file, such as a newer build, with these values and files.
+        /// Loads another file, such as a newer build, with the same values and linked files.
         ///
-        /// The file must have the kernels, specialization constants and device globals of
-        /// `work_group.object.syclbin` that have functions here, with the same types. It may have
-        /// other code, and more of each.
+        /// The file must contain every kernel, specialization constant and device global of
+        /// `work_group.object.syclbin` that has a function here, with the same types. Its code may
+        /// differ, and it may contain more of each.
         ///
         /// # Errors
         ///
-        /// When the file cannot be read, and when it does not fit; the error lists all differences.
-        /// Otherwise for the same reasons as [`Module::load`].
+        /// Fails if the file cannot be read or does not match, in which case the error lists all
+        /// differences, or for the same reasons as [`Module::load`].
         ///
         /// # Safety
         ///
-        /// A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe
-        /// here, the kernel of the file does nothing undefined under the same conditions.
+        /// The caller guarantees that a compiler made the file, as for `syclbin_rt::Module::load`,
+        /// and that each kernel whose launch is safe here is sound under the same conditions.
         pub unsafe fn load_file(
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
@@ -297,11 +299,11 @@ pub mod kernels {
         ///
         /// # Errors
         ///
-        /// When the bytes are not a SYCLBIN file. Otherwise for the same reasons as [`load_file`](Self::load_file).
+        /// Fails if the bytes are not a SYCLBIN file, or for the same reasons as [`load_file`](Self::load_file).
         ///
         /// # Safety
         ///
-        /// The same as for [`load_file`](Self::load_file).
+        /// As for [`load_file`](Self::load_file).
         pub unsafe fn load_bytes(self, bytes: &[u8]) -> ::syclbin_rt::Result<Module> {
             let module = unsafe {
                 self.module.load_bytes_for(bytes, Module::FILE, KERNELS)?

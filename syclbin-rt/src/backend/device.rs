@@ -115,7 +115,7 @@ pub(crate) trait DriverDevice: Send + Sync {
 pub(crate) type Context = Arc<dyn DriverContext>;
 
 /// A context of a driver.
-pub(crate) trait DriverContext: Any + Send + Sync {
+pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     /// Returns the context's device.
     fn device(&self) -> Device;
 
@@ -146,7 +146,10 @@ pub(crate) trait DriverContext: Any + Send + Sync {
         size: usize,
         owner: Owner,
     ) -> Result<Memory>;
+}
 
+/// Makes programs for the device of a context.
+pub(crate) trait Builds {
     /// Builds modules of SPIR-V or PTX. Several modules are linked to each other.
     ///
     /// They only import from each other, and no two of them define the same symbol.
@@ -235,11 +238,11 @@ pub(crate) enum LibraryError {
     NoCudaDriver { name: &'static str, reason: String },
     /// NVIDIA's driver lacks functions that are required.
     #[cfg(feature = "cuda")]
-    #[error("the driver is too old: it has no {}; install a newer one", .0.join(", "))]
+    #[error("the driver is too old: it lacks {}; install a newer driver", .0.join(", "))]
     TooOld(Vec<&'static str>),
     /// The program has no backend for CUDA.
     #[cfg(not(feature = "cuda"))]
-    #[error("this program is built without feature `cuda` of syclbin-rt")]
+    #[error("this program was built without the `cuda` feature of syclbin-rt")]
     WithoutCuda,
     /// The driver did not start.
     #[error(transparent)]

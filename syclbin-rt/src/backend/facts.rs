@@ -193,8 +193,7 @@ impl Affinity {
 }
 
 /// What a driver reports about the capabilities of its device.
-#[derive(Clone, Debug)]
-#[cfg_attr(test, derive(Default))]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Abilities<'d> {
     pub(crate) kind: DeviceKind,
     pub(crate) vendor: &'d str,
@@ -215,42 +214,13 @@ pub(crate) struct Abilities<'d> {
     pub(crate) matrix_units: bool,
 }
 
-/// The aspects that an OpenCL driver reports as present or absent. A device may have any of the other aspects.
-const REPORTED: [Aspect; 26] = [
-    Aspect::HOST,
-    Aspect::CPU,
-    Aspect::GPU,
-    Aspect::ACCELERATOR,
-    Aspect::CUSTOM,
-    Aspect::FP16,
-    Aspect::FP64,
-    Aspect::INT64_BASE_ATOMICS,
-    Aspect::INT64_EXTENDED_ATOMICS,
-    Aspect::IMAGE,
-    Aspect::ONLINE_COMPILER,
-    Aspect::ONLINE_LINKER,
-    Aspect::QUEUE_PROFILING,
-    Aspect::USM_DEVICE_ALLOCATIONS,
-    Aspect::USM_HOST_ALLOCATIONS,
-    Aspect::USM_SHARED_ALLOCATIONS,
-    Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
-    Aspect::USM_SYSTEM_ALLOCATIONS,
-    Aspect::USM_ATOMIC_HOST_ALLOCATIONS,
-    Aspect::USM_ATOMIC_SHARED_ALLOCATIONS,
-    Aspect::ATOMIC64,
-    Aspect::EXT_ONEAPI_NATIVE_ASSERT,
-    Aspect::EXT_INTEL_LEGACY_IMAGE,
-    Aspect::EXT_INTEL_ESIMD,
-    Aspect::EXT_INTEL_MATRIX,
-    Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
-];
-
 /// Bits of `cl_device_unified_shared_memory_capabilities_intel`.
 const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
-/// Returns the aspects of a device.
-pub(crate) fn aspects_of(abilities: &Abilities<'_>) -> BTreeSet<Aspect> {
+/// Returns each aspect that an OpenCL driver reports as present or absent, and whether a device has it. It may have any of
+/// the other aspects.
+fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
     let has = |extension| {
         abilities
             .extensions
@@ -258,44 +228,63 @@ pub(crate) fn aspects_of(abilities: &Abilities<'_>) -> BTreeSet<Aspect> {
             .any(|name| name == extension)
     };
     let [base, extended] = ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"].map(has);
-    let can = |memory: u64, bit| memory & bit != 0;
-    let held = |aspect| match aspect {
-        Aspect::CPU => abilities.kind == DeviceKind::Cpu,
-        Aspect::GPU => abilities.kind == DeviceKind::Gpu,
-        Aspect::ACCELERATOR => abilities.kind == DeviceKind::Accelerator,
-        Aspect::CUSTOM => abilities.kind == DeviceKind::Other,
-        Aspect::FP16 => has("cl_khr_fp16"),
-        Aspect::FP64 => abilities.doubles || has("cl_khr_fp64"),
-        Aspect::INT64_BASE_ATOMICS => base,
-        Aspect::INT64_EXTENDED_ATOMICS => extended,
-        Aspect::ATOMIC64 => base && extended,
-        Aspect::IMAGE | Aspect::EXT_INTEL_LEGACY_IMAGE => abilities.images,
-        Aspect::ONLINE_COMPILER => abilities.compiler,
-        Aspect::ONLINE_LINKER => abilities.linker,
-        Aspect::QUEUE_PROFILING => abilities.profiling,
-        Aspect::USM_DEVICE_ALLOCATIONS => can(abilities.device_memory, ACCESS),
-        Aspect::USM_HOST_ALLOCATIONS => can(abilities.host_memory, ACCESS),
-        Aspect::USM_ATOMIC_HOST_ALLOCATIONS => can(abilities.host_memory, ATOMIC_ACCESS),
-        Aspect::USM_SHARED_ALLOCATIONS | Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS => {
-            can(abilities.shared_memory, ACCESS)
-        }
-        Aspect::USM_ATOMIC_SHARED_ALLOCATIONS => can(abilities.shared_memory, ATOMIC_ACCESS),
-        Aspect::USM_SYSTEM_ALLOCATIONS => can(abilities.system_memory, ACCESS),
-        Aspect::EXT_ONEAPI_NATIVE_ASSERT => has("cl_intel_devicelib_assert"),
-        Aspect::EXT_INTEL_ESIMD => {
-            abilities.kind == DeviceKind::Gpu && abilities.vendor.contains("Intel")
-        }
-        Aspect::EXT_INTEL_MATRIX => {
-            has("cl_intel_subgroup_matrix_multiply_accumulate") || abilities.matrix_units
-        }
+    let access = |memory: u64| memory & ACCESS != 0;
+    let atomics = |memory: u64| memory & ATOMIC_ACCESS != 0;
+    let Abilities {
+        host_memory: host,
+        device_memory: device,
+        shared_memory: shared,
+        system_memory: system,
+        ..
+    } = *abilities;
+    let is = |kind| abilities.kind == kind;
+    [
+        (Aspect::HOST, false),
+        (Aspect::CPU, is(DeviceKind::Cpu)),
+        (Aspect::GPU, is(DeviceKind::Gpu)),
+        (Aspect::ACCELERATOR, is(DeviceKind::Accelerator)),
+        (Aspect::CUSTOM, is(DeviceKind::Other)),
+        (Aspect::FP16, has("cl_khr_fp16")),
+        (Aspect::FP64, abilities.doubles || has("cl_khr_fp64")),
+        (Aspect::INT64_BASE_ATOMICS, base),
+        (Aspect::INT64_EXTENDED_ATOMICS, extended),
+        (Aspect::ATOMIC64, base && extended),
+        (Aspect::IMAGE, abilities.images),
+        (Aspect::EXT_INTEL_LEGACY_IMAGE, abilities.images),
+        (Aspect::ONLINE_COMPILER, abilities.compiler),
+        (Aspect::ONLINE_LINKER, abilities.linker),
+        (Aspect::QUEUE_PROFILING, abilities.profiling),
+        (Aspect::USM_DEVICE_ALLOCATIONS, access(device)),
+        (Aspect::USM_HOST_ALLOCATIONS, access(host)),
+        (Aspect::USM_ATOMIC_HOST_ALLOCATIONS, atomics(host)),
+        (Aspect::USM_SHARED_ALLOCATIONS, access(shared)),
+        (Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS, access(shared)),
+        (Aspect::USM_ATOMIC_SHARED_ALLOCATIONS, atomics(shared)),
+        (Aspect::USM_SYSTEM_ALLOCATIONS, access(system)),
+        (
+            Aspect::EXT_ONEAPI_NATIVE_ASSERT,
+            has("cl_intel_devicelib_assert"),
+        ),
+        (
+            Aspect::EXT_INTEL_ESIMD,
+            is(DeviceKind::Gpu) && abilities.vendor.contains("Intel"),
+        ),
+        (
+            Aspect::EXT_INTEL_MATRIX,
+            has("cl_intel_subgroup_matrix_multiply_accumulate") || abilities.matrix_units,
+        ),
         // No query shows it. Intel's drivers have function pointers in SPIR-V; others fail at the launch or crash.
-        Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS => abilities.vendor.starts_with("Intel(R)"),
-        _ => false,
-    };
-    REPORTED
-        .into_iter()
-        .filter(|aspect| held(*aspect))
-        .collect()
+        (
+            Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
+            abilities.vendor.starts_with("Intel(R)"),
+        ),
+    ]
+}
+
+/// Returns the aspects of a device.
+pub(crate) fn aspects_of(abilities: &Abilities<'_>) -> BTreeSet<Aspect> {
+    let held = reported(abilities).into_iter().filter(|(_, held)| *held);
+    held.map(|(aspect, _)| aspect).collect()
 }
 
 /// Returns whether the processor of this machine has matrix instructions (AMX), as far as Linux reports it.
@@ -309,8 +298,10 @@ pub(crate) fn host_has_matrix_units() -> bool {
 /// Returns the aspects of `wanted` that a device with the aspects `held` lacks. An aspect that no driver
 /// reports is left to the driver, which refuses it when it builds the code.
 pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect> {
-    let reported = |aspect: &Aspect| REPORTED.contains(aspect) || aspect.name().is_none();
-    let lacks = |aspect: &&Aspect| reported(aspect) && !held.contains(aspect);
+    let known = reported(&Abilities::default()).map(|(aspect, _)| aspect);
+    let lacks = |aspect: &&Aspect| {
+        (known.contains(aspect) || aspect.name().is_none()) && !held.contains(aspect)
+    };
     wanted.iter().filter(lacks).copied().collect()
 }
 

@@ -55,27 +55,27 @@ pub(crate) enum Rejection {
     Unaligned,
     /// A range that cannot be divided into work-groups of a GPU.
     #[error(
-        "the range has too many work-groups: CUDA takes at most 65535 of them along y and z; pad the range, or \
-         give another work-group size"
+        "the range has too many work-groups: CUDA supports at most 65535 along y and z; pad the range, or choose \
+         another work-group size"
     )]
     TooManyGroups,
     /// An offset that kernels cannot take.
-    #[error("the offset of the range exceeds the 32 bits that code for CUDA takes")]
+    #[error("the offset of the range does not fit into the 32 bits that CUDA code uses")]
     OffsetTooLarge,
     /// The code of a program lacks a variable, or has a smaller one.
-    #[error("the code has no such variable of this size")]
+    #[error("the code does not define this variable, or defines it with a smaller size")]
     NoVariable,
     /// Code that some versions of rusticl answer by ending the process.
     #[error(
-        "rusticl before Mesa 26 cannot compile {0}, and would end the process; leave them out, update Mesa, or choose \
-         another device by SYCLBIN_DEVICE"
+        "rusticl before Mesa 26 cannot compile {0} and would abort the process; avoid them, update Mesa, or choose \
+         another device with SYCLBIN_DEVICE"
     )]
     EndsProcess(&'static str),
     /// The device has no samplers.
-    #[error("the device has no samplers")]
+    #[error("the device does not support samplers")]
     NoSamplers,
     /// The device has no images.
-    #[error("the device has no images")]
+    #[error("the device does not support images")]
     NoImages,
 }
 
@@ -205,7 +205,10 @@ impl fmt::Display for Failure {
             }
             Self::Rejected(rejection) => rejection.fmt(f),
             Self::Missing { function, needs } => {
-                write!(f, "the driver has no {function}, which needs {needs}")
+                write!(
+                    f,
+                    "the driver does not provide {function}, which requires {needs}"
+                )
             }
         }
     }

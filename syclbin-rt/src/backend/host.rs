@@ -22,7 +22,7 @@ use crate::backend::{
 /// Elements on a device, mapped for the host to read. Created by [`Queue::map`](crate::Queue::map).
 ///
 /// Dropping it ends the view.
-#[must_use = "dropping it gives the elements back"]
+#[must_use = "dropping it immediately ends the view"]
 pub struct Mapped<'a, T> {
     view: View,
     slice: PhantomData<&'a DeviceSlice<T>>,
@@ -32,7 +32,7 @@ pub struct Mapped<'a, T> {
 ///
 /// Dropping it ends the view and writes the host's changes back. [`MappedMut::unmap`] also reports whether the
 /// driver accepted them.
-#[must_use = "dropping it gives the elements back"]
+#[must_use = "dropping it immediately ends the view"]
 pub struct MappedMut<'a, T> {
     view: View,
     slice: PhantomData<&'a mut DeviceSlice<T>>,
@@ -258,39 +258,27 @@ impl<T> Drop for PendingCopy<T> {
     }
 }
 
+/// The direction of a copy between the host and a device.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    ToHost,
+    ToDevice,
+}
+
 impl Queue {
-    /// Enqueues a copy of `region` into all of `data`, which has the same length. It runs after the commands of
+    /// Enqueues a copy between `region` and all of `data`, which has the same length. It runs after the commands of
     /// `after`, which are of this context.
-    pub(crate) fn read_later<T: Pod>(
+    pub(crate) fn transfer_later<T: Pod>(
         &self,
         region: &Region,
         mut data: Vec<T>,
+        direction: Direction,
         after: &WaitList<'_>,
     ) -> Result<PendingCopy<T>> {
-        let host = HostBytes::To(data.as_mut_ptr().cast());
-        self.transfer_later(region, data, host, after)
-    }
-
-    /// Enqueues a copy of all of `data` to `region`, which has the same length. It runs after the commands of
-    /// `after`, which are of this context.
-    pub(crate) fn write_later<T: Pod>(
-        &self,
-        region: &Region,
-        data: Vec<T>,
-        after: &WaitList<'_>,
-    ) -> Result<PendingCopy<T>> {
-        let host = HostBytes::From(data.as_ptr().cast());
-        self.transfer_later(region, data, host, after)
-    }
-
-    /// Copies between `region` and `data`, to which `host` points.
-    fn transfer_later<T: Pod>(
-        &self,
-        region: &Region,
-        data: Vec<T>,
-        host: HostBytes,
-        after: &WaitList<'_>,
-    ) -> Result<PendingCopy<T>> {
+        let host = match direction {
+            Direction::ToHost => HostBytes::To(data.as_mut_ptr().cast()),
+            Direction::ToDevice => HostBytes::From(data.as_ptr().cast()),
+        };
         let bytes = size_of_val(data.as_slice());
         let data = ManuallyDrop::new(data);
         if bytes == 0 || bytes != region.bytes() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    Event, Failure, Grid, KernelHandle, Owned, Queue, Region, Result, WaitList, opencl,
+    AnyRange, Device, Event, Failure, KernelHandle, Owned, Queue, Region, Result, WaitList, opencl,
     opencl::image::Image, opencl::image::Sampler,
 };
 
@@ -38,7 +38,7 @@ pub(crate) trait DriverKernel: Send + Sync {
     fn suggested_local(
         &self,
         _queue: &Queue,
-        _values: &mut dyn Iterator<Item = Argument<'_>>,
+        _values: &[Argument<'_>],
         _global: &[usize],
     ) -> Result<Option<[usize; 3]>> {
         Ok(None)
@@ -76,21 +76,17 @@ impl Kernel {
     /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished. Sizes are in the
     /// driver's order, x first.
     ///
-    /// # Errors
-    ///
-    /// Contains the index of the argument, if it cannot be set.
-    ///
     /// # Safety
     ///
     /// As for [`KernelObject::enqueue`]. The memory of the arguments is alive until this returns.
     #[inline]
-    pub(crate) unsafe fn launch(
+    pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
         queue: &Queue,
-        values: &impl Values,
-        grid: &Grid,
+        values: &V,
+        grid: &AnyRange,
         after: &WaitList<'_>,
-    ) -> Result<Event, (Option<usize>, Failure)> {
+    ) -> Result<Event, V::Error> {
         match (self, queue) {
             (Self::OpenCl(kernel), Queue::OpenCl(queue)) => {
                 // SAFETY: as the caller says.
@@ -102,7 +98,7 @@ impl Kernel {
                 unsafe { kernel.launch(queue, values, grid, after) }.map(Event::Cuda)
             }
             #[cfg(feature = "cuda")]
-            _ => Err((None, Failure::FOREIGN)),
+            _ => Err(values.not_launched(Failure::FOREIGN)),
         }
     }
 }
@@ -166,7 +162,7 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue(
         &self,
         queue: &Queue,
-        grid: &Grid,
+        grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
         match self {
@@ -191,7 +187,7 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
-        grid: &Grid,
+        grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
         match self {
@@ -237,34 +233,44 @@ pub(crate) enum Argument<'a> {
     Null,
 }
 
+impl Argument<'_> {
+    /// Returns the device that holds the value, if only one does.
+    pub(crate) fn device(self) -> Option<Device> {
+        match self {
+            Self::Memory(region, _) => Some(region.memory.device()),
+            Self::Sampler(sampler) => Some(sampler.device()),
+            Self::Image(image, _) => Some(image.device()),
+            Self::Bytes(_) | Self::Local(_) | Self::Pointer(_) | Self::Null => None,
+        }
+    }
+}
+
 /// An object that takes the arguments of a kernel.
-pub(crate) trait Arguments {
-    /// Gives argument `index` a value for every launch until it gets another value. The memory of an argument
+pub(crate) trait Arguments<'a> {
+    /// Gives the argument at `position` a value for every launch until it gets another value. The memory of an argument
     /// must live as long.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::FOREIGN`] for a value of another context; and if the driver refuses the value.
     ///
     /// # Safety
     ///
     /// The value is of the kind that the kernel takes.
-    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()>;
-
-    /// Sets an argument as [`Arguments::set`] does, out of line: for rare kinds of values.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Arguments::set`].
-    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()>;
+    unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<()>;
 }
 
 /// All arguments of a kernel.
-pub(crate) trait Values {
+pub(crate) trait Values<'a> {
+    type Error;
+
     /// Gives the kernel its arguments.
-    ///
-    /// # Errors
-    ///
-    /// Contains the index of the value that the driver refuses.
     ///
     /// # Safety
     ///
     /// They are of the kinds that the kernel takes.
-    unsafe fn give(&self, to: &mut impl Arguments) -> Result<(), (usize, Failure)>;
+    unsafe fn give(&self, to: &mut impl Arguments<'a>) -> Result<(), Self::Error>;
+
+    /// Creates the error for a kernel that the driver does not enqueue.
+    fn not_launched(&self, failure: Failure) -> Self::Error;
 }

@@ -105,7 +105,7 @@ pub(crate) use event::*;
 pub(crate) use facts::*;
 pub(crate) use failure::*;
 pub(crate) use gate::*;
-pub(crate) use host::PendingCopy;
+pub(crate) use host::{Direction, PendingCopy};
 pub use host::{Mapped, MappedMut};
 pub(crate) use image::*;
 pub(crate) use kernel::*;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    Context, Event, EventHandle, Failure, Grid, KernelObject, Memory, Program, QueueHandle, Region,
-    Result, Unstarted, UsmKind, WaitList, opencl,
+    AnyRange, Context, Event, EventHandle, Failure, KernelObject, Memory, Program, QueueHandle,
+    Region, Result, Unstarted, UsmKind, WaitList, opencl,
 };
 
 either! {
@@ -83,11 +83,8 @@ pub(crate) trait Copies {
     /// Allocates memory, at least one byte, with undefined content. Only memory of a `kind` has an address.
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
-    /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
-    fn read(&self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<()>;
-
-    /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
-    fn write(&self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<()>;
+    /// Copies between `memory` from byte `offset` on and `host`, after all earlier commands, and waits for that.
+    fn transfer(&self, memory: &Memory, offset: usize, host: HostSlice<'_>) -> Result<()>;
 
     /// Starts to fill a region with copies of `pattern`.
     ///
@@ -100,7 +97,8 @@ pub(crate) trait Copies {
     /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
     fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<Event>;
 
-    /// Starts to copy between all of `region` and host memory, after the commands of `after`, which are of this context.
+    /// Starts to copy between all of `region` and host memory, after the commands of `after`, which are of this
+    /// context.
     ///
     /// # Safety
     ///
@@ -112,7 +110,8 @@ pub(crate) trait Copies {
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted>;
 
-    /// Maps `size` bytes of memory without an address from byte `offset` on, after all commands in this queue; `None` if
+    /// Maps `size` bytes of memory without an address from byte `offset` on, after all commands in this queue; `None`
+    /// if
     /// the driver cannot map memory.
     fn map(
         &self,
@@ -152,6 +151,28 @@ pub(crate) enum HostBytes {
     From(*const c_void),
 }
 
+/// Bytes of the host that a blocking copy writes or reads.
+pub(crate) enum HostSlice<'h> {
+    To(&'h mut [u8]),
+    From(&'h [u8]),
+}
+
+impl HostSlice<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::To(bytes) => bytes.len(),
+            Self::From(bytes) => bytes.len(),
+        }
+    }
+
+    pub(crate) fn raw(self) -> HostBytes {
+        match self {
+            Self::To(bytes) => HostBytes::To(bytes.as_mut_ptr().cast()),
+            Self::From(bytes) => HostBytes::From(bytes.as_ptr().cast()),
+        }
+    }
+}
+
 /// Accesses the variables of programs. Their names are the names in the code, or unique identifiers.
 pub(crate) trait Variables {
     /// Returns whether the driver identifies variables by their names in the code, and not by their unique
@@ -162,16 +183,14 @@ pub(crate) trait Variables {
     /// memory from then on.
     fn point_variable(&self, program: &Program, name: &CStr, memory: &Arc<Memory>) -> Result<()>;
 
-    /// Copies `bytes` to the start of the variable `name`, after all earlier commands.
-    fn write_variable(&self, program: &Program, name: &CStr, bytes: &[u8]) -> Result<()>;
-
-    /// Copies the variable `name` from byte `offset` on into `bytes`, after all earlier commands.
-    fn read_variable(
+    /// Copies between the variable `name` from byte `offset` on and `host`, after all earlier commands, and waits for
+    /// that.
+    fn transfer_variable(
         &self,
         program: &Program,
         name: &CStr,
         offset: usize,
-        bytes: &mut [u8],
+        host: HostSlice<'_>,
     ) -> Result<()>;
 
     /// Returns the size of the variable `name` in the code.
@@ -188,7 +207,7 @@ pub(crate) trait Variables {
 /// # Ok::<(), syclbin_rt::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[must_use = "nothing is made before `Device::queue_with`"]
+#[must_use = "no queue is created until `Device::queue_with` is called"]
 pub struct QueueOptions {
     pub(crate) out_of_order: bool,
     pub(crate) profiling: bool,
@@ -237,7 +256,7 @@ impl QueueOptions {
     pub(crate) fn beyond(self, device: QueueAbilities) -> Option<(&'static str, &'static str)> {
         if self.out_of_order && !device.out_of_order {
             return Some((
-                "queues out of order",
+                "out-of-order queues",
                 "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE",
             ));
         }
@@ -260,6 +279,16 @@ impl Queue {
         let memory = self.allocate(None, bytes.len())?;
         self.write(&memory, 0, bytes)?;
         Ok(Arc::new(memory))
+    }
+
+    /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
+    pub(crate) fn read(&self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        self.transfer(memory, offset, HostSlice::To(bytes))
+    }
+
+    /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
+    pub(crate) fn write(&self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.transfer(memory, offset, HostSlice::From(bytes))
     }
 
     /// Allocates memory that holds `size` zero bytes. Only memory of a `kind` has an address.
@@ -290,7 +319,7 @@ pub(crate) trait Graph: Send + Sync {
     /// The requirements of [`KernelObject::enqueue`] apply, each time the graph is enqueued.
     ///
     /// [`KernelObject::enqueue`]: crate::backend::KernelObject::enqueue
-    unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &Grid) -> Result<()>;
+    unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &AnyRange) -> Result<()>;
 
     /// Records a copy of a region to another region of the same size. The regions do not overlap.
     fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()>;
@@ -342,7 +371,7 @@ mod tests {
         assert_eq!(
             both.beyond(device(false, true)),
             Some((
-                "queues out of order",
+                "out-of-order queues",
                 "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE"
             ))
         );

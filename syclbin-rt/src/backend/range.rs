@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ranges as drivers take them.
+//! Ranges of any number of dimensions, as drivers take them.
 
 use std::fmt;
 
-/// A range as a driver takes it. It has a work-group size unless the driver chooses one.
-#[derive(Clone, Copy)]
-pub(crate) struct Grid {
-    offset: Option<Extent>,
-    global: Extent,
-    local: Option<Extent>,
+/// A range with any number of dimensions, for kernels whose dimensions are unknown. A number, an array of numbers, a
+/// [`Range`](crate::Range) and an [`NdRange`](crate::NdRange) convert into it. So does `()`, for a kernel without a range (`single_task`).
+///
+/// ```
+/// use syclbin_rt::{AnyRange, NdRange};
+///
+/// let ranges: [AnyRange; 3] = [1024.into(), [480, 640].into(), NdRange::new(64).local(8).into()];
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnyRange {
+    pub(crate) global: Extent,
+    pub(crate) local: Option<Extent>,
+    /// `None` if ids begin at 0, which is fastest on devices.
+    pub(crate) offset: Option<Extent>,
 }
 
 /// Sizes in one to three dimensions, converted from a number or an array of numbers.
@@ -19,12 +27,12 @@ pub struct Extent {
     dimensions: usize,
 }
 
-impl Grid {
-    pub(crate) fn new(offset: Option<Extent>, global: Extent, local: Option<Extent>) -> Self {
+impl AnyRange {
+    pub(crate) fn new(global: Extent) -> Self {
         Self {
-            offset,
             global,
-            local,
+            local: None,
+            offset: None,
         }
     }
 
@@ -43,11 +51,6 @@ impl Grid {
     pub(crate) fn local(&self) -> Option<&[usize]> {
         let local = self.local.as_ref()?;
         local.sizes.get(..self.global.dimensions)
-    }
-
-    /// Returns the range in SYCL's order, for messages.
-    pub(crate) fn sycl_order(&self) -> Vec<usize> {
-        self.global.sycl_order()
     }
 }
 

@@ -131,7 +131,8 @@ fn skipped_devices_come_before_the_chosen_one() {
         "the file has no code for the gpu, there is no accelerator, it is the first cpu that runs SYCLBIN kernels"
     );
     let reason = fits[0].1.reason().unwrap();
-    let begin = "module 0, image 0 (SPIR-V, spir64-unknown-unknown): CUDA devices take no SPIR-V";
+    let begin =
+        "module 0, image 0 (SPIR-V, spir64-unknown-unknown): CUDA devices do not support SPIR-V";
     assert!(reason.starts_with(begin), "{reason}");
     assert_eq!(fits[1].1.reason(), None);
 }

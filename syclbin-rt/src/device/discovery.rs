@@ -73,7 +73,7 @@ impl Discovery {
             return Err(self.no_device());
         };
         for skipped in &skipped {
-            log::warn(format_args!("a better device is skipped: {skipped}"));
+            log::warn(format_args!("skipped a better device: {skipped}"));
         }
         log::info(format_args!("the best device is {device}: {reason}"));
         Ok(DeviceChoice {
@@ -106,7 +106,7 @@ impl Discovery {
         });
         Error::listing(
             ErrorKind::NoDevice,
-            "no device of this machine runs anything in this SYCLBIN file",
+            "no device on this machine can run anything in this SYCLBIN file",
             reasons.chain(missing).collect(),
         )
     }
@@ -130,11 +130,11 @@ impl Discovery {
                             continue;
                         }
                     };
-                    log::info(format_args!("selector {text:?} takes {device}"));
+                    log::info(format_args!("selector {text:?} selects {device}"));
                     return Ok(device);
                 }
                 Some(device) => {
-                    reason = reason.or(Some(format!("{device} takes no SPIR-V")));
+                    reason = reason.or(Some(format!("{device} does not support SPIR-V")));
                 }
                 None => {}
             }
@@ -159,8 +159,7 @@ impl Discovery {
         match cuda.next().filter(|_| asked) {
             Some(tried) => format!("no device matches ({tried})"),
             None if asked => {
-                "no device matches, and this program is built without feature `cuda` of \
-                              syclbin-rt"
+                "no device matches, and this program was built without the `cuda` feature of syclbin-rt"
                     .to_owned()
             }
             None => "no device matches".to_owned(),
@@ -211,7 +210,7 @@ impl Discovery {
 
     fn no_device(&self) -> Error {
         let message = format_args!(
-            "no device found that runs SYCLBIN kernels; `{INSTALL_COMMAND}` installs one that runs on the CPU"
+            "found no device that can run SYCLBIN kernels; `{INSTALL_COMMAND}` installs one that runs on the CPU"
         );
         Error::listing(ErrorKind::NoDevice, message, self.tried.clone())
     }
@@ -220,7 +219,7 @@ impl Discovery {
 /// Returns the error for a selector that does not match any of the `available` devices.
 pub(crate) fn not_selected(selector: &str, reason: &str, available: Vec<String>) -> Error {
     let message = format_args!(
-        "device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}; there is"
+        "device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}; available devices"
     );
     Error::listing(ErrorKind::NoDevice, message, available)
 }

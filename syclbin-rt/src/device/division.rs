@@ -31,11 +31,11 @@ impl Device {
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
         let checked = match self.depth() {
             ..DEEPEST => check(how, self.facts()),
-            _ => Err(format!("parts of parts are at most {DEEPEST} deep")),
+            _ => Err(format!("parts can be nested at most {DEEPEST} deep")),
         };
         checked.map_err(|reason| self.indivisible(&reason))?;
         let parts = self.driver_device().partition(how);
-        let parts = parts.map_err(|failure| Error::driver(failure, "dividing", self))?;
+        let parts = parts.map_err(self.failed("dividing"))?;
         Ok(parts.into_iter().map(Self::new).collect())
     }
 
@@ -73,7 +73,7 @@ impl Device {
         let count = parts.len();
         parts.into_iter().nth(number).ok_or_else(|| {
             self.indivisible(&format!(
-                "it has {count} parts, counted from 0, and no part {number}"
+                "it has {count} parts, counted from 0, so there is no part {number}"
             ))
         })
     }
@@ -93,7 +93,7 @@ fn can(facts: &Facts, by: Affinity) -> bool {
 /// Fails if it cannot.
 fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
     let has = &facts.partitions;
-    let no_units = || "a part has to have compute units".to_owned();
+    let no_units = || "each part needs at least one compute unit".to_owned();
     let (able, parts, units) = match how {
         Partition::Equally(0) | Partition::Counts([]) | Partition::Units([]) => {
             return Err(no_units());
@@ -115,27 +115,29 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
         for (has, way) in [
             (has.equally, "equally"),
             (has.counts, "by counts"),
-            (has.units, "by numbers of units"),
-            (!has.affinities.is_empty(), "by some affinity"),
+            (has.units, "by unit numbers"),
+            (!has.affinities.is_empty(), "by affinity"),
         ] {
             ways.extend(has.then_some(way));
         }
         return Err(if ways.is_empty() {
-            "its driver divides no devices".to_owned()
+            "its driver does not support dividing devices".to_owned()
         } else {
             let ways = ways.join(", ");
-            format!("its driver does not do it like this, but {ways}")
+            format!("its driver cannot divide it this way, only {ways}")
         });
     }
     if units > u64::from(facts.compute_units) {
         let available = facts.compute_units;
         return Err(format!(
-            "that takes {units} compute units, and it has {available}"
+            "this requires {units} compute units, but it has {available}"
         ));
     }
     if parts > has.max_parts as usize {
         let max = has.max_parts;
-        return Err(format!("its driver makes at most {max} parts, not {parts}"));
+        return Err(format!(
+            "its driver supports at most {max} parts, not {parts}"
+        ));
     }
     Ok(())
 }
@@ -161,27 +163,33 @@ mod tests {
     #[test]
     fn impossible_partition_is_refused_with_both_numbers() {
         for (how, reason) in [
-            (Partition::Equally(0), "a part has to have compute units"),
+            (
+                Partition::Equally(0),
+                "each part needs at least one compute unit",
+            ),
             (
                 Partition::Counts(&[1, 0]),
-                "a part has to have compute units",
+                "each part needs at least one compute unit",
             ),
-            (Partition::Counts(&[]), "a part has to have compute units"),
+            (
+                Partition::Counts(&[]),
+                "each part needs at least one compute unit",
+            ),
             (
                 Partition::Equally(5),
-                "that takes 5 compute units, and it has 4",
+                "this requires 5 compute units, but it has 4",
             ),
             (
                 Partition::Counts(&[2, 3]),
-                "that takes 5 compute units, and it has 4",
+                "this requires 5 compute units, but it has 4",
             ),
             (
                 Partition::Counts(&[1, 1, 1]),
-                "its driver makes at most 2 parts, not 3",
+                "its driver supports at most 2 parts, not 3",
             ),
             (
                 Partition::Units(&[0]),
-                "its driver does not do it like this, but equally, by counts",
+                "its driver cannot divide it this way, only equally, by counts",
             ),
         ] {
             assert_eq!(
@@ -193,6 +201,9 @@ mod tests {
         assert!(check(Partition::Counts(&[1, 3]), &four()).is_ok());
         let whole = Facts::default();
         let reason = check(Partition::Affinity(Affinity::Next), &whole).unwrap_err();
-        assert_eq!(reason.to_string(), "its driver divides no devices");
+        assert_eq!(
+            reason.to_string(),
+            "its driver does not support dividing devices"
+        );
     }
 }

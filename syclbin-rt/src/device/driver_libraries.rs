@@ -121,7 +121,7 @@ fn found_path() -> Result<PathBuf, String> {
     let home = Home::locate(Some(built_with.as_ref())).map_err(|no_home| no_home.to_string())?;
     let Some(device) = home.newest(Component::CpuDevice) else {
         return Err(format!(
-            "{missing}, nor in {built_with}, which this program was built with"
+            "{missing}, nor in {built_with}, which was the toolchain directory when this program was built"
         ));
     };
     let entry = device.entry();
@@ -133,8 +133,8 @@ fn found_path() -> Result<PathBuf, String> {
     for path in up_to_home {
         if !is_trusted(path) {
             return Err(format!(
-                "{missing}; {} is not used because others can write to it: set {HOME_VARIABLE} to use it all the same, or \
-                 run `{INSTALL_COMMAND}`",
+                "{missing}; {} is ignored because other users can write to it: set {HOME_VARIABLE} to use it anyway, \
+                 or run `{INSTALL_COMMAND}`",
                 path.display()
             ));
         }

@@ -13,8 +13,8 @@ use std::hash::{Hash, Hasher};
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::Device as DriverDevice;
 use crate::backend::facts::{DeviceKind, Facts};
+use crate::backend::{Device as DriverDevice, Failure};
 use crate::device::discovery::Discovery;
 use crate::device::selector::Selector;
 use crate::error::{Error, ErrorKind, Result};
@@ -142,7 +142,7 @@ impl Device {
         match std::env::var(VARIABLE) {
             Ok(selector) if !selector.trim().is_empty() => Ok(Some(DeviceChoice {
                 device: Self::select(&selector)?,
-                reason: format!("{VARIABLE}={selector} asks for it"),
+                reason: format!("{VARIABLE}={selector} selects it"),
                 skipped: Vec::new(),
             })),
             Err(std::env::VarError::NotUnicode(value)) => Err(invalid(
@@ -305,13 +305,21 @@ impl Device {
         if self.is_usable() {
             self.to_string()
         } else {
-            format!("{self}, takes no SPIR-V")
+            format!("{self}, without SPIR-V support")
         }
     }
 
     /// Returns whether the device can run kernels of SYCLBIN files.
     pub(crate) fn is_usable(&self) -> bool {
         self.facts().is_usable()
+    }
+
+    /// Returns a function that creates the error for `action`, which failed in the driver.
+    pub(crate) fn failed<'e>(
+        &'e self,
+        action: impl fmt::Display + 'e,
+    ) -> impl FnOnce(Failure) -> Error + 'e {
+        move |failure| Error::driver(failure, action, self)
     }
 
     pub(crate) fn facts(&self) -> &'static Facts {

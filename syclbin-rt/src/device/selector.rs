@@ -89,7 +89,7 @@ impl Term {
         {
             let device = parts[1..].join(":");
             return Err(format!(
-                "devices of {backend} are not reached in this version; use opencl:{device}"
+                "this version does not support {backend} devices; use opencl:{device}"
             ));
         }
         let (kind, pick) = match parts[..] {
@@ -103,7 +103,7 @@ impl Term {
                 Some(kind) => (Some(kind), pick),
                 None => {
                     return Err(format!(
-                        "{name:?} is not a kind of device; use gpu, cpu or accelerator before the colon"
+                        "{name:?} is not a device kind; use gpu, cpu or accelerator before the colon"
                     ));
                 }
             },
@@ -115,7 +115,7 @@ impl Term {
         };
         if pick.is_empty() {
             return Err(
-                "a term is empty; use a kind (gpu, cpu, accelerator), an index or a part of the name"
+                "a term is empty; use a kind (gpu, cpu, accelerator), an index or part of a device name"
                     .to_owned(),
             );
         }
@@ -126,7 +126,7 @@ impl Term {
             Some([index, part]) => (Pick::Index(*index), Some(*part)),
             Some(_) => {
                 return Err(format!(
-                    "{pick} asks for a part of a part; the longest form is 0.1, for part 1 of device 0"
+                    "{pick} selects a part of a part; the longest form is 0.1, for part 1 of device 0"
                 ));
             }
             None if pick == "*" => (Pick::Any, None),

@@ -78,7 +78,7 @@ fn a_backend_may_stand_in_front() {
     }
     assert_eq!(
         Selector::parse("hip:gpu:0").unwrap_err().to_string(),
-        "devices of hip are not reached in this version; use opencl:gpu:0"
+        "this version does not support hip devices; use opencl:gpu:0"
     );
     let message = Selector::parse("opencl:gpu:0:1").unwrap_err().to_string();
     assert!(message.contains("too many colons"), "{message}");
@@ -143,7 +143,7 @@ fn part_number_follows_the_device_index() {
 fn mistakes_are_told_in_words() {
     assert_eq!(
         Selector::parse("tpu:0").unwrap_err().to_string(),
-        "\"tpu\" is not a kind of device; use gpu, cpu or accelerator before the colon"
+        "\"tpu\" is not a device kind; use gpu, cpu or accelerator before the colon"
     );
     for empty in ["", "gpu,,cpu", "gpu:", ","] {
         let message = Selector::parse(empty).unwrap_err().to_string();

@@ -64,7 +64,7 @@ impl AccessorRange {
         let items = memory.iter().fold(1u64, |n, size| n.saturating_mul(*size));
         if items > elements as u64 {
             return Err(format!(
-                "is an accessor of {memory:?} elements of a buffer that has {elements}"
+                "is an accessor to a buffer of {memory:?} elements, but the buffer has {elements}"
             ));
         }
         let ends = || access.iter().zip(offset).zip(memory);
@@ -79,7 +79,7 @@ impl AccessorRange {
             return Ok(());
         }
         Err(format!(
-            "is an accessor of {access:?} elements from {offset:?} on, of a buffer of {memory:?}"
+            "is an accessor of {access:?} elements at offset {offset:?}, which does not fit into a buffer of {memory:?}"
         ))
     }
 
@@ -158,12 +158,12 @@ mod tests {
         assert_eq!(whole.check(32), Ok(()));
         assert_eq!(
             whole.check(31).unwrap_err(),
-            "is an accessor of [4, 8] elements of a buffer that has 31"
+            "is an accessor to a buffer of [4, 8] elements, but the buffer has 31"
         );
         assert_eq!(whole.part([2, 0], [2, 8]).check(32), Ok(()));
         assert_eq!(
             whole.part([3, 0], [2, 8]).check(32).unwrap_err(),
-            "is an accessor of [2, 8] elements from [3, 0] on, of a buffer of [4, 8]"
+            "is an accessor of [2, 8] elements at offset [3, 0], which does not fit into a buffer of [4, 8]"
         );
         assert!(whole.part([usize::MAX, 0], [2, 8]).check(32).is_err());
         assert!(whole.part(0, 8).check(32).is_err(), "other dimensions");

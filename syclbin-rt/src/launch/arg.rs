@@ -10,9 +10,8 @@ use crate::backend::kernel::Argument;
 use crate::backend::slice::{DeviceSlice, Region};
 use crate::backend::{self, DevicePointer};
 use crate::launch::accessor::AccessorRange;
-use crate::launch::sampler::Sampler;
-use crate::memory::image::Image;
 use crate::memory::image::format::Format;
+use crate::memory::image::{Image, Sampler};
 
 /// One argument of a launch.
 ///

@@ -9,18 +9,19 @@ use std::ops::{Deref, Index};
 
 use bytemuck::Pod;
 
-use crate::backend::range::Extent;
+use crate::backend::range::{AnyRange, Extent};
 use crate::launch::arg::Arg;
 use crate::launch::invocation::argument;
 use crate::launch::number::Fault;
 pub use crate::launch::number::{Integer, Number};
-use crate::launch::range::AnyRange;
 
 /// A contract's view of a launch: the values of its arguments, and its range.
 #[derive(Debug)]
 pub struct LaunchView<'g> {
     args: &'g [Arg<'g>],
     range: Extent,
+    /// The work-group size, unless the driver chooses it.
+    local: Option<Extent>,
     /// The fault since the last condition, if any.
     fault: Cell<Option<Fault>>,
 }
@@ -55,7 +56,8 @@ impl<'g> LaunchView<'g> {
     pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange) -> Self {
         Self {
             args,
-            range: range.global_extent(),
+            range: range.global,
+            local: range.local,
             fault: Cell::new(None),
         }
     }
@@ -116,7 +118,11 @@ impl<'g> LaunchView<'g> {
     /// Returns the range.
     #[must_use]
     pub fn range(&'g self) -> LaunchRange<'g> {
-        let size = |dimension| self.natural(self.range.size(dimension) as i128);
+        self.sizes(&self.range)
+    }
+
+    fn sizes(&'g self, extent: &Extent) -> LaunchRange<'g> {
+        let size = |dimension| self.natural(extent.size(dimension) as i128);
         LaunchRange {
             view: self,
             sizes: [0, 1, 2].map(size),
@@ -145,7 +151,8 @@ impl<'g> LaunchView<'g> {
         let fault = match self.fault.take() {
             None => "",
             Some(Fault::Overflow) => "; it overflows or divides by zero",
-            Some(Fault::UnknownSign) => "; a number of unknown sign is negative",
+            Some(Fault::UnknownSign) => "; a number of unknown signedness is negative",
+            Some(Fault::NoLocalSize) => "; the launch leaves the work-group size to the driver",
             Some(Fault::NegativeLength) => "; it compares a length with a negative number",
         };
         let values = values.join(", ");
@@ -199,15 +206,15 @@ impl Broken {
 fn unaligned(index: usize, required: u64, known: u64) -> Broken {
     // All drivers align memory more strictly, so this is a part that starts in between.
     let remedy = if known < 64 {
-        "pass memory from its beginning, or a part that begins at a multiple of that; if the kernel is right with less, \
-         say so in its contract by `x.align() >= N`"
+        "pass memory from its start, or a part that starts at a multiple of it; if the kernel works with less, \
+         declare that in its contract with `x.align() >= N`"
     } else {
-        "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the one that \
-         include_syclbin! writes, or of more elements and pass an aligned part"
+        "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the type that \
+         include_syclbin! generates, or allocate more elements and pass an aligned part"
     };
     Broken {
         argument: Some(index),
-        problem: format!("is aligned to {known} bytes, and the kernel needs {required}: {remedy}"),
+        problem: format!("is aligned to {known} bytes, but the kernel needs {required}: {remedy}"),
     }
 }
 
@@ -270,6 +277,18 @@ impl<'g> LaunchRange<'g> {
     pub fn items(self) -> Number<'g> {
         let [a, b, c] = self.sizes;
         a * b * c
+    }
+
+    /// Returns the range of a work-group. It is a fault if the driver chooses the size.
+    #[must_use]
+    pub fn local(self) -> Self {
+        match &self.view.local {
+            Some(local) => self.view.sizes(local),
+            None => {
+                self.view.fault.set(Some(Fault::NoLocalSize));
+                self
+            }
+        }
     }
 
     /// Returns the number of dimensions.
@@ -421,7 +440,7 @@ mod tests {
         let broken = given.aligned(1, Some(8)).unwrap_err();
         let problem = broken.describe(&["a", "b"]);
         assert!(
-            problem.starts_with("argument 1 (b) is aligned to 4 bytes, and the kernel needs 8: "),
+            problem.starts_with("argument 1 (b) is aligned to 4 bytes, but the kernel needs 8: "),
             "{problem}"
         );
         assert!(given.aligned(1, None).is_err());
@@ -440,9 +459,13 @@ mod tests {
         let range = view.range();
         assert!(range.items() == 512 && range.dimensions() == 3);
         assert!(range[0] == 4 && range[1] == 8 && range[2] == 16 && range[view.range()[0]] == 16);
+        let local = view.range().local();
+        assert!(local.items() == 16 && local[1] == 8 && local[2] == 2 && view.holds(true));
         let view = given(&args, 7);
         let range = view.range();
         assert!(range.items() == 7 && range.dimensions() == 1 && range[0] == 7 && range[1] == 1);
+        // The driver chooses the size of work-groups.
+        assert!(range.local()[0] == 7 && !view.holds(true));
     }
 
     #[test]
@@ -473,7 +496,7 @@ mod tests {
         assert!(view.unsure::<i32>(1, 0) != 3);
         assert_eq!(
             view.broken("m != 3", None, &[("m", &m)]).describe(&[]),
-            "the launch breaks the contract `m != 3`: m is -16; a number of unknown sign is negative"
+            "the launch breaks the contract `m != 3`: m is -16; a number of unknown signedness is negative"
         );
     }
 }

@@ -6,19 +6,13 @@
 
 use std::fmt;
 
-use crate::backend::WaitList;
-use crate::backend::failure::Failure;
-use crate::backend::kernel::{Argument, Arguments, Values};
-use crate::backend::range::Grid;
-use crate::backend::slice::Region;
+use crate::backend::{self, AnyRange, Argument, Arguments, Failure, Region, Values, WaitList};
 use crate::device::Device;
 use crate::error::{Error, Result, join};
 use crate::launch::arg::Arg;
 use crate::launch::contract::{Broken, LaunchView};
 use crate::launch::kernel::Kernel;
-use crate::launch::range::AnyRange;
 use crate::launch::{parameter_kinds, work_group};
-use crate::load::code::Takes;
 use crate::queue::event::Event;
 
 /// A kernel with its arguments.
@@ -30,7 +24,7 @@ pub(crate) struct Invocation<'l> {
     pub(crate) after: &'l [&'l Event],
 }
 
-/// The conditions on arguments and range beyond the standard checks. They are checked last.
+/// The conditions on arguments and range beyond the standard checks.
 pub(crate) type Contract = fn(&LaunchView<'_>) -> Result<(), Broken>;
 
 impl<'l> Invocation<'l> {
@@ -42,11 +36,11 @@ impl<'l> Invocation<'l> {
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) unsafe fn launch(
         &self,
-        range: &AnyRange,
+        mut range: AnyRange,
         contract: Option<Contract>,
     ) -> Result<Event> {
         let kernel = self.kernel;
-        let grid = self.checked(range, contract)?;
+        self.divide(&mut range, contract)?;
         let list;
         let after = if self.after.is_empty() {
             WaitList::NOTHING
@@ -54,165 +48,315 @@ impl<'l> Invocation<'l> {
             list = kernel.queue().wait_list(self.after, Some(kernel.name()))?;
             &list
         };
+        let queue = &kernel.checked().raw_queue;
         // SAFETY: the list contains only events of the context; the caller guarantees the rest.
-        let launched = unsafe {
-            kernel
-                .raw()
-                .launch(&kernel.checked().raw_queue, self, &grid, after)
-        };
-        match launched {
-            Ok(event) => Ok(Event::of_kernel(kernel.command(), event)),
-            Err((Some(position), failure)) => Err(self.refused(position, failure)),
-            Err((None, failure)) => {
-                let action = format!("launching kernel {}", kernel.name());
-                Err(Error::driver(failure, action, kernel.queue().device()))
-            }
-        }
+        let event = unsafe { kernel.raw().launch(queue, self, &range, after) }?;
+        Ok(Event::of_kernel(kernel.command(), event))
     }
 
-    /// Returns the grid of `range` for the driver, if all checks pass and `contract` holds.
+    /// Checks `range` and gives it the size of its work-groups, unless the driver chooses that. Then checks `contract`,
+    /// before the kernel is locked: its conditions are code of the user.
     #[inline]
-    pub(crate) fn checked(&self, range: &AnyRange, contract: Option<Contract>) -> Result<Grid> {
+    fn divide(&self, range: &mut AnyRange, contract: Option<Contract>) -> Result<()> {
         let kernel = self.kernel;
         let refused = |problem: String| Error::launch(kernel.name(), problem);
-        check(self)?;
         let device = kernel.queue().device();
-        let local = work_group::choose(range, &kernel.checked().limits, device).map_err(refused)?;
-        if contract.is_some() && range.offset_extent().is_some() {
+        work_group::choose(range, &kernel.checked().limits, device).map_err(refused)?;
+        let Some(holds) = contract else {
+            return Ok(());
+        };
+        if range.offset.is_some() {
             return Err(refused(
-                "its contract assumes ids that begin at 0, and the range has an offset; declare the kernel \
-                 without `safe` to launch it so"
+                "its contract assumes ids that start at 0, but the range has an offset; declare the kernel without \
+                 `safe` to launch it with an offset"
                     .to_owned(),
             ));
         }
-        match contract.map(|holds| holds(&LaunchView::new(self.args, range))) {
-            None | Some(Ok(())) => Ok(range.grid(local)),
-            Some(Err(broken)) => Err(refused(broken.describe(self.names))),
+        holds(&LaunchView::new(self.args, range))
+            .map_err(|broken| refused(broken.describe(self.names)))
+    }
+
+    /// Checks the arguments, `range` and `contract` as a launch does. Returns the range with its work-groups.
+    pub(crate) fn checked(
+        &self,
+        mut range: AnyRange,
+        contract: Option<Contract>,
+    ) -> Result<AnyRange> {
+        self.check()?;
+        self.divide(&mut range, contract)?;
+        Ok(range)
+    }
+
+    /// Checks the number, kinds, sizes and devices of the arguments.
+    #[allow(unsafe_code, reason = "nothing is launched")]
+    pub(crate) fn check(&self) -> Result<()> {
+        // SAFETY: the values are only compared.
+        unsafe { self.pass(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
+    }
+
+    /// Returns the device arguments in order.
+    #[allow(unsafe_code, reason = "nothing is launched")]
+    pub(crate) fn passed(&self) -> Result<Vec<Argument<'l>>> {
+        let mut passed = Vec::new();
+        // SAFETY: the values are only listed.
+        unsafe { self.pass(&mut passed) }?;
+        Ok(passed)
+    }
+
+    /// Checks each argument and passes it on to `to`, except the arguments and parts of arguments that the compiler has
+    /// removed. Checks their number last.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are of the kinds that the kernel takes, where its code does not state them.
+    #[inline(always)]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    pub(crate) unsafe fn pass(&self, to: &mut impl Arguments<'l>) -> Result<()> {
+        let mut seen = Seen {
+            number: 0,
+            passed: 0,
+            local: self.kernel.checked().local_memory,
+        };
+        for (index, arg) in self.args.iter().enumerate() {
+            // SAFETY: the caller upholds the same requirements.
+            let passed = unsafe {
+                match arg.plain() {
+                    Some(value) => self.pass_value(index, value, &mut seen, to),
+                    None => self.pass_parts(index, arg, &mut seen, to),
+                }
+            };
+            if let Err(error) = passed {
+                return Err(self.misplaced(error));
+            }
+        }
+        if seen.passed == self.kernel.checked().kinds.len() {
+            return Ok(());
+        }
+        // SAFETY: the caller upholds the same requirements.
+        unsafe { self.pass_hidden(&seen, to) }
+    }
+
+    /// Passes an argument that may have several parts.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Invocation::pass`].
+    #[inline(never)]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    unsafe fn pass_parts(
+        &self,
+        index: usize,
+        arg: &'l Arg<'l>,
+        seen: &mut Seen,
+        to: &mut impl Arguments<'l>,
+    ) -> Result<()> {
+        if let Some((range, elements)) = arg.accessor_range() {
+            range
+                .check(elements)
+                .map_err(|problem| self.of_argument(index, format_args!("{problem}")))?;
+        }
+        // SAFETY: the caller upholds the same requirements.
+        (0..arg.lowered())
+            .try_for_each(|part| unsafe { self.pass_value(index, arg.raw(part), seen, to) })
+    }
+
+    /// Passes the device value of argument `index`, or of a part of it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Invocation::pass`].
+    // Not inlined, as compilers choose by default, this function costs 10 ns for ten arguments.
+    #[inline(always)]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    unsafe fn pass_value(
+        &self,
+        index: usize,
+        mut value: Argument<'l>,
+        seen: &mut Seen,
+        to: &mut impl Arguments<'l>,
+    ) -> Result<()> {
+        let checked = self.kernel.checked();
+        let number = seen.number;
+        seen.number += 1;
+        if self.kernel.is_eliminated(number) {
+            return Ok(());
+        }
+        let position = seen.passed;
+        seen.passed += 1;
+        let Some(kinds) = checked.kinds.get(position) else {
+            return Err(self.wrong_count());
+        };
+        if !kinds.take(value) {
+            let problem = parameter_kinds::problem(value, self.kernel.parameter(position));
+            return Err(self.of_argument(index, format_args!("{problem}")));
+        }
+        match value {
+            Argument::Memory(region, written) => {
+                if region.offset != 0 {
+                    self.check_part(index, region)?;
+                }
+                if region.memory.is_mapped(written) {
+                    return Err(self.of_argument(
+                        index,
+                        format_args!(
+                            "is mapped: the host still holds a view of its memory from Queue::map or Queue::map_mut; \
+                             drop the view first (a view of a part maps the whole buffer)"
+                        ),
+                    ));
+                }
+            }
+            Argument::Local(bytes) => seen.local = self.check_local(index, bytes, seen.local)?,
+            Argument::Null => {
+                if let Some(constants) = &checked.constants {
+                    value = constants.argument(self.kernel.parameter(position));
+                }
+            }
+            _ => {}
+        }
+        // SAFETY: the kind is checked, as far as the code states it; the caller guarantees the rest.
+        match unsafe { to.set(position, value) } {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(self.refused(index, value, failure)),
         }
     }
 
-    /// Returns whether the code contains the types of all arguments, so that the checks are complete. Otherwise a
-    /// driver could interpret the bytes of a number as a handle.
-    pub(crate) fn types_are_known(&self) -> bool {
-        (0..self.passed().len()).all(|position| {
-            let takes = self.kernel.parameter(position);
-            takes.is_some_and(Takes::is_known)
-        })
+    /// Passes the address of specialization constants, if the kernel expects it after the arguments of the launch.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Invocation::pass`].
+    #[cold]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    unsafe fn pass_hidden(&self, seen: &Seen, to: &mut impl Arguments<'l>) -> Result<()> {
+        let (kernel, position) = (self.kernel, seen.passed);
+        let rest = kernel.checked().kinds.get(position..);
+        if let (Some(constants), Some([kinds])) = (kernel.constants_behind(seen.number), rest) {
+            let value = constants.argument(kernel.parameter(position));
+            if kinds.take(value) {
+                // SAFETY: the kind is checked; the caller guarantees the rest.
+                let set = unsafe { to.set(position, value) };
+                return set.map_err(|failure| self.refused(self.args.len(), value, failure));
+            }
+        }
+        Err(self.wrong_count())
     }
 
-    /// Creates the error for a value at `position` that the driver rejects.
-    pub(crate) fn refused(&self, position: usize, failure: Failure) -> Error {
-        let passed = self.passed();
-        let index = passed.get(position).map_or(position, |(index, _)| *index);
+    /// Creates the error for a value of argument `index` that the driver or the backend rejects.
+    #[cold]
+    fn refused(&self, index: usize, value: Argument<'_>, failure: Failure) -> Error {
+        let queue = self.kernel.queue().device();
+        if failure == Failure::FOREIGN
+            && let Some(place) = value.device()
+        {
+            let place = Device::new(place);
+            return self.of_argument(
+                index,
+                format_args!("is on {place}, but the queue is on {queue}"),
+            );
+        }
         let argument = if index < self.args.len() {
             argument(self.names, index)
         } else {
             format!("argument {index} (specialization constants)")
         };
         let action = format!("setting {argument} of kernel {}", self.kernel.name());
-        Error::driver(failure, action, self.kernel.queue().device())
+        Error::driver(failure, action, queue)
     }
 
-    /// Returns the device arguments in order, each with the index of its argument. The compiler can remove parts of
-    /// arguments as well as whole arguments.
-    pub(crate) fn passed(&self) -> Vec<(usize, Argument<'l>)> {
-        let mut passed = Vec::new();
-        let mut number = 0;
-        for (index, arg) in self.args.iter().enumerate() {
-            for part in 0..arg.lowered() {
-                if !self.kernel.is_eliminated(number) {
-                    passed.push((index, self.raw(arg, part, passed.len())));
-                }
-                number += 1;
-            }
-        }
-        passed.extend(self.hidden().map(|value| (self.args.len(), value)));
-        passed
-    }
-
-    /// Returns device argument `part` of `arg`, for the kernel's parameter at `position`.
-    fn raw(&self, arg: &'l Arg<'l>, part: usize, position: usize) -> Argument<'l> {
-        match (arg.raw(part), self.kernel.checked().constants.as_ref()) {
-            (Argument::Null, Some(constants)) => {
-                constants.argument(self.kernel.parameter(position))
-            }
-            (value, _) => value,
-        }
-    }
-
-    /// Returns the address of specialization constants, if the kernel expects it after the arguments of the launch.
-    fn hidden(&self) -> Option<Argument<'l>> {
-        let kernel = self.kernel;
-        let constants = kernel
-            .checked()
-            .constants
-            .as_ref()
-            .filter(|_| kernel.may_hide_constants())?;
+    /// Returns the error to report for `error` of an argument: with a wrong number of arguments, they are out of place.
+    #[cold]
+    fn misplaced(&self, error: Error) -> Error {
         let number = self.args.iter().map(Arg::lowered).sum();
-        let passed = (0..number).filter(|number| !kernel.is_eliminated(*number));
-        let position = passed.count();
-        if kernel.is_eliminated(number) || position + 1 != kernel.checked().arguments {
-            return None;
+        let passed = (0..number).filter(|number| !self.kernel.is_eliminated(*number));
+        let hidden = self.kernel.constants_behind(number).map_or(0, |_| 1);
+        let takes = self.kernel.checked().kinds.len();
+        match takes.checked_sub(passed.count()) {
+            Some(more) if more <= hidden => error,
+            _ => self.wrong_count(),
         }
-        let value = constants.argument(kernel.parameter(position));
-        let kinds = kernel.checked().kinds.get(position);
-        kinds.is_none_or(|kinds| kinds.take(value)).then_some(value)
+    }
+
+    /// Checks that the start of a part of a buffer is aligned as the device requires.
+    fn check_part(&self, index: usize, region: &Region<[()]>) -> Result<()> {
+        // A part without elements is not used.
+        if region.bytes() == 0 {
+            return Ok(());
+        }
+        let alignment = region.memory.part_alignment();
+        match alignment.filter(|alignment| !region.offset.is_multiple_of(*alignment)) {
+            None => Ok(()),
+            Some(alignment) => Err(self.of_argument(
+                index,
+                format_args!(
+                    "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; \
+                     use an array with an address, such as a DeviceArray, for other offsets",
+                    region.offset,
+                    self.kernel.queue().device()
+                ),
+            )),
+        }
+    }
+
+    /// Returns the amount of work-group memory in use, including `bytes`.
+    fn check_local(&self, index: usize, bytes: usize, used: u64) -> Result<u64> {
+        let device = self.kernel.queue().device();
+        let max = device.local_memory_bytes();
+        let requested = bytes as u64;
+        let total = used.saturating_add(requested);
+        if total <= max {
+            return Ok(total);
+        }
+        Err(self.of_argument(
+            index,
+            format_args!(
+                "requests {requested} bytes of work-group memory in addition to {used} bytes that the kernel already \
+                 uses, but {device} has only {max}"
+            ),
+        ))
+    }
+
+    /// Creates the error for a problem of argument `index`.
+    #[cold]
+    fn of_argument(&self, index: usize, problem: fmt::Arguments<'_>) -> Error {
+        let problem = format_args!("{} {problem}", argument(self.names, index));
+        Error::launch(self.kernel.name(), problem)
+    }
+
+    #[cold]
+    fn wrong_count(&self) -> Error {
+        let given: usize = self.args.iter().map(Arg::lowered).sum();
+        let note = if given == self.args.len() {
+            ""
+        } else {
+            "; each accessor counts as 4"
+        };
+        let names = match self.names {
+            [] => String::new(),
+            names => format!(" ({})", join(names)),
+        };
+        let takes = self.kernel.takes();
+        let problem = format_args!("it takes {takes} arguments, {given} were given{names}{note}");
+        Error::launch(self.kernel.name(), problem)
     }
 }
 
-impl Values for Invocation<'_> {
+impl<'l> Values<'l> for Invocation<'l> {
+    type Error = Error;
+
     #[inline(always)]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    unsafe fn give(&self, object: &mut impl Arguments) -> Result<(), (usize, Failure)> {
-        let (mut number, mut position) = (0, 0);
-        for arg in self.args {
-            // This does not use `passed`, which has to track the part of an argument.
-            if let Some(value) = arg.plain() {
-                if !self.kernel.is_eliminated(number) {
-                    // SAFETY: the caller upholds the same requirements.
-                    let set = unsafe { object.set(position, value) };
-                    set.map_err(|failure| (position, failure))?;
-                    position += 1;
-                }
-                number += 1;
-                continue;
-            }
-            for part in 0..arg.lowered() {
-                if !self.kernel.is_eliminated(number) {
-                    // SAFETY: the caller upholds the same requirements.
-                    let set = unsafe { object.set_any(position, self.raw(arg, part, position)) };
-                    set.map_err(|failure| (position, failure))?;
-                    position += 1;
-                }
-                number += 1;
-            }
-        }
-        if self.kernel.checked().constants.is_some()
-            && let Some(value) = self.hidden()
-        {
-            // SAFETY: the caller upholds the same requirements.
-            let set = unsafe { object.set_any(position, value) };
-            set.map_err(|failure| (position, failure))?;
-        }
-        Ok(())
+    unsafe fn give(&self, to: &mut impl Arguments<'l>) -> Result<()> {
+        // SAFETY: the caller upholds the same requirements.
+        unsafe { self.pass(to) }
+    }
+
+    #[cold]
+    fn not_launched(&self, failure: Failure) -> Error {
+        self.kernel.failed("launching", failure)
     }
 }
 
-/// Checks the number, kinds, sizes and devices of the arguments.
-#[inline]
-pub(crate) fn check(call: &Invocation<'_>) -> Result<()> {
-    let takes = call.kernel.checked().arguments;
-    match check_each(call) {
-        Ok(passed) if passed == takes => Ok(()),
-        Ok(passed) if passed + usize::from(call.hidden().is_some()) == takes => Ok(()),
-        // Report a wrong number of arguments first, because the arguments are then out of place. The number may include
-        // specialization constants, which are not an argument of the launch.
-        checked if call.passed().len() == takes => checked.map(drop),
-        _ => Err(wrong_count(call)),
-    }
-}
-
-/// The progress of a check.
+/// The progress through the arguments.
 struct Seen {
     /// The device arguments so far, including removed arguments.
     number: usize,
@@ -222,163 +366,28 @@ struct Seen {
     local: u64,
 }
 
-/// Checks the kinds, sizes and devices of the arguments, and returns the number of device arguments. The mask of
-/// removed arguments may be longer than the list; only arguments in the list count.
-#[inline]
-fn check_each(call: &Invocation<'_>) -> Result<usize> {
-    let mut seen = Seen {
-        number: 0,
-        passed: 0,
-        local: call.kernel.checked().local_memory,
-    };
-    for (index, arg) in call.args.iter().enumerate() {
-        if let Some(value) = arg.plain() {
-            check_value(call, index, value, &mut seen)?;
-            continue;
-        }
-        if let Some((range, elements)) = arg.accessor_range() {
-            range
-                .check(elements)
-                .map_err(|problem| of_argument(call, index, format_args!("{problem}")))?;
-        }
-        for part in 0..arg.lowered() {
-            check_value(call, index, arg.raw(part), &mut seen)?;
-        }
-    }
-    Ok(seen.passed)
-}
+/// Takes values that are of the context of this queue, and sets no argument.
+struct CheckOnly<'k>(&'k backend::Queue);
 
-/// Checks the device value of argument `index`, or of a part of it.
-// Not inlined, as compilers choose by default, this function costs 10 ns for ten arguments.
-#[inline(always)]
-fn check_value(
-    call: &Invocation<'_>,
-    index: usize,
-    value: Argument<'_>,
-    seen: &mut Seen,
-) -> Result<()> {
-    let kernel = call.kernel;
-    let number = seen.number;
-    seen.number += 1;
-    if kernel.is_eliminated(number) {
-        return Ok(());
-    }
-    let position = seen.passed;
-    seen.passed += 1;
-    let kinds = kernel.checked().kinds.get(position);
-    if kinds.is_some_and(|kinds| !kinds.take(value)) {
-        let takes = kernel.parameter(position);
-        let problem = parameter_kinds::problem(value, takes);
-        return Err(of_argument(call, index, format_args!("{problem}")));
-    }
-    let lies_on = match value {
-        Argument::Bytes(_) | Argument::Pointer(_) | Argument::Null => return Ok(()),
-        Argument::Memory(region, written) => {
-            if region.offset != 0 {
-                check_part(call, index, region)?;
-            }
-            if region.memory.is_mapped(written) {
-                return Err(of_argument(
-                    call,
-                    index,
-                    format_args!(
-                        "is mapped: the host has a view of its memory, made by Queue::map or Queue::map_mut, that was \
-                         not dropped; a view of a part counts for all of a buffer"
-                    ),
-                ));
-            }
-            if region.memory.is_for(&kernel.checked().raw_queue) {
-                return Ok(());
-            }
-            region.memory.device()
-        }
-        Argument::Sampler(sampler) => {
-            if sampler.is_for(&kernel.checked().raw_queue) {
-                return Ok(());
-            }
-            sampler.device()
-        }
-        Argument::Image(image, _) => {
-            if image.is_for(&kernel.checked().raw_queue) {
-                return Ok(());
-            }
-            image.device()
-        }
-        Argument::Local(bytes) => {
-            seen.local = check_local(call, index, bytes, seen.local)?;
-            return Ok(());
-        }
-    };
-    let (place, queue) = (Device::new(lies_on), kernel.queue().device());
-    Err(of_argument(
-        call,
-        index,
-        format_args!("is on {place}, queue is on {queue}"),
-    ))
-}
-
-/// Checks that the start of a part of a buffer is aligned as the device requires.
-fn check_part(call: &Invocation<'_>, index: usize, region: &Region<[()]>) -> Result<()> {
-    // A part without elements is not used.
-    if region.bytes() == 0 {
-        return Ok(());
-    }
-    let alignment = region.memory.part_alignment();
-    match alignment.filter(|alignment| !region.offset.is_multiple_of(*alignment)) {
-        None => Ok(()),
-        Some(alignment) => Err(of_argument(
-            call,
-            index,
-            format_args!(
-                "begins at byte {} of its buffer; on {} a part begins at a multiple of {alignment} bytes, or is one of an \
-                 array with addresses, such as a DeviceArray",
-                region.offset,
-                call.kernel.queue().device()
-            ),
-        )),
+impl<'a> Arguments<'a> for CheckOnly<'_> {
+    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
+    unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
+        let fits = match value {
+            Argument::Memory(region, _) => region.memory.is_for(self.0),
+            Argument::Sampler(sampler) => sampler.is_for(self.0),
+            Argument::Image(image, _) => image.is_for(self.0),
+            _ => true,
+        };
+        fits.then_some(()).ok_or(Failure::FOREIGN)
     }
 }
 
-/// Returns the amount of work-group memory in use, including `bytes`.
-fn check_local(call: &Invocation<'_>, index: usize, bytes: usize, used: u64) -> Result<u64> {
-    let device = call.kernel.queue().device();
-    let max = device.local_memory_bytes();
-    let requested = bytes as u64;
-    let total = used.saturating_add(requested);
-    if total <= max {
-        return Ok(total);
+impl<'a> Arguments<'a> for Vec<Argument<'a>> {
+    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
+    unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
+        self.push(value);
+        Ok(())
     }
-    Err(of_argument(
-        call,
-        index,
-        format_args!(
-            "asks for {requested} bytes of work-group memory, and the kernel uses {used} bytes besides; {device} has {max}"
-        ),
-    ))
-}
-
-/// Creates the error for a problem of argument `index`.
-#[cold]
-fn of_argument(call: &Invocation<'_>, index: usize, problem: fmt::Arguments<'_>) -> Error {
-    let problem = format_args!("{} {problem}", argument(call.names, index));
-    Error::launch(call.kernel.name(), problem)
-}
-
-#[cold]
-fn wrong_count(call: &Invocation<'_>) -> Error {
-    let given: usize = call.args.iter().map(Arg::lowered).sum();
-    let note = if given == call.args.len() {
-        ""
-    } else {
-        "; each accessor counts as 4"
-    };
-    let names = match call.names {
-        [] => String::new(),
-        names => format!(" ({})", join(names)),
-    };
-    let takes = call.kernel.takes();
-    let problem = format_args!("it takes {takes} arguments, {given} were given{names}{note}");
-    Error::launch(call.kernel.name(), problem)
 }
 
 /// Formats an argument with its name, if known.

@@ -47,12 +47,11 @@ struct Inner {
 /// The data that each launch reads. It is contiguous, because the driver evicts much of the processor's cache between
 /// launches.
 pub(crate) struct Checked {
-    /// The allowed kinds of each device argument, as far as the code contains them, without the removed arguments.
+    /// The allowed kinds of each device argument, without the removed arguments. All kinds, if the code does not contain
+    /// the type.
     pub(crate) kinds: Vec<Kinds>,
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
-    /// The number of device arguments, without the removed arguments.
-    pub(crate) arguments: usize,
     /// The argument for its `kernel_handler`, where the code reads specialization constants from memory.
     pub(crate) constants: Option<ConstantsBuffer>,
     /// The work-group memory that the kernel uses besides its arguments, in bytes.
@@ -101,10 +100,11 @@ impl Kernel {
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
         let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
-        let mut raw = raw.map_err(|failure| {
-            let action = format!("making kernel {}", symbol.name);
-            Error::driver(failure, action, queue.device())
-        })?;
+        let mut raw = raw.map_err(
+            queue
+                .device()
+                .failed(format_args!("creating kernel {}", symbol.name)),
+        )?;
         let bounds = raw.bounds();
         let sizes = &symbol.sizes;
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
@@ -131,18 +131,21 @@ impl Kernel {
             };
             Extent::from_driver(required, dimensions).sycl_order()
         });
+        let kinds = symbol.parameters.iter().copied().map(Kinds::of);
+        let kinds = kinds.chain(std::iter::repeat(Kinds::ALL));
+        let kinds = kinds.take(bounds.arguments + usize::from(symbol.scratch));
+        let kinds = kinds.collect();
         Ok(Self(Arc::new(Inner {
             symbol: symbol.clone(),
             name: mangled::parse(&symbol.name)
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
             checked: Checked {
-                kinds: symbol.parameters.iter().copied().map(Kinds::of).collect(),
+                kinds,
                 eliminated: if symbol.eliminated.contains(&true) {
                     symbol.eliminated.clone()
                 } else {
                     Vec::new()
                 },
-                arguments: bounds.arguments + usize::from(symbol.scratch),
                 constants: constants.cloned(),
                 local_memory: bounds.local_memory,
                 raw_queue: queue.raw().clone(),
@@ -214,10 +217,8 @@ impl Kernel {
     ///
     /// Fails if the driver does not answer a query that every driver must answer.
     pub fn attributes(&self) -> Result<KernelAttributes> {
-        let info = self.raw().attributes().map_err(|failure| {
-            let action = format!("asking about kernel {}", self.name());
-            Error::driver(failure, action, self.queue().device())
-        })?;
+        let info = self.raw().attributes();
+        let info = info.map_err(|failure| self.failed("querying", failure))?;
         Ok(KernelAttributes {
             max_work_group_size: self.0.checked.limits.max_items,
             ..info
@@ -242,11 +243,31 @@ impl Kernel {
         eliminated.copied().unwrap_or(false)
     }
 
-    /// Returns whether the last argument may be specialization constants without being a parameter in C++. Lambdas and
-    /// functors have such an argument, and free functions declare a `kernel_handler`.
-    pub(crate) fn may_hide_constants(&self) -> bool {
-        let symbol = &self.0.symbol;
-        !symbol.name.contains(KERNEL_PREFIX) && !symbol.last_is_local
+    /// Returns the specialization constants, if their address may be argument `number`, after the arguments of the launch,
+    /// without being a parameter in C++. Lambdas and functors have such an argument, and free functions declare a
+    /// `kernel_handler`.
+    pub(crate) fn constants_behind(&self, number: usize) -> Option<&ConstantsBuffer> {
+        let Symbol {
+            name,
+            last_is_local,
+            ..
+        } = &self.0.symbol;
+        let may = !name.contains(KERNEL_PREFIX) && !last_is_local && !self.is_eliminated(number);
+        self.checked().constants.as_ref().filter(|_| may)
+    }
+
+    /// Returns whether the code contains the types of all arguments, so that the checks are complete. Otherwise a
+    /// driver could interpret the bytes of a number as a handle.
+    pub(crate) fn types_are_known(&self) -> bool {
+        let known = |position| self.parameter(position).is_some_and(Takes::is_known);
+        (0..self.checked().kinds.len()).all(known)
+    }
+
+    /// Creates the error for `action`, such as "launching", which failed in the driver.
+    #[cold]
+    pub(crate) fn failed(&self, action: &str, failure: Failure) -> Error {
+        let action = format_args!("{action} kernel {}", self.name());
+        Error::driver(failure, action, self.queue().device())
     }
 
     /// Returns the data of the kernel that its events need.
@@ -258,7 +279,7 @@ impl Kernel {
     /// Returns how many device arguments the kernel has, including the removed arguments.
     pub(crate) fn takes(&self) -> usize {
         let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
-        self.0.checked.arguments + removed.count()
+        self.0.checked.kinds.len() + removed.count()
     }
 
     /// Returns the type of parameter `position`, if the code contains it. Removed arguments do not count.
@@ -296,7 +317,7 @@ impl Command for Inner {
 fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
     let checked = requirements::check_sub_group(size, device.sub_group_sizes());
     checked.map_err(|problem| {
-        let reason = format!("it needs sub-groups of {size} (reqd_sub_group_size), {problem}");
+        let reason = format!("it requires sub-groups of {size} (reqd_sub_group_size), {problem}");
         unavailable(&symbol.name, device, vec![reason])
     })
 }

@@ -11,18 +11,16 @@ pub(crate) mod parameter_kinds;
 pub(crate) mod prepared;
 pub(crate) mod range;
 pub(crate) mod recording;
-pub(crate) mod sampler;
 pub(crate) mod work_group;
 
 use std::marker::PhantomData;
 
-use crate::backend::kernel::KernelAttributes;
+use crate::backend::{AnyRange, KernelAttributes};
 use crate::error::{Error, Result};
 use crate::launch::arg::Arg;
 use crate::launch::contract::{Broken, LaunchView};
 use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::kernel::Kernel;
-use crate::launch::range::AnyRange;
 use crate::queue::event::Event;
 
 /// A kernel and its arguments, to be launched over a range.
@@ -38,14 +36,44 @@ use crate::queue::event::Event;
 /// | `single_task` | `()` |
 /// | unknown dimensions | [`AnyRange`], from any of these |
 #[derive(Debug)]
-#[must_use = "nothing runs before `launch`"]
-pub struct Launch<'a, const N: usize, R = AnyRange> {
+#[must_use = "nothing runs until `launch` is called"]
+pub struct Launch<'a, const N: usize, R = AnyRange, T = Unchecked> {
     kernel: Result<&'a Kernel>,
     /// For messages; empty if unknown.
     names: &'static [&'static str],
     args: [Arg<'a>; N],
     after: &'a [&'a Event],
+    terms: T,
     range: PhantomData<fn(R)>,
+}
+
+/// What holds for a launch beyond the checks of its arguments and its range.
+pub trait Terms: Copy {
+    /// Returns the contract, if the launch has one.
+    #[doc(hidden)]
+    fn contract(self) -> Option<Contract>;
+}
+
+/// A launch without a contract, which is unsafe.
+#[derive(Clone, Copy, Debug)]
+pub struct Unchecked;
+
+/// A launch with a contract, which makes it safe.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked(Contract);
+
+impl Terms for Unchecked {
+    #[inline]
+    fn contract(self) -> Option<Contract> {
+        None
+    }
+}
+
+impl Terms for Checked {
+    #[inline]
+    fn contract(self) -> Option<Contract> {
+        Some(self.0)
+    }
 }
 
 impl<'a, const N: usize> Launch<'a, N> {
@@ -70,6 +98,7 @@ impl<'a, const N: usize> Launch<'a, N> {
             names,
             args,
             after: &[],
+            terms: Unchecked,
             range: PhantomData,
         }
     }
@@ -90,12 +119,13 @@ impl<'a, const N: usize> Launch<'a, N> {
             names: self.names,
             args: self.args,
             after: self.after,
+            terms: self.terms,
             range: PhantomData,
         }
     }
 }
 
-impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
+impl<'a, const N: usize, R, T: Terms> Launch<'a, N, R, T> {
     /// Delays the launch until all of `events` have finished. Their commands may be in any queue of the device. A later
     /// call replaces the list.
     ///
@@ -118,6 +148,40 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
         }
     }
 
+    /// Returns the kernel.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kernel does not fit the device.
+    pub fn kernel(&self) -> Result<&'a Kernel> {
+        self.kernel.clone()
+    }
+
+    /// Queries the driver for the compiled kernel, as [`Kernel::attributes`] does. Ignores the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Launch::kernel`] and [`Kernel::attributes`].
+    pub fn attributes(&self) -> Result<KernelAttributes> {
+        self.kernel()?.attributes()
+    }
+
+    /// Creates the invocation, whose type does not depend on the number of arguments.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kernel is missing.
+    pub(crate) fn call(&self) -> Result<Invocation<'_>> {
+        Ok(Invocation {
+            kernel: self.kernel()?,
+            names: self.names,
+            args: &self.args,
+            after: self.after,
+        })
+    }
+}
+
+impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// Enqueues the kernel on its module's queue, and returns without waiting for it.
     ///
     /// A queue holds about 1,024 commands, so the call blocks if the host enqueues much faster than the device
@@ -155,39 +219,7 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
-        unsafe { self.call()?.launch(&range.into().into(), None) }
-    }
-
-    /// Returns the kernel.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the kernel does not fit the device.
-    pub fn kernel(&self) -> Result<&'a Kernel> {
-        self.kernel.clone()
-    }
-
-    /// Queries the driver for the compiled kernel, as [`Kernel::attributes`] does. Ignores the arguments.
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as [`Launch::kernel`] and [`Kernel::attributes`].
-    pub fn attributes(&self) -> Result<KernelAttributes> {
-        self.kernel()?.attributes()
-    }
-
-    /// Creates the invocation, whose type does not depend on the number of arguments.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the kernel is missing.
-    pub(crate) fn call(&self) -> Result<Invocation<'_>> {
-        Ok(Invocation {
-            kernel: self.kernel()?,
-            names: self.names,
-            args: &self.args,
-            after: self.after,
-        })
+        unsafe { self.call()?.launch(range.into().into(), None) }
     }
 }
 
@@ -235,14 +267,9 @@ impl<'a, const N: usize, R: Into<AnyRange>> Launch<'a, N, R> {
 /// - kernels that read a `bool` from a buffer or a device global. In Rust, the byte there may be neither 0 nor 1 (a
 ///   `bool` in a value is checked);
 /// - kernels that write through a pointer to `const`.
-#[derive(Debug)]
-#[must_use = "nothing runs before `launch`"]
-pub struct SafeLaunch<'a, const N: usize, R = AnyRange> {
-    launch: Launch<'a, N, R>,
-    contract: Contract,
-}
+pub type SafeLaunch<'a, const N: usize, R = AnyRange> = Launch<'a, N, R, Checked>;
 
-impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
+impl<'a, const N: usize, R> SafeLaunch<'a, N, R> {
     /// Creates a launch that is safe whenever `contract` holds. For generated code only.
     ///
     /// # Safety
@@ -250,21 +277,22 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     /// Whenever `contract` returns `Ok`, the requirements of [`Launch::launch`] are met.
     #[doc(hidden)]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub unsafe fn new(
+    pub unsafe fn with_contract(
         launch: Launch<'a, N, R>,
         contract: fn(&LaunchView<'_>) -> Result<(), Broken>,
     ) -> Self {
-        Self { launch, contract }
-    }
-
-    /// Delays the launch until all of `events` have finished, as [`Launch::after`] does.
-    pub fn after(self, events: &'a [&'a Event]) -> Self {
         Self {
-            launch: self.launch.after(events),
-            ..self
+            kernel: launch.kernel,
+            names: launch.names,
+            args: launch.args,
+            after: launch.after,
+            terms: Checked(contract),
+            range: PhantomData,
         }
     }
+}
 
+impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     /// Enqueues the kernel on its module's queue if the contract holds, and returns without waiting for it. It works
     /// like [`Launch::launch`], but is safe.
     ///
@@ -273,34 +301,9 @@ impl<'a, const N: usize, R: Into<AnyRange>> SafeLaunch<'a, N, R> {
     /// Fails if the contract does not hold. Also fails for the same reasons as [`Launch::launch`].
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn launch(self, range: impl Into<R>) -> Result<Event> {
-        // SAFETY: the caller of `new` guarantees that the requirements are met whenever the contract holds.
-        unsafe {
-            let call = self.launch.call()?;
-            call.launch(&range.into().into(), Some(self.contract))
-        }
-    }
-
-    /// Returns the kernel, as [`Launch::kernel`] does.
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as [`Launch::kernel`].
-    pub fn kernel(&self) -> Result<&'a Kernel> {
-        self.launch.kernel()
-    }
-
-    /// Queries the driver for the compiled kernel, as [`Launch::attributes`] does.
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as [`Launch::attributes`].
-    pub fn attributes(&self) -> Result<KernelAttributes> {
-        self.launch.attributes()
-    }
-
-    /// Returns the launch and its contract.
-    pub(crate) fn parts(&self) -> (&Launch<'a, N, R>, Contract) {
-        (&self.launch, self.contract)
+        let contract = self.terms.contract();
+        // SAFETY: the caller of `with_contract` guarantees that the requirements are met whenever the contract holds.
+        unsafe { self.call()?.launch(range.into().into(), contract) }
     }
 }
 
@@ -339,7 +342,7 @@ mod tests {
         let device = queue.device();
         assert_eq!(
             launched.unwrap_err().to_string(),
-            format!("kernel saxpy: argument 1 (x) is on {device}, queue is on {device}")
+            format!("kernel saxpy: argument 1 (x) is on {device}, but the queue is on {device}")
         );
         assert_eq!(queue.download(&y)?, [1.0]);
         Ok(())
@@ -381,8 +384,7 @@ mod tests {
         assert_eq!(
             launched.unwrap_err().to_string(),
             format!(
-                "kernel fill::iota: event 0 to wait for (running kernel fill::iota) is on {device}, \
-                 queue is on {device}"
+                "kernel fill::iota: cannot wait for event 0 (running kernel fill::iota): it is on {device}, but the queue is on {device}"
             )
         );
         assert_eq!(queue.download(&out)?, [7.0; 2]);

@@ -13,6 +13,8 @@ pub(crate) enum Fault {
     Overflow,
     /// A negative number, which kernels convert to a very large `size_t`.
     NegativeLength,
+    /// It uses the work-group size, and the driver chooses it.
+    NoLocalSize,
     /// An integer whose signedness the file does not record, and whose sign would matter.
     UnknownSign,
 }

@@ -30,6 +30,12 @@ const WRITTEN: u32 = 8;
 const NULL_BYTES: usize = 8;
 
 impl Kinds {
+    /// Accepts every kind, for a parameter of unknown type.
+    pub(crate) const ALL: Self = Self {
+        bits: u8::MAX,
+        bytes: 0,
+    };
+
     /// Returns the kinds that a parameter accepts.
     pub(crate) fn of(takes: Takes) -> Self {
         // Free functions take a handler as a struct; lambdas and functors take the pointer in it.
@@ -64,7 +70,7 @@ impl Kinds {
             // A kernel that only reads also accepts a writable image.
             Argument::Image(given, written) => {
                 let dimensions = given.shape().dimensions;
-                let fits = |written| self.bytes == image(dimensions, written);
+                let fits = |written| self.bytes == 0 || self.bytes == image(dimensions, written);
                 return self.bits & IMAGE != 0 && (fits(false) || written && fits(true));
             }
             Argument::Sampler(_) => SAMPLER,
@@ -89,7 +95,7 @@ pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
         _ => None,
     };
     if let Some((given, takes)) = sizes {
-        return format!("has {given} bytes, but the kernel takes {takes} there");
+        return format!("has {given} bytes, but the kernel expects {takes}");
     }
     let image;
     let given = match value {
@@ -120,7 +126,7 @@ pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
         }
         _ => "something else",
     };
-    format!("is {given}, but the kernel takes {takes} there")
+    format!("is {given}, but the kernel expects {takes}")
 }
 
 fn described(dimensions: u8, written: bool) -> String {

@@ -5,14 +5,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::kernel::Argument;
-use crate::backend::range::Grid;
-use crate::backend::{Image, KernelObject, MemoryUse, Sampler, WaitList};
+use crate::backend::{
+    AnyRange, Argument, Arguments, Failure, Image, KernelObject, MemoryUse, Sampler, WaitList,
+};
 use crate::error::{Error, Result};
-use crate::launch::invocation::{Contract, Invocation, check};
+use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::kernel::Kernel;
-use crate::launch::range::AnyRange;
-use crate::launch::{Launch, SafeLaunch};
+use crate::launch::{Checked, Launch, Terms, Unchecked};
 use crate::queue::event::Event;
 
 /// A kernel with arguments and range that were checked in advance, to be launched repeatedly. Created by
@@ -45,22 +44,20 @@ use crate::queue::event::Event;
 ///
 /// Several threads may use a prepared launch at the same time. They do not wait for each other, unless about 1,024
 /// commands are in the queue.
-#[must_use = "nothing runs before `launch`"]
-pub struct Prepared<R = AnyRange> {
+#[must_use = "nothing runs until `launch` is called"]
+pub struct Prepared<R = AnyRange, T = Unchecked> {
     fixed: BoundKernel,
-    range: PhantomData<fn(R)>,
+    of: PhantomData<fn(R, T)>,
 }
 
 /// A prepared launch with a contract, which was checked when the launch was prepared. Created by
-/// [`SafeLaunch::prepare`].
-#[must_use = "nothing runs before `launch`"]
-pub struct SafePrepared<R = AnyRange> {
-    prepared: Prepared<R>,
-}
+/// [`SafeLaunch::prepare`]. It holds for every launch, because a contract depends only on the arguments and the range,
+/// which do not change.
+pub type SafePrepared<R = AnyRange> = Prepared<R, Checked>;
 
-impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
-    /// Checks the launch over `range` and sets all arguments, to launch it repeatedly. Later launches do not repeat the
-    /// checks: [`Prepared::launch`] costs one driver call.
+impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
+    /// Checks the launch over `range`, with its contract, and sets all arguments, to launch it repeatedly. Later launches
+    /// do not repeat the checks: [`Prepared::launch`] costs one driver call.
     ///
     /// # Errors
     ///
@@ -68,108 +65,37 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// - The launch has events to wait for ([`Launch::after`]). Pass events to each launch instead
     ///   ([`Prepared::launch_after`]).
-    /// - The file does not contain the types of all parameters, as is the case for a file with only native code. This
-    ///   function is safe, so its caller does not guarantee them. [`Launch::record`] and [`SafeLaunch::prepare`] accept
-    ///   such kernels.
-    pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R>> {
-        let call = self.call()?;
-        check_types(&call)?;
-        Prepared::new(&call, &range.into().into(), None)
+    /// - It has no contract, and the file does not contain the types of all parameters, as is the case for a file with
+    ///   only native code. This function is safe, so its caller does not guarantee them. [`Launch::record`] accepts such
+    ///   kernels.
+    pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R, T>> {
+        let (call, contract) = (self.call()?, self.terms.contract());
+        check_types(&call, contract)?;
+        Ok(Prepared {
+            fixed: BoundKernel::new(&call, range.into().into(), contract)?,
+            of: PhantomData,
+        })
     }
 }
 
-impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
-    /// Prepares the launch as [`Launch::prepare`] does, if the contract holds. It then holds for every launch, because
-    /// a contract depends only on the arguments and the range, which do not change.
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as [`Launch::prepare`] and [`SafeLaunch::launch`].
-    pub fn prepare(self, range: impl Into<R>) -> Result<SafePrepared<R>> {
-        let (launch, contract) = self.parts();
-        let prepared = Prepared::new(&launch.call()?, &range.into().into(), Some(contract))?;
-        Ok(SafePrepared { prepared })
-    }
-}
-
-/// Arguments are set here and launched by `unsafe` functions later, so setting them must be sound by itself.
-fn check_types(call: &Invocation<'_>) -> Result<()> {
+/// Without a contract, arguments are set here and launched by `unsafe` functions later, so setting them must be sound by
+/// itself.
+fn check_types(call: &Invocation<'_>, contract: Option<Contract>) -> Result<()> {
     // A wrong number of arguments is reported separately.
-    check(call)?;
-    if call.types_are_known() {
+    call.check()?;
+    if contract.is_some() || call.kernel.types_are_known() {
         return Ok(());
     }
     Err(Error::launch(
         call.kernel.name(),
-        "the file does not contain the types of all parameters, so that a wrong argument could crash the driver; \
-         launch it without `prepare`, record it by `Launch::record`, or give it a contract",
+        "the file does not contain the types of all parameters, so a wrong argument could crash the driver; launch \
+         the kernel without `prepare`, record it with `Launch::record`, or give it a contract",
     ))
 }
 
-impl<R: Into<AnyRange>> Prepared<R> {
-    fn new(call: &Invocation<'_>, range: &AnyRange, contract: Option<Contract>) -> Result<Self> {
-        Ok(Self {
-            fixed: BoundKernel::new(call, range, contract)?,
-            range: PhantomData,
-        })
-    }
-
-    /// Enqueues the kernel on its module's queue, and returns without waiting for it, as [`Launch::launch`] does.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the driver rejects the request, or if it rejected an argument of the last [change](Prepared::change).
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`Launch::launch`] apply.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub unsafe fn launch(&self) -> Result<Event> {
-        // SAFETY: the caller upholds the same requirements.
-        unsafe { self.launch_after(&[]) }
-    }
-
-    /// Launches the kernel as [`Prepared::launch`] does, but only after all of `events` have finished. See
-    /// [`Launch::after`].
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as [`Prepared::launch`], or if an event belongs to another device.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`Launch::launch`] apply.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
-        let BoundKernel {
-            kernel,
-            object,
-            grid,
-            ..
-        } = &self.fixed;
-        self.fixed.check_complete()?;
-        let (queue, raw_queue) = (kernel.queue(), &kernel.checked().raw_queue);
-        let list;
-        let after = if events.is_empty() {
-            WaitList::NOTHING
-        } else {
-            list = queue.wait_list(events, None)?;
-            &list
-        };
-        // SAFETY: the events are of this context, and the arguments are set, checked and kept alive; the caller
-        // guarantees the rest.
-        let launched = unsafe { object.enqueue(raw_queue, grid, after) };
-        let event = launched.map_err(|failure| {
-            let action = format!("launching kernel {}", kernel.name());
-            Error::driver(failure, action, queue.device())
-        })?;
-        // As with other launches, a failed flush is not a failure of the launch.
-        let _ = raw_queue.flush();
-        Ok(Event::of_kernel(kernel.command(), event))
-    }
-
+impl<R: Into<AnyRange>, T: Terms> Prepared<R, T> {
     /// Replaces the arguments and the range with those of `launch`, which must launch the same kernel. Repeats all
-    /// checks, but sets only the arguments that differ.
+    /// checks, with the contract, but sets only the arguments that differ.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
@@ -194,65 +120,75 @@ impl<R: Into<AnyRange>> Prepared<R> {
     /// be launched.
     pub fn change<const N: usize>(
         &mut self,
-        launch: Launch<'_, N, R>,
+        launch: Launch<'_, N, R, T>,
         range: impl Into<R>,
     ) -> Result<()> {
-        let range = range.into().into();
-        let call = launch.call()?;
-        check_types(&call)?;
-        self.fixed.change(&call, &range, None)
+        let (call, contract) = (launch.call()?, launch.terms.contract());
+        check_types(&call, contract)?;
+        self.fixed.change(&call, range.into().into(), contract)
     }
 }
 
-impl<R: Into<AnyRange>> SafePrepared<R> {
+impl<R> Prepared<R> {
+    /// Enqueues the kernel on its module's queue, and returns without waiting for it, as [`Launch::launch`] does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver rejects the request, or if it rejected an argument of the last [change](Prepared::change).
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`Launch::launch`] apply.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    pub unsafe fn launch(&self) -> Result<Event> {
+        // SAFETY: the caller upholds the same requirements.
+        unsafe { self.fixed.launch(&[]) }
+    }
+
+    /// Launches the kernel as [`Prepared::launch`] does, but only after all of `events` have finished. See
+    /// [`Launch::after`].
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Prepared::launch`], or if an event belongs to another device.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`Launch::launch`] apply.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
+        // SAFETY: the caller upholds the same requirements.
+        unsafe { self.fixed.launch(events) }
+    }
+}
+
+impl<R> Prepared<R, Checked> {
     /// Enqueues the kernel on its module's queue, and returns without waiting for it, as [`SafeLaunch::launch`] does.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Prepared::launch`].
+    /// Fails if the driver rejects the request, or if it rejected an argument of the last [change](Prepared::change).
     pub fn launch(&self) -> Result<Event> {
         self.launch_after(&[])
     }
 
     /// Launches the kernel as [`SafePrepared::launch`] does, but only after all of `events` have finished. See
-    /// [`SafeLaunch::after`].
+    /// [`Launch::after`].
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Prepared::launch_after`].
+    /// Fails for the same reasons as [`SafePrepared::launch`], or if an event belongs to another device.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the contract held for the arguments and the range, which have not changed since.
-        unsafe { self.prepared.launch_after(events) }
-    }
-
-    /// Replaces the arguments and the range as [`Prepared::change`] does, if the contract of `launch` holds.
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as [`Prepared::change`] and [`SafeLaunch::launch`].
-    pub fn change<const N: usize>(
-        &mut self,
-        launch: SafeLaunch<'_, N, R>,
-        range: impl Into<R>,
-    ) -> Result<()> {
-        let (launch, contract) = launch.parts();
-        let range = range.into().into();
-        let call = launch.call()?;
-        self.prepared.fixed.change(&call, &range, Some(contract))
+        unsafe { self.fixed.launch(events) }
     }
 }
 
-impl<R> fmt::Debug for Prepared<R> {
+impl<R, T> fmt::Debug for Prepared<R, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BoundKernel { kernel, grid, .. } = &self.fixed;
-        write!(f, "Prepared({kernel:?} over {:?})", grid.sycl_order())
-    }
-}
-
-impl<R> fmt::Debug for SafePrepared<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.prepared.fmt(f)
+        let BoundKernel { kernel, range, .. } = &self.fixed;
+        write!(f, "Prepared({kernel:?} over {})", range.global)
     }
 }
 
@@ -262,7 +198,7 @@ pub(crate) struct BoundKernel {
     pub(crate) object: KernelObject,
     /// The value of each device argument, in order.
     values: Vec<Kept>,
-    pub(crate) grid: Grid,
+    pub(crate) range: AnyRange,
     /// Whether all arguments are set.
     complete: bool,
 }
@@ -289,19 +225,16 @@ impl BoundKernel {
     /// Binds `call` over `range`, if it is valid and `contract` holds.
     pub(crate) fn new(
         call: &Invocation<'_>,
-        range: &AnyRange,
+        range: AnyRange,
         contract: Option<Contract>,
     ) -> Result<Self> {
-        let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
-        let object = kernel.raw().object().map_err(|failure| {
-            let action = format!("making kernel {}", kernel.name());
-            Error::driver(failure, action, kernel.queue().device())
-        })?;
+        let (kernel, range) = (call.kernel, checked(call, range, contract)?);
+        let object = kernel.raw().object();
         let mut fixed = Self {
             kernel: kernel.clone(),
-            object,
-            values: call.passed().iter().map(|_| Kept::Unset).collect(),
-            grid,
+            object: object.map_err(|failure| kernel.failed("making", failure))?,
+            values: kernel.checked().kinds.iter().map(|_| Kept::Unset).collect(),
+            range,
             complete: false,
         };
         fixed.set(call)?;
@@ -315,74 +248,106 @@ impl BoundKernel {
     ///
     /// The kernel is unchanged, unless the driver refuses an argument: then it is not
     /// [complete](BoundKernel::check_complete).
-    pub(crate) fn change(
+    fn change(
         &mut self,
         call: &Invocation<'_>,
-        range: &AnyRange,
+        range: AnyRange,
         contract: Option<Contract>,
     ) -> Result<()> {
-        let (kernel, grid) = (call.kernel, checked(call, range, contract)?);
+        let (kernel, range) = (call.kernel, checked(call, range, contract)?);
         if !kernel.is(&self.kernel) {
             let problem = format_args!(
-                "this was prepared for kernel {}, of this module and queue; prepare another one",
+                "this launch was prepared for kernel {}, from a particular module and queue; prepare another launch \
+                 for this kernel",
                 self.kernel.name()
             );
             return Err(Error::launch(kernel.name(), problem));
         }
         self.set(call)?;
-        self.grid = grid;
+        self.range = range;
         Ok(())
     }
 
     #[allow(
         unsafe_code,
-        reason = "kinds of arguments are checked before; where the code does not state them, the author of the \
-                  launch or of its contract guarantees them"
+        reason = "kinds of arguments are checked; where the code does not state them, the author of the launch or of \
+            its \
+                  contract guarantees them"
     )]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;
-        let Self { object, values, .. } = self;
-        let passed = call.passed().into_iter().enumerate();
-        for ((position, (_, value)), kept) in passed.zip(values) {
-            if kept.is(value) {
-                continue;
-            }
-            // Release the old value only once the driver has the new value.
-            let old = std::mem::replace(kept, Kept::Unset);
-            // SAFETY: `checked` has verified the kind of the argument, as far as the kernel's code contains the types.
-            // Otherwise the caller of an unsafe function or a contract guarantees it.
-            let set = unsafe { object.set(position, value) };
-            set.map_err(|failure| call.refused(position, failure))?;
-            *kept = Kept::new(value);
-            drop(old);
-        }
+        // SAFETY: the kind of each argument is checked, as far as the kernel's code contains the types. Otherwise the
+        // caller of an unsafe function or a contract guarantees it.
+        unsafe { call.pass(self) }?;
         self.complete = true;
         Ok(())
+    }
+
+    /// Enqueues the kernel after all of `events`.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`Launch::launch`] apply.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    unsafe fn launch(&self, events: &[&Event]) -> Result<Event> {
+        self.check_complete()?;
+        let (kernel, raw_queue) = (&self.kernel, &self.kernel.checked().raw_queue);
+        let list;
+        let after = if events.is_empty() {
+            WaitList::NOTHING
+        } else {
+            list = kernel.queue().wait_list(events, None)?;
+            &list
+        };
+        // SAFETY: the events are of this context, and the arguments are set, checked and kept alive; the caller
+        // guarantees the rest.
+        let launched = unsafe { self.object.enqueue(raw_queue, &self.range, after) };
+        let event = launched.map_err(|failure| kernel.failed("launching", failure))?;
+        // As with other launches, a failed flush is not a failure of the launch.
+        let _ = raw_queue.flush();
+        Ok(Event::of_kernel(kernel.command(), event))
     }
 
     /// # Errors
     ///
     /// Fails if an argument is not set, because the driver refused it.
-    pub(crate) fn check_complete(&self) -> Result<()> {
+    fn check_complete(&self) -> Result<()> {
         if self.complete {
             return Ok(());
         }
         Err(Error::launch(
             self.kernel.name(),
-            "the driver refused an argument when this prepared launch was changed; change it again before it is launched",
+            "the driver rejected an argument when this prepared launch was changed; change it again before you launch \
+             it",
         ))
     }
 }
 
-fn checked(call: &Invocation<'_>, range: &AnyRange, contract: Option<Contract>) -> Result<Grid> {
-    let grid = call.checked(range, contract)?;
+impl<'a> Arguments<'a> for BoundKernel {
+    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
+    unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<(), Failure> {
+        let kept = &mut self.values[position];
+        if kept.is(value) {
+            return Ok(());
+        }
+        // Release the old value only once the driver has the new value.
+        let _old = std::mem::replace(kept, Kept::Unset);
+        // SAFETY: the caller upholds the same requirements.
+        unsafe { self.object.set(position, value) }?;
+        *kept = Kept::new(value);
+        Ok(())
+    }
+}
+
+fn checked(call: &Invocation<'_>, range: AnyRange, contract: Option<Contract>) -> Result<AnyRange> {
+    let range = call.checked(range, contract)?;
     if call.after.is_empty() {
-        return Ok(grid);
+        return Ok(range);
     }
     Err(Error::launch(
         call.kernel.name(),
-        "a prepared launch or a recording takes the events to wait for at each launch (`launch_after`, \
-         `replay_after`), not by `after`",
+        "`after` does not work for a prepared launch or a recording; pass the events to wait for at each launch \
+         (`launch_after`, `replay_after`)",
     ))
 }
 

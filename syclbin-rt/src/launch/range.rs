@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranges: the number of work-items of a launch, in one to three dimensions.
 
-use crate::backend::range::{Extent, Grid};
+use crate::backend::range::{AnyRange, Extent};
 
 /// The work-items of a launch in `D` dimensions, one to three, and their division into work-groups.
 ///
@@ -29,21 +29,6 @@ use crate::backend::range::{Extent, Grid};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdRange<const D: usize>(AnyRange);
-
-/// A range with any number of dimensions, for kernels whose dimensions are unknown. A number, an array of numbers, a
-/// [`Range`] and an [`NdRange`] convert into it. So does `()`, for a kernel without a range (`single_task`).
-///
-/// ```
-/// use syclbin_rt::{AnyRange, NdRange};
-///
-/// let ranges: [AnyRange; 3] = [1024.into(), [480, 640].into(), NdRange::new(64).local(8).into()];
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AnyRange {
-    global: Extent,
-    local: Option<Extent>,
-    offset: Option<Extent>,
-}
 
 /// Sizes in `D` dimensions, one to three: the number of work-items of a launch, or of a work-group.
 ///
@@ -86,7 +71,8 @@ impl<const D: usize> NdRange<D> {
     /// Divides the range into work-groups of `local` work-items. `local` must divide the range.
     #[must_use]
     pub fn local(self, local: impl Into<Range<D>>) -> Self {
-        Self(self.0.local(local.into().sizes))
+        let local = Some(local.into().sizes);
+        Self(AnyRange { local, ..self.0 })
     }
 
     /// Makes global ids start at `offset` instead of 0. For instance, 8 work-items with offset 100 have the ids 100 to
@@ -103,6 +89,7 @@ impl<const D: usize> NdRange<D> {
     #[must_use]
     pub fn offset(self, offset: impl Into<Range<D>>) -> Self {
         let offset = Some(offset.into().sizes);
+        let offset = offset.filter(|offset| offset.driver_order().iter().any(|id| *id > 0));
         Self(AnyRange { offset, ..self.0 })
     }
 }
@@ -132,42 +119,6 @@ impl<const D: usize> Range<D> {
     #[must_use]
     pub fn sizes(self) -> [usize; D] {
         self.sizes.sizes()
-    }
-}
-
-impl AnyRange {
-    pub(crate) fn new(global: Extent) -> Self {
-        Self {
-            global,
-            local: None,
-            offset: None,
-        }
-    }
-
-    /// Returns the range in work-groups of `local`, which has as many dimensions.
-    pub(crate) fn local(self, local: Extent) -> Self {
-        let local = Some(local);
-        Self { local, ..self }
-    }
-
-    pub(crate) fn offset_extent(&self) -> Option<Extent> {
-        self.offset
-    }
-
-    /// Returns the range in work-groups of `local`, as a driver takes it.
-    pub(crate) fn grid(&self, local: Option<Extent>) -> Grid {
-        // Without an offset, ids begin at 0, which is fastest on devices.
-        let is_zero = |offset: &Extent| offset.driver_order().iter().all(|id| *id == 0);
-        let offset = self.offset.filter(|offset| !is_zero(offset));
-        Grid::new(offset, self.global, local)
-    }
-
-    pub(crate) fn global_extent(&self) -> Extent {
-        self.global
-    }
-
-    pub(crate) fn local_extent(&self) -> Option<Extent> {
-        self.local
     }
 }
 
@@ -248,8 +199,8 @@ mod tests {
     #[test]
     fn a_range_without_work_group_leaves_it_open() {
         let range = NdRange::new([2, 3]);
-        assert_eq!(range.0.local_extent(), None);
-        let local = range.local([1, 3]).0.local_extent().unwrap();
+        assert_eq!(range.0.local, None);
+        let local = range.local([1, 3]).0.local.unwrap();
         assert_eq!(local.driver_order(), [3, 1]);
     }
 

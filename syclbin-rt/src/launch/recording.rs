@@ -9,12 +9,11 @@ use bytemuck::Pod;
 use crate::backend::failure::Failure;
 use crate::backend::gate::CallGuard;
 use crate::backend::slice::{DeviceSlice, OwnedRegion, pattern};
-use crate::backend::{self, Graph, MemoryUse, WaitList};
+use crate::backend::{self, AnyRange, Graph, MemoryUse, WaitList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::prepared::BoundKernel;
-use crate::launch::range::AnyRange;
-use crate::launch::{Launch, SafeLaunch};
+use crate::launch::{Checked, Launch, Terms};
 use crate::memory::copy::same_elements;
 use crate::queue::Queue;
 use crate::queue::event::Event;
@@ -24,7 +23,7 @@ use crate::trace::Class;
 ///
 /// Recording a command does not run it. The recorder keeps the memory that its commands use alive, so buffers may be
 /// dropped.
-#[must_use = "nothing runs before the recording is replayed"]
+#[must_use = "nothing runs until the recording is replayed"]
 pub struct Recorder {
     queue: Queue,
     steps: Vec<Step>,
@@ -52,19 +51,18 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// The requirements of [`Launch::launch`] apply to each replay of the recording.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        recorder.add(&self.call()?, &range.into().into(), None)
+        recorder.add(&self.call()?, range.into().into(), None)
     }
 }
 
-impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R, Checked> {
     /// Records the launch over `range` instead of launching it, if the contract holds.
     ///
     /// # Errors
     ///
     /// Fails for the same reasons as [`Launch::record`] and [`SafeLaunch::launch`].
     pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        let (launch, contract) = self.parts();
-        recorder.add(&launch.call()?, &range.into().into(), Some(contract))
+        recorder.add(&self.call()?, range.into().into(), self.terms.contract())
     }
 }
 
@@ -72,7 +70,7 @@ impl Recorder {
     fn add(
         &mut self,
         call: &Invocation<'_>,
-        range: &AnyRange,
+        range: AnyRange,
         contract: Option<Contract>,
     ) -> Result<()> {
         let fixed = BoundKernel::new(call, range, contract)?;
@@ -130,7 +128,7 @@ impl Recorder {
         }
         let Some(pattern) = pattern(bytemuck::bytes_of(&value)) else {
             return Err(unrecordable(
-                "a fill with elements of more than 128 bytes, or whose size is not a power of two",
+                "a fill with elements that are larger than 128 bytes or whose size is not a power of two",
             ));
         };
         self.steps.push(Step::Fill {
@@ -148,9 +146,8 @@ impl Recorder {
     /// Fails if the driver rejects the request.
     pub fn finish(self) -> Result<Recording> {
         let Self { queue, steps } = self;
-        let graph = graph(&queue, &steps).map_err(|failure| {
-            Error::driver(failure, "recording launches and copies", queue.device())
-        })?;
+        let graph = graph(&queue, &steps)
+            .map_err(queue.device().failed("recording launches and copies"))?;
         Ok(Recording {
             graph,
             steps,
@@ -163,7 +160,7 @@ impl Recorder {
 /// Returns the error for an action that needs more than one command.
 fn unrecordable(what: &str) -> Error {
     let message = format_args!(
-        "{what} takes more than one command and cannot be recorded; put it into the queue between two recordings"
+        "{what} needs more than one command and cannot be recorded; enqueue it between two recordings"
     );
     Error::new(ErrorKind::InvalidArgument, message)
 }
@@ -180,7 +177,7 @@ fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failur
     for step in steps {
         match step {
             // SAFETY: the arguments are set, checked and kept. The code that recorded the launch guarantees the rest.
-            Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.grid)? },
+            Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.range)? },
             Step::Copy { from, to, .. } => graph.add_copy(from, to)?,
             Step::Fill {
                 region, pattern, ..
@@ -231,7 +228,7 @@ const REPLAY: &str = "replaying a recording";
 /// With CUDA 12 and later, a recording is a CUDA graph, and a replay is one driver call
 /// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. OpenCL drivers
 /// enqueue the commands one after the other.
-#[must_use = "nothing runs before `replay`"]
+#[must_use = "nothing runs until `replay` is called"]
 pub struct Recording {
     // Dropped first: this waits until no replay uses the steps.
     graph: Option<Box<dyn Graph>>,
@@ -299,8 +296,7 @@ impl Recording {
                 fixed.kernel.command().note_launch();
             }
         }
-        let raw =
-            replayed.map_err(|failure| Error::driver(failure, REPLAY, self.queue.device()))?;
+        let raw = replayed.map_err(self.queue.device().failed(REPLAY))?;
         Ok(Event::of_any(&self.queue, Class::Kernel, REPLAY, 0, raw))
     }
 
@@ -318,7 +314,7 @@ impl Recording {
                 unsafe {
                     fixed
                         .object
-                        .enqueue_without_event(raw, &fixed.grid, after)?;
+                        .enqueue_without_event(raw, &fixed.range, after)?;
                 };
             } else {
                 drop(self.start(step, after)?);
@@ -337,7 +333,7 @@ impl Recording {
         match step {
             Step::Launch(fixed) => {
                 // SAFETY: as in `recorder::graph`.
-                unsafe { fixed.object.enqueue(raw, &fixed.grid, after) }
+                unsafe { fixed.object.enqueue(raw, &fixed.range, after) }
             }
             Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
             Step::Fill {

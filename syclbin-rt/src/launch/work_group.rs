@@ -3,13 +3,11 @@
 
 use std::fmt;
 
-use crate::backend::kernel::Argument;
-use crate::backend::range::Extent;
+use crate::backend::{AnyRange, Argument, Extent};
 use crate::error::{Error, Result, join};
-use crate::launch::invocation::check;
 use crate::launch::kernel::Kernel;
-use crate::launch::range::{AnyRange, NdRange};
-use crate::launch::{Launch, SafeLaunch};
+use crate::launch::range::NdRange;
+use crate::launch::{Launch, Terms};
 
 /// The bounds on ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
@@ -28,8 +26,8 @@ pub(crate) struct Limits {
     pub(crate) max_sizes: [usize; 3],
 }
 
-/// Returns the work-group size for a launch, with as many dimensions as the range. This is the given size, else the
-/// size that the kernel requires. If there is neither, returns `None`, and the driver chooses a size.
+/// Gives a range without a work-group size the size that the kernel requires. If there is neither, the driver chooses a
+/// size.
 ///
 /// # Errors
 ///
@@ -37,21 +35,20 @@ pub(crate) struct Limits {
 /// device.
 #[inline]
 pub(crate) fn choose(
-    range: &AnyRange,
+    range: &mut AnyRange,
     limits: &Limits,
     device: &impl fmt::Display,
-) -> Result<Option<Extent>, String> {
-    let global = range.global_extent();
-    let given = range.local_extent();
+) -> Result<(), String> {
+    let global = range.global;
     let items = global.checked_items();
     // A product that overflows may have a factor of 0 after it.
     if items == Some(0) || items.is_none() && global.items() == 0 {
         return Err(format!(
-            "the range {global} is empty; leave the launch out when there is nothing to do"
+            "the range {global} is empty; skip the launch when there is nothing to do"
         ));
     }
     let mut reach = items;
-    if let Some(offset) = range.offset_extent() {
+    if let Some(offset) = range.offset {
         reach = global.checked_reach(offset);
     }
     // Larger ids are undefined behaviour, because the compiler assumes that there are none.
@@ -62,7 +59,7 @@ pub(crate) fn choose(
             ", or compile with -fsycl-id-queries-range=size_t"
         };
         return Err(format!(
-            "the range {global} has more than {} work-items, the most that the kernel was compiled to count; reduce \
+            "the range {global} has more than {} work-items, the maximum that the kernel was compiled for; reduce \
              it{remedy}",
             limits.max_range
         ));
@@ -72,24 +69,24 @@ pub(crate) fn choose(
     {
         let plural = if dimensions == 1 { "" } else { "s" };
         return Err(format!(
-            "it was compiled for ranges of {dimensions} dimension{plural} (work_group_num_dim in the file), not for {global}"
+            "it was compiled for ranges of {dimensions} dimension{plural} (work_group_num_dim in the file), not for \
+             {global}"
         ));
     }
-    let required = match limits.required {
-        Some(sizes) => Some(required_extent(sizes, global)?),
-        None => None,
-    };
-    let Some(local) = given.or(required) else {
-        return Ok(None);
-    };
-    if let Some(required) = required
-        && local != required
-    {
-        return Err(format!(
-            "it was compiled for work-groups of {required} ({}), not of {local}; leave the size out to get the right one",
-            attributes(required)
-        ));
+    if let Some(sizes) = limits.required {
+        let required = required_extent(sizes, global)?;
+        let local = *range.local.get_or_insert(required);
+        if local != required {
+            return Err(format!(
+                "it was compiled for work-groups of {required} ({}), not of {local}; omit the size to use the \
+                 required one",
+                attributes(required)
+            ));
+        }
     }
+    let Some(local) = range.local else {
+        return Ok(());
+    };
     let pairs = || local.driver_order().iter().zip(global.driver_order());
     if pairs().any(|(local, global)| *local == 0 || global % local != 0) {
         return Err(format!(
@@ -107,7 +104,7 @@ pub(crate) fn choose(
     }
     if local.items() > limits.max_items {
         return Err(format!(
-            "the work-group {local} has {} work-items; on {} it can have {}",
+            "the work-group {local} has {} work-items, but {} allows at most {}",
             local.items(),
             device,
             limits.max_items
@@ -116,10 +113,10 @@ pub(crate) fn choose(
     if exceeds(local, limits.max_sizes) {
         let max = Extent::from_driver(limits.max_sizes, local.dimensions());
         return Err(format!(
-            "the work-group {local} exceeds the largest one of {device}, {max}"
+            "the work-group {local} exceeds the largest work-group of {device}, {max}"
         ));
     }
-    Ok(Some(local))
+    Ok(())
 }
 
 /// Returns whether a dimension is larger than `max`, which is in the driver's order.
@@ -135,7 +132,8 @@ fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> 
     if used > global.dimensions() {
         let required = Extent::from_driver(sizes, used);
         return Err(format!(
-            "it was compiled for work-groups of {required} ({}) and needs a range of as many dimensions, not {global}",
+            "it was compiled for work-groups of {required} ({}) and requires a range with as many dimensions, not \
+             {global}",
             attributes(required)
         ));
     }
@@ -176,13 +174,42 @@ impl Kernel {
         range: impl Into<NdRange<D>>,
     ) -> Result<[usize; D]> {
         // Without arguments, a driver would use those of the last launch, whose buffers may have been freed.
-        suggested(self, range, None::<std::iter::Empty<_>>)
+        Ok(self.suggested(range.into().into(), None)?.sizes())
+    }
+
+    /// Queries the driver if there are values for the arguments; otherwise calculates the size.
+    fn suggested(&self, mut range: AnyRange, values: Option<&[Argument<'_>]>) -> Result<Extent> {
+        let queue = self.queue();
+        let limits = &self.checked().limits;
+        choose(&mut range, limits, queue.device())
+            .map_err(|problem| Error::launch(self.name(), problem))?;
+        if let Some(local) = range.local {
+            return Ok(local);
+        }
+        let failed = |failure| self.failed("querying a work-group size for", failure);
+        let global = range.global;
+        if let Some(values) = values {
+            let suggested = self
+                .raw()
+                .suggested_local(queue.raw(), values, range.global());
+            if let Some(sizes) = suggested.map_err(failed)? {
+                let local = Extent::from_driver(sizes, global.dimensions());
+                range.local = Some(local);
+                // Ignore a suggestion that a launch would reject.
+                if choose(&mut range, limits, queue.device()).is_ok() {
+                    return Ok(local);
+                }
+            }
+        }
+        let multiple = self.raw().preferred_multiple().map_err(failed)?;
+        let units = queue.device().compute_units();
+        Ok(worked_out(global, limits, multiple, units as usize))
     }
 }
 
-impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
+impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     /// Returns the work-group size that the driver suggests for this kernel with these arguments
-    /// (`cl_khr_suggested_local_work_size`).
+    /// (`cl_khr_suggested_local_work_size`). Does not check a contract.
     ///
     /// If the driver has no suggestion, or the file does not contain the types of all arguments, returns the same as
     /// [`Kernel::suggested_local_size`].
@@ -198,77 +225,12 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
         R: From<NdRange<D>>,
     {
         let call = self.call()?;
-        let kernel = call.kernel;
-        check(&call)?;
-        let values = || call.passed().into_iter().map(|(_, value)| value);
+        call.check()?;
+        let values = call.passed()?;
         // This function is safe, so its caller does not guarantee the argument types.
-        let known = call.types_are_known();
-        suggested(kernel, range, known.then(values))
+        let values = call.kernel.types_are_known().then_some(&*values);
+        Ok(call.kernel.suggested(range.into().into(), values)?.sizes())
     }
-}
-
-impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
-    /// Returns the same as [`Launch::suggested_local_size`]. Does not check the contract.
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as a launch. Nothing is launched.
-    pub fn suggested_local_size<const D: usize>(
-        &self,
-        range: impl Into<NdRange<D>>,
-    ) -> Result<[usize; D]>
-    where
-        R: From<NdRange<D>>,
-    {
-        self.parts().0.suggested_local_size(range)
-    }
-}
-
-/// Queries the driver if there are values for the arguments; otherwise calculates the size.
-fn suggested<'a, const D: usize>(
-    kernel: &Kernel,
-    range: impl Into<NdRange<D>>,
-    values: Option<impl Iterator<Item = Argument<'a>>>,
-) -> Result<[usize; D]> {
-    let range = range.into().into();
-    Ok(suggested_extent(kernel, &range, values)?.sizes())
-}
-
-fn suggested_extent<'a>(
-    kernel: &Kernel,
-    range: &AnyRange,
-    values: Option<impl Iterator<Item = Argument<'a>>>,
-) -> Result<Extent> {
-    let queue = kernel.queue();
-    let limits = &kernel.checked().limits;
-    let chosen = choose(range, limits, queue.device());
-    if let Some(local) = chosen.map_err(|problem| Error::launch(kernel.name(), problem))? {
-        return Ok(local);
-    }
-    let failed = |failure| {
-        let action = format!("asking for a work-group size of kernel {}", kernel.name());
-        Error::driver(failure, action, queue.device())
-    };
-    let global = range.global_extent();
-    let told = match values {
-        Some(values) => {
-            let raw = kernel.raw();
-            raw.suggested_local(queue.raw(), &mut { values }, global.driver_order())
-                .map_err(failed)?
-        }
-        None => None,
-    };
-    if let Some(sizes) = told {
-        let local = Extent::from_driver(sizes, global.dimensions());
-        // Ignore a suggestion that a launch would reject.
-        let range = AnyRange::new(global).local(local);
-        if choose(&range, limits, queue.device()).is_ok() {
-            return Ok(local);
-        }
-    }
-    let multiple = kernel.raw().preferred_multiple().map_err(failed)?;
-    let units = queue.device().compute_units();
-    Ok(worked_out(global, limits, multiple, units as usize))
 }
 
 /// Returns the largest work-group that fits.
@@ -319,9 +281,9 @@ mod tests {
     };
 
     fn chosen(range: impl Into<AnyRange>, limits: Limits) -> Result<Option<Vec<usize>>, String> {
-        let local = choose(&range.into(), &limits, &"the device");
-        let local = local.map_err(|problem| problem.to_string())?;
-        Ok(local.map(|local| local.sycl_order()))
+        let mut range = range.into();
+        choose(&mut range, &limits, &"the device")?;
+        Ok(range.local.map(|local| local.sycl_order()))
     }
 
     #[test]
@@ -362,8 +324,7 @@ mod tests {
         assert_eq!(
             message,
             "it was compiled for work-groups of [2, 4, 8] (work_group_size<2, 4, 8> or \
-             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; leave the size out to get \
-             the right one"
+             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; omit the size to use the required one"
         );
         let message = chosen([64], FIXED).unwrap_err();
         assert!(
@@ -401,15 +362,15 @@ mod tests {
 
     #[test]
     fn an_empty_range_is_told() {
-        let problem = "the range [4, 0] is empty; leave the launch out when there is nothing to do";
+        let problem = "the range [4, 0] is empty; skip the launch when there is nothing to do";
         assert_eq!(chosen([4, 0], OPEN), Err(problem.to_owned()));
     }
 
     #[test]
     fn range_beyond_kernels_id_limit_is_refused() {
         assert_eq!(chosen([1 << 10, 1 << 10], OPEN), Ok(None));
-        let problem = "the range [1024, 1025] has more than 1048576 work-items, the most that the \
-                       kernel was compiled to count; reduce it, or compile with \
+        let problem = "the range [1024, 1025] has more than 1048576 work-items, the maximum that the kernel was \
+            compiled for; reduce it, or compile with \
                        -fsycl-id-queries-range=size_t";
         assert_eq!(
             chosen([1 << 10, (1 << 10) + 1], OPEN),
@@ -421,7 +382,7 @@ mod tests {
         };
         assert_eq!(chosen(usize::MAX, uncounted), Ok(None));
         let problem = "the range [9223372036854775808, 2] has more than 18446744073709551615 \
-                       work-items, the most that the kernel was compiled to count; reduce it";
+                       work-items, the maximum that the kernel was compiled for; reduce it";
         assert_eq!(chosen([1 << 63, 2], uncounted), Err(problem.to_owned()));
         assert!(
             chosen([1 << 63, 2, 0], uncounted)
@@ -432,12 +393,12 @@ mod tests {
 
     #[test]
     fn limits_of_kernel_and_device_hold() {
-        let problem = "the work-group [512] has 512 work-items; on the device it can have 256";
+        let problem = "the work-group [512] has 512 work-items, but the device allows at most 256";
         assert_eq!(
             chosen(NdRange::new(512).local(512), OPEN),
             Err(problem.to_owned())
         );
-        let problem = "the work-group [128, 1, 1] exceeds the largest one of the device, \
+        let problem = "the work-group [128, 1, 1] exceeds the largest work-group of the device, \
                        [64, 128, 256]";
         let range = NdRange::new([128, 1, 1]).local([128, 1, 1]);
         assert_eq!(chosen(range, OPEN), Err(problem.to_owned()));

@@ -205,15 +205,15 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
         // Compilers file PTX as native code if no SPIR-V precedes it in a module.
         ImageKind::Native { .. } if is_ptx(image) => {}
         ImageKind::Native { .. } => {
-            return Err("it is native code, which is not linked to other code".to_owned());
+            return Err("it is native code, which cannot be linked with other code".to_owned());
         }
         ImageKind::Ir {
             ty: IrType::Ptx, ..
         } => {}
         ImageKind::Ir { ty, .. } => {
             return Err(format!(
-                "CUDA devices take no {}; `cargo syclbin toolchain install --component nvidia` has builds \
-                 make PTX as well",
+                "CUDA devices do not support {}; run `cargo syclbin toolchain install --component nvidia` so that \
+                 builds also generate PTX",
                 language(ty)
             ));
         }
@@ -222,20 +222,19 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     let (major, minor) = (takes.sm / 10, takes.sm % 10);
     if !module.target.ptx_runs_on(major, minor) {
         return Err(format!(
-            "it is PTX for {}, and the device is sm_{}; compile it for that or an older one \
-             (--offload-arch)",
+            "it is PTX for {}, but the device is sm_{}; compile it for this or an older architecture (--offload-arch)",
             module.target, takes.sm
         ));
     }
     let version = module.version;
     if (version.major, version.minor) > takes.ptx {
         let needs = match version.first_driver() {
-            Some(first) => format!("one of CUDA {}.{}", first / 1000, first % 1000 / 10),
+            Some(first) => format!("CUDA {}.{} or newer", first / 1000, first % 1000 / 10),
             None => "a newer one".to_owned(),
         };
         return Err(format!(
-            "it is PTX {version}, and the driver, of CUDA {}.{}, takes PTX up to {}.{}; update the \
-             driver to {needs}, or compile for an older GPU, which needs no such version",
+            "it is PTX {version}, but the CUDA {}.{} driver supports PTX only up to {}.{}; update the driver to \
+             {needs}, or compile for an older GPU, which uses an older PTX version",
             takes.driver / 1000,
             takes.driver % 1000 / 10,
             takes.ptx.0,
@@ -253,13 +252,15 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
 pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Module, String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {
-            return Err("it is native code, which OpenCL does not link to other code".to_owned());
+            return Err("it is native code, which OpenCL cannot link with other code".to_owned());
         }
         ImageKind::Ir {
             ty: IrType::SpirV,
             target,
         } => target,
-        ImageKind::Ir { ty, .. } => return Err(format!("OpenCL devices take no {}", language(ty))),
+        ImageKind::Ir { ty, .. } => {
+            return Err(format!("OpenCL devices do not support {}", language(ty)));
+        }
     };
     check_fpga(target)?;
     // An image without architecture is always filed as SPIR-V, so both are checked.
@@ -268,10 +269,10 @@ pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Modu
     }
     let bytes: &[u8] = &image.bytes;
     if !bytes.starts_with(&spirv::MAGIC_BYTES) {
-        return Err("it is stored as SPIR-V, but contains something else".to_owned());
+        return Err("it is marked as SPIR-V, but contains something else".to_owned());
     }
     if !facts.takes_spirv {
-        return Err("the device takes no SPIR-V".to_owned());
+        return Err("the device does not support SPIR-V".to_owned());
     }
     let module = spirv::Module::parse(bytes).map_err(|error| error.to_string())?;
     portable::check(bytes, &reader(facts)).map_err(|unfit| unfit.to_string())?;
@@ -305,8 +306,7 @@ pub(crate) fn unfit_kernels(
     codes: &[Cow<'_, [u8]>],
     facts: &Facts,
 ) -> Result<BTreeMap<String, String>, String> {
-    const NO_IMAGES: &str =
-        "it takes an image or a sampler, and the device has no images (CL_DEVICE_IMAGE_SUPPORT)";
+    const NO_IMAGES: &str = "it takes an image or a sampler, but the device does not support images (CL_DEVICE_IMAGE_SUPPORT)";
     if facts.work_group_functions && !facts.misreads_packed && facts.images {
         return Ok(BTreeMap::new());
     }
@@ -317,9 +317,9 @@ pub(crate) fn unfit_kernels(
     }
     let unfit = all.into_iter().filter_map(|(kernel, uses)| {
         let reason = if uses.work_group_functions && !facts.work_group_functions {
-            "it has functions of a whole work-group, such as reduce_over_group, and the device lacks them"
+            "it uses work-group functions, such as reduce_over_group, which the device does not support"
         } else if uses.unaligned_argument && facts.misreads_packed {
-            "it takes a packed struct by value, which the driver reads wrongly; pass it in a buffer"
+            "it takes a packed struct by value, which the driver misreads; pass it in a buffer"
         } else if uses.images && !facts.images {
             NO_IMAGES
         } else {
@@ -396,7 +396,7 @@ mod tests {
         let image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", elf);
         assert_eq!(
             refusal(&image),
-            "it is stored as SPIR-V, but contains something else"
+            "it is marked as SPIR-V, but contains something else"
         );
     }
 
@@ -423,18 +423,20 @@ mod tests {
         assert_eq!(on(90, &native), Ok(()));
         assert_eq!(
             on(75, &ir("sm_80", "7.0")).unwrap_err(),
-            "it is PTX for sm_80, and the device is sm_75; compile it for that or an older one \
+            "it is PTX for sm_80, but the device is sm_75; compile it for this or an older architecture \
              (--offload-arch)"
         );
         assert_eq!(
             on(90, &ir("sm_90", "8.7")).unwrap_err(),
-            "it is PTX 8.7, and the driver, of CUDA 12.4, takes PTX up to 8.4; update the driver to \
-             one of CUDA 12.8, or compile for an older GPU, which needs no such version"
+            "it is PTX 8.7, but the CUDA 12.4 driver supports PTX only up to 8.4; update the driver to CUDA 12.8 or \
+             newer, or compile for an older GPU, which uses an older PTX version"
         );
         let spirv = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
         let message = on(90, &spirv).unwrap_err();
         assert!(
-            message.starts_with("CUDA devices take no SPIR-V; `cargo syclbin toolchain install"),
+            message.starts_with(
+                "CUDA devices do not support SPIR-V; run `cargo syclbin toolchain install"
+            ),
             "{message}"
         );
     }
@@ -459,7 +461,7 @@ mod tests {
     #[test]
     fn other_languages_and_targets_are_named() {
         let ptx = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", Vec::new());
-        assert_eq!(refusal(&ptx), "OpenCL devices take no PTX");
+        assert_eq!(refusal(&ptx), "OpenCL devices do not support PTX");
         assert_eq!(describe(&ptx), "PTX, nvptx64-nvidia-cuda");
         let short = Image::ir(IrType::SpirV, "spir-unknown-unknown", Vec::new());
         assert!(refusal(&short).contains("spir-unknown-unknown"));

@@ -33,7 +33,7 @@ pub(crate) fn check_given<'m>(
             found = true;
             if !takes(place, value.len()) {
                 let message = format_args!(
-                    "specialization constant {name} has {} bytes, the value has {}",
+                    "specialization constant {name} has {} bytes, but the value has {}",
                     place.size,
                     value.len()
                 );
@@ -219,7 +219,7 @@ pub(crate) fn check(
     }
     let in_force = blob(values, held);
     if are_emulated(image, metadata, facts) {
-        let missing = "it reads specialization constants from memory, and the file has no values";
+        let missing = "it reads specialization constants from memory, but the file contains no values for them";
         return in_force.map(drop).ok_or_else(|| missing.to_owned());
     }
     if facts.ptx.is_some() && !are_folded(metadata) {
@@ -238,7 +238,7 @@ pub(crate) fn check(
         let compiled_in = of(&compiled_in);
         if compiled_in != of(&in_force) || is_given && compiled_in.is_none() {
             return Err(format!(
-                "it is compiled for another value of specialization constant {name}"
+                "it was compiled for another value of specialization constant {name}"
             ));
         }
     }
@@ -322,7 +322,10 @@ mod tests {
         assert_eq!(check(&image, &metadata, &values, &facts), Ok(()));
         metadata.specialization.defaults = None;
         let message = check(&image, &metadata, &values, &facts).unwrap_err();
-        assert!(message.ends_with("the file has no values"), "{message}");
+        assert!(
+            message.ends_with("the file contains no values"),
+            "{message}"
+        );
         metadata.misc.specialized_with_defaults = Some(true);
         assert!(!are_emulated(&image, &metadata, &facts));
     }

@@ -59,7 +59,7 @@ impl Coverage {
         match self {
             Self::Whole => None,
             Self::Partial(reason) => Some(format!(
-                "the file has code for a part of its kernels only: {reason}"
+                "the file has code for only some of its kernels: {reason}"
             )),
             Self::Nothing(reasons) => Some(reasons.join("; ")),
         }
@@ -93,7 +93,7 @@ fn check_code(
         ));
     }
     if reasons.is_empty() {
-        reasons.push(format!("module {index} holds no image"));
+        reasons.push(format!("module {index} contains no images"));
     }
     Err(reasons)
 }

@@ -68,7 +68,7 @@ impl<'f> Closure<'f> {
         for symbol in symbols {
             if let Some(Some(other)) = self.defined.insert(symbol, Some(index)) {
                 return Err(format!(
-                    "{} is defined by {} and by {}, and both are needed; compile it once",
+                    "{} is defined by both {} and {}, and both are needed; compile it only once",
                     called(symbol),
                     self.files.name(other),
                     self.files.name(index)
@@ -114,7 +114,7 @@ impl<'f> Closure<'f> {
         match others.iter().find(differs) {
             None => Ok(Some(*first)),
             Some(other) => Err(format!(
-                "{} is exported by {} and by {}; leave one of them out",
+                "{} is exported by both {} and {}; remove one of them",
                 called(symbol),
                 files.name(*first),
                 files.name(*other)
@@ -137,8 +137,8 @@ impl<'f> Closure<'f> {
             let definers: Vec<ImageIndex> = files.images().filter(defines).collect();
             if definers.is_empty() {
                 return Err(format!(
-                    "it calls virtual functions of {set}, and no module of the file that this device takes defines them; \
-                     compile the sources that define them together with this one"
+                    "it calls virtual functions of {set}, but no module of the file that this device supports defines \
+                     them; compile the sources that define them together with this one"
                 ));
             }
             for definer in definers {
@@ -158,8 +158,8 @@ impl<'f> Closure<'f> {
         }
         if self.undefined.contains_key(ASSERT_FAIL) {
             return Err(format!(
-                "it leaves a failed `assert` to the driver, and the device lacks {ASSERT}; compile it without \
-                 SYCLBIN_NATIVE_ASSERT"
+                "it relies on the driver to handle a failed `assert`, but the device lacks {ASSERT}; compile it \
+                 without SYCLBIN_NATIVE_ASSERT"
             ));
         }
         let files = self.files;
@@ -173,16 +173,16 @@ impl<'f> Closure<'f> {
         };
         let symbols: Vec<String> = self.undefined.iter().map(symbol).collect();
         let searched = match files.linked() {
-            0 => ", and no other is linked with it".to_owned(),
-            1 => " or the one that is linked with it".to_owned(),
-            linked => format!(" or the {linked} that are linked with it"),
+            0 => ", and no other file is linked with it".to_owned(),
+            1 => " or in the file that is linked with it".to_owned(),
+            linked => format!(" or in the {linked} files that are linked with it"),
         };
         let unusable = self.undefined.keys().flat_map(|symbol| {
             let images = files.symbols().claimed(symbol).iter();
             images.map(|index| unusable(files, *index, symbol))
         });
         Err(format!(
-            "it uses symbols that it does not hold: {}; nothing exports them in this file{searched}; load it with the \
+            "it uses undefined symbols: {}; nothing exports them in this file{searched}; load it with the \
              file that defines them (`Module::builder(&queue).link(..)`), or compile the sources together{}",
             symbols.join(", "),
             unusable.collect::<String>()
@@ -195,9 +195,9 @@ fn unusable(files: &Files<'_>, index: ImageIndex, symbol: &str) -> String {
     let image = files.image(index);
     let format = image.map_or_else(|_| String::new(), |(_, image)| code::describe(image));
     let reason = files.code(index).err();
-    let reason = reason.as_deref().unwrap_or("its code does not have it");
+    let reason = reason.as_deref().unwrap_or("its code does not define it");
     format!(
-        "\n    {} is to be in {}, image {} ({format}): {reason}",
+        "\n    {} should be in {}, image {} ({format}): {reason}",
         called(symbol),
         files.name(index),
         index.image
@@ -211,7 +211,7 @@ fn check_constants(code: &Code) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "it reads specialization constants that its compiler left unlowered ({}); compile it with syclbin-clang or the \
+        "it reads specialization constants that its compiler did not lower ({}); compile it with syclbin-clang or the \
          clang++ of a DPC++ release",
         constants.join(", ")
     ))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loading: reads a file and determines which of its images a device accepts, without calling a driver.
 
-pub(crate) mod build_options;
 pub(crate) mod code;
 pub(crate) mod constants;
 pub(crate) mod coverage;

@@ -59,7 +59,7 @@ pub(crate) fn check(
     if !imports.is_empty() {
         let imports = imports.join(", ");
         return Err(format!(
-            "it imports {imports}, and native code is not linked when it is loaded"
+            "it imports {imports}, but native code cannot be linked when it is loaded"
         ));
     }
     constants::check(image, metadata, values, facts)?;
@@ -77,7 +77,7 @@ pub(crate) fn check(
             if saved_on.platform != device.platform || !image.bytes.starts_with(ELF) =>
         {
             Err(format!(
-                "it was saved on {saved_on}, and the device is {device}"
+                "it was saved on {saved_on}, but the device is {device}"
             ))
         }
         _ => check_binary(&image.bytes, facts),
@@ -89,7 +89,7 @@ fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
     if facts.ptx.is_some() {
         return match target_kind {
             Target::Nvptx64 | Target::Other("") => Ok(()),
-            _ => Err(format!("{target} is not code for CUDA")),
+            _ => Err(format!("{target} code does not run on CUDA devices")),
         };
     }
     code::check_fpga(target)?;
@@ -104,7 +104,7 @@ fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "{target} is not code for a {} in OpenCL",
+            "{target} code does not run on an OpenCL {}",
             facts.kind
         ))
     }
@@ -132,7 +132,7 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "it is for {arch}, and the device is {}",
+            "it is for {arch}, but the device is {}",
             requirements::architecture(facts)
         ))
     }
@@ -143,12 +143,12 @@ fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
         DeviceKind::Cpu => EM_X86_64,
         DeviceKind::Gpu if bytes.starts_with(ARCHIVE) => return Ok(()),
         DeviceKind::Gpu => EM_INTELGT,
-        _ => return Err("what native code this device takes is not known".to_owned()),
+        _ => return Err("the native code format of this device is unknown".to_owned()),
     };
     match elf_machine(bytes)? {
         found if found == machine => Ok(()),
         found => Err(format!(
-            "it is an ELF file of machine {found}, and the device takes those of {machine}"
+            "it is an ELF file for machine {found}, but the device requires machine {machine}"
         )),
     }
 }
@@ -160,9 +160,9 @@ fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
         return Err("it is stored as native code, but is not an ELF file".to_owned());
     };
     if !rest.starts_with(&[2, 1]) {
-        return Err("it is an ELF file of 32 bits or with the highest byte first".to_owned());
+        return Err("it is a 32-bit or big-endian ELF file".to_owned());
     }
-    let short = || damaged("its header is cut off");
+    let short = || damaged("its header is truncated");
     let half = |at| read::<2>(bytes, at).map(u16::from_le_bytes);
     let word = |at| read::<8>(bytes, at).map(u64::from_le_bytes);
     let machine = half(18).ok_or_else(short)?;
@@ -213,7 +213,7 @@ fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> 
         return if target.native_runs_on(major, minor) {
             Ok(())
         } else {
-            Err(format!("it is for {target}, and {device}"))
+            Err(format!("it is for {target}, but {device}"))
         };
     }
     let entries = cubin::entries(bytes).map_err(|error| error.to_string())?;
@@ -234,7 +234,7 @@ fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> 
     if held.is_empty() {
         Err("it is a fat binary without code".to_owned())
     } else {
-        Err(format!("it has {}, and {device}", held.join(", ")))
+        Err(format!("it contains {}, but {device}", held.join(", ")))
     }
 }
 
@@ -354,7 +354,7 @@ mod tests {
         assert!(!fits("sm_90", "nvptx64-nvidia-cuda"));
         assert!(!fits("pvc", "spir64-unknown-unknown"));
         let message = checked(&native("pvc,dg2", ""), &cpu()).unwrap_err();
-        assert_eq!(message, "it is for pvc,dg2, and the device is x86_64");
+        assert_eq!(message, "it is for pvc,dg2, but the device is x86_64");
     }
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
         assert!(taken(&image().bytes[..100], &own).is_err());
         assert_eq!(
             taken(b"pocl", &facts("Portable", "7.1")).unwrap_err(),
-            "it was saved on a processor (Portable, driver 6.0), and the device is a processor (Portable, \
+            "it was saved on a processor (Portable, driver 6.0), but the device is a processor (Portable, \
              driver 7.1)"
         );
         // Intel's driver takes code of other versions and for lesser processors.
@@ -468,25 +468,28 @@ mod cubin_tests {
         assert_eq!(judged("", "", cubin(80), 80), Ok(()));
         assert_eq!(
             judged("sm_80", TARGET, cubin(80), 90).unwrap_err(),
-            "it is for sm_80, and the device is sm_90"
+            "it is for sm_80, but the device is sm_90"
         );
         assert_eq!(
             judged("sm_89", TARGET, cubin(89), 80).unwrap_err(),
-            "it is for sm_89, and the device is sm_80"
+            "it is for sm_89, but the device is sm_80"
         );
         // The file's own entry narrows it down, if it has that number.
         let narrow = judged("sm_90a", TARGET, cubin(90), 91).unwrap_err();
-        assert_eq!(narrow, "it is for sm_90a, and the device is sm_91");
+        assert_eq!(narrow, "it is for sm_90a, but the device is sm_91");
         assert_eq!(
             judged("sm_75", TARGET, cubin(90), 75).unwrap_err(),
-            "it is for sm_90, and the device is sm_75"
+            "it is for sm_90, but the device is sm_75"
         );
     }
 
     #[test]
     fn other_code_and_damage_are_named() {
         let x86 = judged("", "spir64_x86_64-unknown-unknown", cubin(80), 80).unwrap_err();
-        assert_eq!(x86, "spir64_x86_64-unknown-unknown is not code for CUDA");
+        assert_eq!(
+            x86,
+            "spir64_x86_64-unknown-unknown code does not run on CUDA devices"
+        );
         assert!(judged("sm_80", TARGET, b"\x7fELF".to_vec(), 80).is_err());
         assert!(judged("sm_80", TARGET, b"nothing".to_vec(), 80).is_err());
         assert!(judged("sm_80", TARGET, Vec::new(), 80).is_err());

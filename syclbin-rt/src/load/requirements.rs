@@ -36,7 +36,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
             _ => ("aspects", "them"),
         };
         return Err(format!(
-            "it needs {aspects} {}, and the device does not have {them}",
+            "it requires {aspects} {}, but the device does not have {them}",
             names.join(", ")
         ));
     }
@@ -48,8 +48,8 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
         let few = items.is_some_and(|items| items <= facts.max_work_group_size as u64);
         if !few || !xyz.iter().zip(&max).all(fits) {
             return Err(format!(
-                "it needs work-groups of {xyz:?}, and the device has at most {} work-items in one \
-                 and {max:?} in a dimension (x first)",
+                "it requires work-groups of {xyz:?}, but the device allows at most {} work-items in a work-group and \
+                 {max:?} in each dimension (x first)",
                 facts.max_work_group_size
             ));
         }
@@ -58,7 +58,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
         && metadata.misc.esimd != Some(true)
     {
         check_sub_group(size as usize, &facts.sub_group_sizes)
-            .map_err(|problem| format!("it needs sub-groups of {size}, {problem}"))?;
+            .map_err(|problem| format!("it requires sub-groups of {size}, {problem}"))?;
     }
     check_matrices(wanted, facts)?;
     check_virtual_functions(&metadata.virtual_functions, facts)?;
@@ -66,7 +66,7 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
         && !is_compiled_for(target, facts)
     {
         return Err(format!(
-            "it is compiled for {target}, and the device is {}",
+            "it was compiled for {target}, but the device is {}",
             architecture(facts)
         ));
     }
@@ -83,12 +83,12 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
 /// Returns what the device has instead, to follow a comma.
 pub(crate) fn check_sub_group(size: usize, available: &[usize]) -> Result<(), String> {
     if available.is_empty() {
-        return Err("and the device chooses their size itself".to_owned());
+        return Err("but the device chooses their size itself".to_owned());
     }
     if available.contains(&size) {
         return Ok(());
     }
-    Err(format!("and the device has those of {available:?}"))
+    Err(format!("but the device only supports sizes {available:?}"))
 }
 
 /// Checks that the code needs no part of the reference runtime that this crate lacks.
@@ -123,7 +123,7 @@ fn check_fixed_targets(targets: &[u32], facts: &Facts) -> Result<(), String> {
     }
     let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
     Err(format!(
-        "it is compiled for {} only (-fsycl-fixed-targets), and the device is of kind {}",
+        "it was compiled for {} only (-fsycl-fixed-targets), but the device is of kind {}",
         names.join(" and "),
         facts.kind
     ))
@@ -143,7 +143,7 @@ fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), Stri
     }
     let matrices: Vec<String> = matrices.iter().map(|fields| fields.join(" ")).collect();
     Err(format!(
-        "it uses joint_matrix ({}), and the device has no matrix instructions",
+        "it uses joint_matrix ({}), but the device has no matrix instructions",
         matrices.join("; ")
     ))
 }
@@ -159,7 +159,7 @@ fn check_virtual_functions(sets: &VirtualFunctions, facts: &Facts) -> Result<(),
     }
     let sets: Vec<&str> = sets.into_iter().collect();
     Err(format!(
-        "it has virtual functions of {}, and the device does not have aspect {aspect}",
+        "it uses or defines virtual functions of {}, but the device lacks aspect {aspect}",
         sets.join(", ")
     ))
 }
@@ -177,7 +177,7 @@ pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
 pub(crate) fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),
-        None => "of an architecture that its driver does not tell".to_owned(),
+        None => "of an architecture that its driver does not report".to_owned(),
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
         });
         assert_eq!(
             message,
-            "it needs aspects fp16, atomic64, and the device does not have them"
+            "it requires aspects fp16, atomic64, but the device does not have them"
         );
     }
 
@@ -229,7 +229,7 @@ mod tests {
         let message = refusal(|module| module.requirements.sub_group = Some(128));
         assert_eq!(
             message,
-            "it needs sub-groups of 128, and the device has those of [4, 8, 16]"
+            "it requires sub-groups of 128, but the device only supports sizes [4, 8, 16]"
         );
     }
 
@@ -264,7 +264,7 @@ mod tests {
         let message = refusal(|module| module.requirements.compile_target = target);
         assert_eq!(
             message,
-            "it is compiled for intel_gpu_pvc, and the device is x86_64"
+            "it was compiled for intel_gpu_pvc, but the device is x86_64"
         );
     }
 
@@ -310,8 +310,7 @@ mod tests {
         let message = refusal(|module| module.requirements.fixed_targets = targets);
         assert_eq!(
             message,
-            "it is compiled for gpu and accelerator only (-fsycl-fixed-targets), and the device \
-             is of kind cpu"
+            "it was compiled for gpu and accelerator only (-fsycl-fixed-targets), but the device is of kind cpu"
         );
     }
 
@@ -322,8 +321,7 @@ mod tests {
         metadata.requirements.matrices = Records(vec![fields.to_vec()]);
         assert_eq!(
             check(&metadata, &cpu()).unwrap_err(),
-            "it uses joint_matrix (matrix_type::fp16 use::a 8 16), and the device has no matrix \
-             instructions"
+            "it uses joint_matrix (matrix_type::fp16 use::a 8 16), but the device has no matrix instructions"
         );
         let mut able = cpu();
         able.aspects.insert(Aspect::EXT_INTEL_MATRIX);
@@ -351,7 +349,7 @@ mod tests {
         };
         assert_eq!(
             refusal(uses),
-            "it has virtual functions of _ZTS5Shape, and the device does not have aspect \
+            "it uses or defines virtual functions of _ZTS5Shape, but the device lacks aspect \
              ext_oneapi_virtual_functions"
         );
     }

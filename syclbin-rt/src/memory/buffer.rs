@@ -5,15 +5,13 @@
 //! alive while a command uses it, but not memory that a kernel reaches through a pointer in a variable or a struct. So
 //! an array waits for the queues of its device before it is freed. If the driver cannot wait, the memory is leaked.
 
-use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use syclbin::Aspect;
 
-use crate::backend::slice::{DeviceSlice, OwnedRegion};
+use crate::backend::slice::OwnedRegion;
 use crate::backend::{DevicePointer, Memory, UsmKind};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -26,7 +24,7 @@ use crate::queue::Queue;
 /// A buffer dereferences to the [`DeviceSlice`] of all its elements. You can drop it while kernels still use it: the
 /// driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
-    region: OwnedRegion,
+    pub(crate) region: OwnedRegion,
     element: PhantomData<T>,
 }
 
@@ -49,7 +47,7 @@ macro_rules! arrays {
         $(
             $(#[$meta])*
             pub struct $name<T: Pod> {
-                region: OwnedRegion,
+                pub(crate) region: OwnedRegion,
                 element: PhantomData<T>,
             }
 
@@ -120,7 +118,7 @@ arrays! {
     /// let arg = Arg::value(span);
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
-    DeviceArray, Device, "device arrays", "unified shared memory of the device (usm_device_allocations)";
+    DeviceArray, Device, "device arrays", "unified shared memory on the device (usm_device_allocations)";
 
     /// Elements of `T` in host memory that the device accesses directly (SYCL's `malloc_host`). Otherwise it works like
     /// [`DeviceArray`].
@@ -128,7 +126,7 @@ arrays! {
     /// Use it for data that a kernel accesses once: nothing is copied, but each access may cross the bus.
     ///
     /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
-    HostArray, Host, "host arrays", "unified shared memory of the host (usm_host_allocations)";
+    HostArray, Host, "host arrays", "unified shared memory on the host (usm_host_allocations)";
 
     /// Elements of `T` in memory that migrates between host and device on access (SYCL's `malloc_shared`). Otherwise it
     /// works like [`DeviceArray`].
@@ -144,36 +142,9 @@ arrays! {
     /// assert_eq!(queue.map(&numbers)?[..8].iter().sum::<u32>(), 7);
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
-    SharedArray, Shared, "shared arrays", "unified shared memory of both (usm_shared_allocations)";
+    SharedArray, Shared, "shared arrays", "unified shared memory that migrates between host and device \
+        (usm_shared_allocations)";
 }
-
-macro_rules! slices {
-    ($($name:ident)*) => {
-        $(
-            impl<T: Pod> Deref for $name<T> {
-                type Target = DeviceSlice<T>;
-
-                fn deref(&self) -> &DeviceSlice<T> {
-                    self.region.as_slice()
-                }
-            }
-
-            impl<T: Pod> DerefMut for $name<T> {
-                fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-                    self.region.as_mut_slice()
-                }
-            }
-
-            impl<T: Pod> fmt::Debug for $name<T> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    self.describe(stringify!($name), f)
-                }
-            }
-        )*
-    };
-}
-
-slices! { Buffer DeviceArray HostArray SharedArray }
 
 /// Drivers align memory with an address to at least this many bytes.
 const ALWAYS_ALIGNED: usize = 64;
@@ -196,10 +167,8 @@ fn region<T: Pod>(
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);
     let memory = queue.raw().zeroed(Some(kind), size);
-    let memory = memory.map_err(|failure| {
-        let action = format!("making one of the {what}, of {size} bytes");
-        Error::driver(failure, action, device)
-    })?;
+    let memory =
+        memory.map_err(device.failed(format_args!("allocating {size} bytes for {what}")))?;
     // Padding to the next multiple takes less than the alignment, so it fits.
     let address = memory.address().unwrap_or_default();
     let offset = match more {

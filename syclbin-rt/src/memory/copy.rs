@@ -14,7 +14,7 @@ use crate::trace::{self, Class};
 
 /// A queue whose next copy or fill waits for some events. Returned by [`Queue::after`].
 #[derive(Clone, Copy, Debug)]
-#[must_use = "nothing is put into the queue yet"]
+#[must_use = "nothing is enqueued yet"]
 pub struct After<'a> {
     pub(crate) queue: &'a Queue,
     events: &'a [&'a Event],
@@ -148,7 +148,7 @@ impl Queue {
             return Ok(());
         }
         let (buffer, queue) = (slice.device(), self.device());
-        let message = format_args!("the buffer is on {buffer}, the queue is on {queue}");
+        let message = format_args!("the buffer is on {buffer}, but the queue is on {queue}");
         Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
@@ -239,7 +239,7 @@ impl After<'_> {
         started: Result<backend::Event, Failure>,
     ) -> Result<Event> {
         let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
-        Ok(Event::of_copy(self.queue, what, size, raw))
+        Ok(Event::of_any(self.queue, Class::Memory, what, size, raw))
     }
 }
 
@@ -251,7 +251,7 @@ pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
     data.map_err(|()| {
         let bytes = len.saturating_mul(size_of::<T>());
         let message = format_args!(
-            "the host has no memory for {bytes} bytes; download parts of the slice, or read them into memory of your own"
+            "cannot allocate {bytes} bytes on the host; download parts of the slice, or read them into your own memory"
         );
         Error::new(ErrorKind::OutOfMemory, message)
     })
@@ -283,8 +283,9 @@ fn same_length(slice: usize, data: usize) -> Result<()> {
     if slice == data {
         return Ok(());
     }
-    let message =
-        format_args!("the buffer has {slice} elements, the slice has {data}; they must be equal");
+    let message = format_args!(
+        "the buffer has {slice} elements, but the slice has {data}; the lengths must be equal"
+    );
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
@@ -296,7 +297,7 @@ mod tests {
     fn downloads_without_host_memory_are_errors() {
         let error = host_memory::<u64>(1 << 58).unwrap_err().to_string();
         assert!(
-            error.starts_with("the host has no memory for 2305843009213693952 bytes"),
+            error.starts_with("cannot allocate 2305843009213693952 bytes on the host"),
             "{error}"
         );
     }

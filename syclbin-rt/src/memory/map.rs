@@ -49,11 +49,12 @@ impl Queue {
     ///
     /// Fails if the slice is on another device, or belongs to a [`DeviceArray`](crate::DeviceArray), which can only be
     /// downloaded. Returns [`ErrorKind::MemoryInUse`] if a prepared launch or a recording writes that memory. Also
-    /// fails if the driver rejects the request or reports that a kernel failed.
+    /// fails if the driver rejects the request, or a kernel or one of its asserts failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
-        Mapped::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))
+        let view = Mapped::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))?;
+        self.check_asserts().map(|()| view)
     }
 
     /// Maps `slice` into host memory for reading and writing, as [`Queue::map`] does. Dropping the view writes the
@@ -66,7 +67,8 @@ impl Queue {
     pub fn map_mut<'a, T: Pod>(&self, slice: &'a mut DeviceSlice<T>) -> Result<MappedMut<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
-        MappedMut::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))
+        let view = MappedMut::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))?;
+        self.check_asserts().map(|()| view)
     }
 
     fn no_view(&self, problem: &NoView) -> Error {
@@ -74,7 +76,8 @@ impl Queue {
             NoView::InUse => Error::in_use(),
             NoView::OutOfReach => Error::new(
                 ErrorKind::InvalidArgument,
-                "the host does not reach the memory of a DeviceArray; download it, or make it a SharedArray or a HostArray",
+                "the host cannot access the memory of a DeviceArray; download it, or use a SharedArray or HostArray \
+                 instead",
             ),
             NoView::Failed(failure) => Error::driver(failure, "mapping a buffer", self.device()),
         }

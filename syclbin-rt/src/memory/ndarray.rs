@@ -67,7 +67,7 @@ impl Queue {
         let wrong = || {
             let (len, shape) = (slice.len(), expected.slice());
             let message = format_args!(
-                "cannot download {len} elements as an array of shape {shape:?}: the numbers differ"
+                "cannot download {len} elements as an array of shape {shape:?}: element counts differ"
             );
             Error::new(ErrorKind::InvalidArgument, message)
         };

@@ -10,6 +10,7 @@ use bytemuck::Pod;
 use crate::backend::slice::{DeviceSlice, OwnedRegion};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};
 
 /// A readable part of device memory, like `&data[2..8]` on the host. Created by [`DeviceSlice::slice`].
 ///
@@ -119,7 +120,7 @@ impl<T: Pod> DeviceSlice<T> {
         }
         let [start, end] = [start, end].map(|bound| bound.unwrap_or(usize::MAX));
         let message = format_args!(
-            "the range {start}..{end} is not inside of {} elements",
+            "the range {start}..{end} is out of bounds for {} elements",
             self.len()
         );
         Err(Error::new(ErrorKind::InvalidArgument, message))
@@ -131,42 +132,46 @@ impl<T: Pod> DeviceSlice<T> {
     }
 }
 
-impl<T: Pod> Deref for SliceRef<'_, T> {
-    type Target = DeviceSlice<T>;
-
-    fn deref(&self) -> &DeviceSlice<T> {
-        self.region.as_slice()
-    }
-}
-
-impl<T: Pod> Deref for SliceMut<'_, T> {
-    type Target = DeviceSlice<T>;
-
-    fn deref(&self) -> &DeviceSlice<T> {
-        self.region.as_slice()
-    }
-}
-
-impl<T: Pod> DerefMut for SliceMut<'_, T> {
-    fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-        self.region.as_mut_slice()
-    }
-}
-
 impl<T: Pod> fmt::Debug for DeviceSlice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.describe("DeviceSlice", f)
     }
 }
 
-impl<T: Pod> fmt::Debug for SliceRef<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.describe("SliceRef", f)
-    }
+/// Lets owners and parts of device memory be used as slices.
+macro_rules! readable {
+    ($($name:ident<$($lifetime:lifetime,)? T>)*) => {
+        $(
+            impl<T: Pod> Deref for $name<$($lifetime,)? T> {
+                type Target = DeviceSlice<T>;
+
+                fn deref(&self) -> &DeviceSlice<T> {
+                    self.region.as_slice()
+                }
+            }
+
+            impl<T: Pod> fmt::Debug for $name<$($lifetime,)? T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    self.describe(stringify!($name), f)
+                }
+            }
+        )*
+    };
 }
 
-impl<T: Pod> fmt::Debug for SliceMut<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.describe("SliceMut", f)
-    }
+macro_rules! writable {
+    ($($name:ident<$($lifetime:lifetime,)? T>)*) => {
+        readable! { $($name<$($lifetime,)? T>)* }
+
+        $(
+            impl<T: Pod> DerefMut for $name<$($lifetime,)? T> {
+                fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
+                    self.region.as_mut_slice()
+                }
+            }
+        )*
+    };
 }
+
+readable! { SliceRef<'_, T> }
+writable! { SliceMut<'_, T> Buffer<T> DeviceArray<T> HostArray<T> SharedArray<T> }

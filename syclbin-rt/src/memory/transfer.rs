@@ -8,18 +8,12 @@ use std::task::{Context, Poll};
 
 use bytemuck::Pod;
 
-use crate::backend::PendingCopy;
-use crate::backend::event::Completion;
-use crate::backend::slice::DeviceSlice;
-use crate::error::{Error, Result};
+use crate::backend::{Completion, DeviceSlice, Direction, PendingCopy};
+use crate::error::Result;
 use crate::memory::copy::{After, host_memory};
 use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::{self, Class};
-
-/// The actions of transfers, for messages.
-const READING: &str = "reading a buffer";
-const WRITING: &str = "writing a buffer";
 
 /// A copy between a buffer and host memory that does not block the caller. Created by [`Queue::download_later`],
 /// [`Queue::read_later`] or [`Queue::write_later`].
@@ -39,25 +33,13 @@ const WRITING: &str = "writing a buffer";
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "dropping it waits for the copy; `wait` gives the elements back"]
+#[must_use = "dropping it waits for the copy; `wait` returns the elements"]
 pub struct Transfer<T: Pod> {
     lent: PendingCopy<T>,
     event: Event,
 }
 
 impl<T: Pod> Transfer<T> {
-    fn new(
-        queue: &Queue,
-        action: &'static str,
-        bytes: usize,
-        lent: PendingCopy<T>,
-    ) -> Result<Self> {
-        let raw = lent.event();
-        let raw = raw.map_err(|failure| Error::driver(failure, action, queue.device()))?;
-        let event = Event::of_copy(queue, action, bytes, raw);
-        Ok(Self { lent, event })
-    }
-
     /// Returns the event of the copy, so that other commands can wait for it.
     #[must_use]
     pub fn event(&self) -> &Event {
@@ -78,11 +60,13 @@ impl<T: Pod> Transfer<T> {
     ///
     /// # Errors
     ///
-    /// Fails if the copy, or a command that it waited for, failed. The elements are then lost.
+    /// Fails if the copy, or a command that it waited for, failed, or an assert in a kernel of the queue. The elements are
+    /// then lost.
     pub fn wait(self) -> Result<Vec<T>> {
         let _span = trace::span(Class::Wait, "waiting for a transfer", 0);
         let data = self.lent.wait();
-        data.map_err(|failure| self.event.failed(failure))
+        let data = data.map_err(|failure| self.event.failed(failure))?;
+        self.event.queue().check_asserts().map(|()| data)
     }
 }
 
@@ -140,13 +124,7 @@ impl After<'_> {
     ///
     /// Fails for the same reasons as [`Queue::read_later`], or if an event belongs to another device.
     pub fn read_later<T: Pod>(self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
-        let queue = self.queue;
-        queue.can_copy(slice, data.len())?;
-        let after = self.wait_list()?;
-        let size = size_of_val(data.as_slice());
-        let lent = queue.raw().read_later(slice.region(), data, &after);
-        let lent = lent.map_err(|failure| queue.failed(failure, "reading", size))?;
-        Transfer::new(queue, READING, size, lent)
+        self.transfer(slice, data, Direction::ToHost)
     }
 
     /// Enqueues a copy as [`Queue::write_later`] does, which waits for the events.
@@ -159,13 +137,30 @@ impl After<'_> {
         slice: &mut DeviceSlice<T>,
         data: Vec<T>,
     ) -> Result<Transfer<T>> {
+        self.transfer(slice, data, Direction::ToDevice)
+    }
+
+    fn transfer<T: Pod>(
+        self,
+        slice: &DeviceSlice<T>,
+        data: Vec<T>,
+        direction: Direction,
+    ) -> Result<Transfer<T>> {
+        let (doing, action) = match direction {
+            Direction::ToHost => ("reading", "reading a buffer"),
+            Direction::ToDevice => ("writing", "writing a buffer"),
+        };
         let queue = self.queue;
         queue.can_copy(slice, data.len())?;
-        let after = self.wait_list()?;
-        let size = size_of_val(data.as_slice());
-        let lent = queue.raw().write_later(slice.region(), data, &after);
-        let lent = lent.map_err(|failure| queue.failed(failure, "writing", size))?;
-        Transfer::new(queue, WRITING, size, lent)
+        let (after, size) = (self.wait_list()?, size_of_val(data.as_slice()));
+        let failed = |failure| queue.failed(failure, doing, size);
+        let lent = queue
+            .raw()
+            .transfer_later(slice.region(), data, direction, &after);
+        let lent = lent.map_err(failed)?;
+        let raw = lent.event().map_err(failed)?;
+        let event = Event::of_any(queue, Class::Memory, action, size, raw);
+        Ok(Transfer { lent, event })
     }
 }
 

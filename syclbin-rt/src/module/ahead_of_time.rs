@@ -10,7 +10,7 @@ use crate::backend::Source;
 use crate::backend::facts::DeviceKind;
 use crate::device::Device;
 use crate::device::discovery::not_selected;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::load::code;
 use crate::module::unloadable;
 
@@ -31,7 +31,7 @@ pub fn native_cpu() -> Result<Device> {
         Some(device) => Ok(device.clone()),
         None => {
             let reason = format!(
-                "no Intel CPU device, which native code for x86-64 is built on; `{}` installs it",
+                "found no Intel CPU device, which is needed to build native code for x86-64; `{}` installs it",
                 syclbin_toolchain::INSTALL_COMMAND
             );
             let available = devices.iter().map(Device::described).collect();
@@ -59,16 +59,13 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     let code = code::read_spirv(&image, device.facts()).map_err(refused)?;
     let imports: Vec<&str> = code.imports().collect();
     if !imports.is_empty() {
-        let reason = format!(
-            "it uses symbols that it does not hold: {}",
-            imports.join(", ")
-        );
+        let reason = format!("it uses undefined symbols: {}", imports.join(", "));
         return Err(refused(reason));
     }
     let context = device
         .driver_device()
         .shared_context()
-        .map_err(|failure| Error::driver(failure, "creating a context", device))?;
+        .map_err(device.failed("creating a context"))?;
     let codes = code::portable(vec![spirv.into()], device.facts()).map_err(refused)?;
     let sources = codes.into_iter().map(|code| Source {
         code,
@@ -84,5 +81,5 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         .map_err(|error| refused(error.to_string()))?;
     program
         .binary()
-        .map_err(|failure| Error::driver(failure, "reading native code", device))
+        .map_err(device.failed("reading native code"))
 }

@@ -144,10 +144,10 @@ impl Builder {
     fn describe(&self, index: ImageIndex, origin: Origin, built: &BuiltProgram) -> String {
         let native = self.files.image(index).is_ok_and(|(_, image)| image.native);
         let how = match origin {
-            Origin::Built if native => "the driver takes this native code",
+            Origin::Built if native => "the driver accepts this native code",
             Origin::Built => "the driver compiles it",
-            Origin::Cache => "the driver has compiled it in an earlier run",
-            Origin::Process => "the driver has compiled it before",
+            Origin::Cache => "the driver compiled it in an earlier run",
+            Origin::Process => "the driver compiled it earlier",
         };
         match built.members.get(1..) {
             None | Some([]) => how.to_owned(),
@@ -445,7 +445,7 @@ impl BuiltProgram {
 impl Verdict {
     /// Returns the verdict on the images after the chosen image.
     pub(crate) fn other_image(image: usize) -> Self {
-        Self::Skipped(format!("not needed, as image {image} fits"))
+        Self::Skipped(format!("not needed, because image {image} fits"))
     }
 }
 
@@ -474,7 +474,7 @@ fn trimmed<'c>(code: &'c [u8], kernel: &str) -> Cow<'c, [u8]> {
         Ok(trimmed) => Cow::Owned(trimmed),
         Err(error) => {
             log::debug(format_args!(
-                "kernel {kernel} is compiled with all others: {error}"
+                "kernel {kernel} is compiled together with all others: {error}"
             ));
             Cow::Borrowed(code)
         }

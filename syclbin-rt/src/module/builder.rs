@@ -12,13 +12,13 @@ use syclbin_toolchain::file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::files::list_of_kernels;
 use crate::module::Module;
-use crate::module::kernel_info::KernelInfo;
+use crate::module::stub::KernelInfo;
 use crate::queue::Queue;
 
 /// Loads a module with values for its specialization constants, or links it with other files. Created by
 /// [`Module::builder`].
 #[derive(Clone, Debug)]
-#[must_use = "nothing is loaded before `load`"]
+#[must_use = "nothing is loaded until `load` is called"]
 pub struct ModuleBuilder<'q> {
     queue: &'q Queue,
     values: Vec<(String, Vec<u8>)>,
@@ -206,8 +206,8 @@ impl<'q> ModuleBuilder<'q> {
             for &offset in *bools {
                 if let Some(&byte @ 2..) = value.get(offset) {
                     let message = format_args!(
-                        "byte {offset} of the value for specialization constant {name} is {byte}, but it is a `bool`; \
-                         write 0 or 1"
+                        "byte {offset} of the value for specialization constant {name} is {byte}, but this byte is a \
+                         `bool`; use 0 or 1"
                     );
                     return Err(Error::new(ErrorKind::InvalidArgument, message));
                 }
@@ -264,7 +264,7 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     };
     let names: Vec<String> = files.iter().enumerate().map(name).collect();
     let message = format_args!(
-        "cannot link {} with {}: {} is in state executable, so it is linked already; load it without other files, or \
+        "cannot link {} with {}: {} is in state executable, so it is already linked; load it without other files, or \
          compile it to an object (`Build::link_at_load`, `-fsyclbin=object`)",
         names[0],
         names[1..].join(" and "),
@@ -296,7 +296,7 @@ fn check_stubs(
     }
     let file = path.map_or("this SYCLBIN file".into(), Path::to_string_lossy);
     let differences = differences.iter().map(ToString::to_string).collect();
-    let message = format_args!("{file} does not fit the stubs");
+    let message = format_args!("{file} does not match the stubs");
     Err(Error::listing(
         ErrorKind::StubMismatch,
         message,
@@ -331,8 +331,8 @@ mod tests {
         assert_eq!(
             refusal(&[Executable, Object]).unwrap(),
             "cannot link the loaded file (no kernels) with linked file 1 (no kernels): the loaded file \
-             (no kernels) is in state executable, so it is linked already; load it without other files, or \
-             compile it to an object (`Build::link_at_load`, `-fsyclbin=object`)"
+             (no kernels) is in state executable, so it is already linked; load it without other files, or compile it \
+             to an object (`Build::link_at_load`, `-fsyclbin=object`)"
         );
         let last = refusal(&[Object, Object, Executable]).unwrap();
         assert!(

@@ -11,8 +11,7 @@ use bytemuck::Pod;
 use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
-use crate::backend::failure::Failure;
-use crate::backend::{Memory, Program, UsmKind};
+use crate::backend::{Failure, HostSlice, Memory, Program, UsmKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
@@ -58,7 +57,7 @@ impl<T: Pod> Global<T> {
         let bytes = size_of::<T>();
         if bytes != variable.size {
             let message = format_args!(
-                "device global {} has {} bytes, the Rust type has {bytes}",
+                "device global {} has {} bytes, but the Rust type has {bytes}",
                 variable.name(),
                 variable.size
             );
@@ -92,7 +91,7 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// Fails if an earlier kernel failed, or the driver rejects the request.
+    /// Fails if an earlier kernel or one of its asserts failed, or the driver rejects the request.
     pub fn read(&self) -> Result<T> {
         const {
             assert!(
@@ -114,7 +113,7 @@ impl<T: Pod> Global<T> {
     pub fn read_boxed(&self) -> Result<Box<T>> {
         let value = bytemuck::allocation::try_zeroed_box::<T>();
         let mut value = value.map_err(|()| {
-            let message = format_args!("the host has no memory for {} bytes", size_of::<T>());
+            let message = format_args!("cannot allocate {} bytes on the host", size_of::<T>());
             Error::new(ErrorKind::OutOfMemory, message)
         })?;
         self.read_bytes(bytemuck::bytes_of_mut(&mut *value))?;
@@ -122,16 +121,16 @@ impl<T: Pod> Global<T> {
     }
 
     fn read_bytes(&self, bytes: &mut [u8]) -> Result<()> {
-        let queue = self.queue.raw();
+        let (queue, symbol) = (self.queue.raw(), &self.variable.symbol);
         let read = match &self.variable.storage {
             Storage::Memory(memory) => queue.read(memory, 0, bytes),
             // All programs of a module hold the same value.
-            Storage::Programs(programs) => match programs.first() {
-                Some(program) => queue.read_variable(program, &self.variable.symbol, 0, bytes),
-                None => Ok(()),
-            },
+            Storage::Programs(programs) => programs.first().map_or(Ok(()), |program| {
+                queue.transfer_variable(program, symbol, 0, HostSlice::To(bytes))
+            }),
         };
-        read.map_err(|failure| self.failed(failure, "reading"))
+        read.map_err(|failure| self.failed(failure, "reading"))?;
+        self.queue.check_asserts()
     }
 
     /// Writes a value, after all commands enqueued earlier on the module's queue.
@@ -141,11 +140,11 @@ impl<T: Pod> Global<T> {
     /// Fails if the driver rejects the request.
     pub fn write(&self, value: &T) -> Result<()> {
         let bytes = bytemuck::bytes_of(value);
-        let queue = self.queue.raw();
+        let (queue, symbol) = (self.queue.raw(), &self.variable.symbol);
         let written = match &self.variable.storage {
             Storage::Memory(memory) => queue.write(memory, 0, bytes),
             Storage::Programs(programs) => programs.iter().try_for_each(|program| {
-                queue.write_variable(program, &self.variable.symbol, bytes)
+                queue.transfer_variable(program, symbol, 0, HostSlice::From(bytes))
             }),
         };
         written.map_err(|failure| self.failed(failure, "writing"))
@@ -209,7 +208,7 @@ pub(crate) fn connect(
             continue;
         }
         let fail = |reason: &dyn fmt::Display| format!("device global {id}: {reason}");
-        let with_nul = |_| fail(&"its name has a NUL inside");
+        let with_nul = |_| fail(&"its name contains a NUL");
         let c_id = CString::new(id).map_err(with_nul)?;
         let DeviceGlobal { size, image_scope } = *global;
         let size = size as usize;
@@ -227,7 +226,7 @@ pub(crate) fn connect(
         let variable = match known.and_then(|index| variables.get_mut(*index)) {
             Some(known) => {
                 if known.size != size || known.is_in_programs() != image_scope {
-                    return Err(fail(&"two modules describe it differently"));
+                    return Err(fail(&"its descriptions in two modules differ"));
                 }
                 known
             }
@@ -304,7 +303,7 @@ fn initialize(
     for offset in (0..size).step_by(CHUNK) {
         let part = chunk.get_mut(..size.saturating_sub(offset).min(CHUNK));
         let part = part.unwrap_or_default();
-        raw.read_variable(program, symbol, start + offset, part)?;
+        raw.transfer_variable(program, symbol, start + offset, HostSlice::To(&mut *part))?;
         if part.iter().any(|byte| *byte != 0) {
             raw.write(memory, offset, part)?;
         }

@@ -181,7 +181,9 @@ impl LoadedModule {
                 let text = match (verdict, chosen, other) {
                     (Verdict::Fits, Some(first), _) => Verdict::other_image(first).to_string(),
                     (Verdict::Fits, None, Some(module)) if part != &Part::Native => {
-                        format!("not needed, as module {module} has native code of its kernels")
+                        format!(
+                            "not needed, because module {module} has native code for its kernels"
+                        )
                     }
                     (Verdict::Fits | Verdict::Chosen(_), ..) => {
                         chosen = Some(*image);

@@ -11,10 +11,9 @@ pub(crate) mod builder;
 pub(crate) mod global;
 #[cfg(test)]
 mod hidden_arguments_tests;
-pub(crate) mod kernel_info;
 pub(crate) mod loaded;
 pub(crate) mod save;
-pub(crate) mod stub_kernel;
+pub(crate) mod stub;
 pub(crate) mod watched_file;
 
 use std::collections::BTreeSet;
@@ -208,7 +207,7 @@ impl Module {
             .flat_map(|unit| global::names(&unit.metadata))
             .collect();
         let message = format_args!(
-            "no device global {name} of this SYCLBIN file is on {}; there is {}",
+            "this SYCLBIN file has no device global {name} on {}; it has {}",
             self.queue().device(),
             join(globals)
         );
@@ -292,8 +291,8 @@ impl Module {
 /// Returns the error for a file that the device cannot run.
 pub(crate) fn unloadable(device: &Device, reasons: Vec<String>) -> Error {
     let message = format_args!(
-        "nothing in this SYCLBIN file runs on {device}{}\n`Module::best_device()` of the generated code and \
-         `Device::best_for(file)` return a device that runs it, if this machine has one",
+        "nothing in this SYCLBIN file can run on {device}{}\n`Module::best_device()` of the generated code and \
+         `Device::best_for(file)` return a device that can run it, if this machine has one",
         list(&reasons)
     );
     Error::with_reasons(ErrorKind::Unavailable, message, reasons)

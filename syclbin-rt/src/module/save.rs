@@ -154,9 +154,9 @@ impl Module {
                 let (first_module, of_first) = *first.get_or_insert((module.index, processor));
                 if processor != of_first {
                     let message = format_args!(
-                        "modules {first_module} and {} are native code for different processors, which Intel's CPU \
-                         driver does not take together, as other native code was loaded between them; save in a process \
-                         that loads no other native code before",
+                        "cannot save modules {first_module} and {} together: they are native code for different \
+                         processors, because other native code was loaded between them, and Intel's CPU driver \
+                         rejects such a file; save in a process that has not loaded other native code",
                         module.index
                     );
                     return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -307,10 +307,11 @@ fn unmergeable(error: MergeError) -> Error {
 }
 
 fn binary(program: &Program, queue: &Queue, module: usize) -> Result<Vec<u8>> {
-    program.binary().map_err(|failure| {
-        let action = format!("reading the native code of module {module}");
-        Error::driver(failure, action, queue.device())
-    })
+    program.binary().map_err(
+        queue
+            .device()
+            .failed(format_args!("reading the native code of module {module}")),
+    )
 }
 
 /// Returns native code of a device as an image. With `emulated`, its kernels receive specialization constants in a
@@ -357,8 +358,7 @@ fn with_code<'a>(
 ) -> Result<Syclbin<'a>, String> {
     if !matches!(state, State::Input | State::Object) {
         return Err(
-            "there is no such state; use `State::Input`, `State::Object` or `State::Executable`"
-                .to_owned(),
+            "unknown state; use `State::Input`, `State::Object` or `State::Executable`".to_owned(),
         );
     }
     let all = || files.iter().flat_map(|file| &file.modules);
@@ -386,7 +386,7 @@ fn with_code<'a>(
                     continue;
                 }
                 return Err(format!(
-                    "module {number} ({}) has native code only; save it in state executable",
+                    "module {number} ({}) contains only native code; save it in state executable",
                     list_of_kernels(module.kernel_names())
                 ));
             }
@@ -470,7 +470,7 @@ mod tests {
             let refused = saved(Executable, vec![alone()], state).unwrap_err();
             assert_eq!(
                 refused,
-                "module 0 (k) has native code only; save it in state executable"
+                "module 0 (k) contains only native code; save it in state executable"
             );
         }
         assert_eq!(saved(Object, vec![alone()], Object), Ok(vec![1]));

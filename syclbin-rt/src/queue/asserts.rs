@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
-use crate::backend::Program;
-use crate::backend::failure::Failure;
+use crate::backend::{Failure, HostSlice, Program};
 use crate::error::{Error, Result};
 use crate::queue::Queue;
 
@@ -92,14 +91,9 @@ impl Queue {
         });
         let exist = !programs.is_empty();
         asserts.exist.store(exist, Ordering::Release);
-        match first {
-            Ok(None) => Ok(()),
-            Err(failure) => Err(Error::driver(
-                failure,
-                "reading failed asserts",
-                self.device(),
-            )),
-            Ok(Some(failed)) => Err(Error::assert(failed, self.device())),
+        match first.map_err(self.device().failed("reading failed asserts"))? {
+            None => Ok(()),
+            Some(failed) => Err(Error::assert(failed, self.device())),
         }
     }
 
@@ -109,10 +103,12 @@ impl Queue {
             program, symbol, ..
         } = asserting;
         let mut bytes = [0; SIZE];
-        self.raw().read_variable(program, symbol, 0, &mut bytes)?;
+        self.raw()
+            .transfer_variable(program, symbol, 0, HostSlice::To(&mut bytes))?;
         let failed = FailedAssert::read(&bytes);
         if failed.is_some() {
-            self.raw().write_variable(program, symbol, &[0; SIZE])?;
+            self.raw()
+                .transfer_variable(program, symbol, 0, HostSlice::From(&[0; SIZE]))?;
         }
         Ok(failed)
     }

@@ -75,16 +75,6 @@ impl Event {
         Self::of_any(queue, Class::Wait, action, 0, raw)
     }
 
-    /// Creates the event of a command in `queue` that copies or fills `bytes`.
-    pub(crate) fn of_copy(
-        queue: &Queue,
-        action: &'static str,
-        bytes: usize,
-        raw: backend::Event,
-    ) -> Self {
-        Self::of_any(queue, Class::Memory, action, bytes, raw)
-    }
-
     /// Creates the event of a command in `queue`.
     pub(crate) fn of_any(
         queue: &Queue,
@@ -109,7 +99,7 @@ impl Event {
     /// Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command ended.
     ///
     /// Returns [`ErrorKind::Assert`] if an assert in a kernel of the queue failed. If the queue has kernels with
-    /// asserts, this waits for all commands in it. An `.await` does not report asserts.
+    /// asserts, this waits for all commands in it, and so does an `.await`, at its end.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for an event", 0);
         self.raw.wait().map_err(|failure| self.failed(failure))?;
@@ -146,7 +136,8 @@ impl Event {
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
             let message = format_args!(
-                "no times were recorded for {}; make the queue by Device::queue_with(QueueOptions::new().profiling())",
+                "no times were recorded for {}; create the queue with \
+                 Device::queue_with(QueueOptions::new().profiling())",
                 self.what
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -163,14 +154,17 @@ impl Event {
             return Poll::Ready(Err(self.failed(failure)));
         }
         let ended = self.raw.poll(self.queue().raw(), end, waker);
-        ended.map_err(|failure| self.failed(failure))
+        ended.map(|ended| {
+            ended.map_err(|failure| self.failed(failure))?;
+            self.queue().check_asserts()
+        })
     }
 
     /// Describes why a command of `queue` cannot wait for this event, which has number `index` in its list.
     fn foreign(&self, index: usize, queue: &Queue) -> String {
         let (device, queue) = (self.queue().device(), queue.device());
         format!(
-            "event {index} to wait for ({}) is on {device}, queue is on {queue}",
+            "cannot wait for event {index} ({}): it is on {device}, but the queue is on {queue}",
             self.what
         )
     }
@@ -196,7 +190,7 @@ impl Event {
     /// Describes the driver's error. If the code only means that a dependency failed, no command is named.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
         let reason = if failure.is_of_dependency() {
-            " (a command that it waited for failed; the event of that one says why)"
+            " (a command that it waited for failed; the event of that command has the reason)"
         } else {
             ""
         };
@@ -384,8 +378,8 @@ pub(crate) mod tests {
             event.failed(failure).to_string(),
             format!(
                 "clEnqueueBarrierWithWaitList failed with \
-                 CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14) while waiting at a barrier (a \
-                 command that it waited for failed; the event of that one says why) on {}",
+                 CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14) while waiting at a barrier (a command that it \
+                 waited for failed; the event of that command has the reason) on {}",
                 queue.device()
             )
         );
@@ -484,7 +478,7 @@ impl Queue {
     pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
         let list = self.wait_list(events, None)?;
         let raw = self.raw().barrier(&list);
-        let raw = raw.map_err(|failure| Error::driver(failure, BARRIER, self.device()))?;
+        let raw = raw.map_err(self.device().failed(BARRIER))?;
         Ok(Event::of_action(self, BARRIER, raw))
     }
 
@@ -511,9 +505,7 @@ impl Queue {
             // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
             if !of_event.is(queue) {
                 let flushed = of_event.flushed();
-                flushed.map_err(|failure| {
-                    Error::driver(failure, "flushing the queue of an event", self.device())
-                })?;
+                flushed.map_err(self.device().failed("flushing the queue of an event"))?;
             }
             if queue.forgets_failures()
                 && let Err(failure) = event.raw.is_complete()

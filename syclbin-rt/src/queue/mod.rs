@@ -69,7 +69,7 @@ impl Queue {
         let context = device
             .driver_device()
             .shared_context()
-            .map_err(|failure| Error::driver(failure, "creating a context", device))?;
+            .map_err(device.failed("creating a context"))?;
         Self::in_context(device, context, options)
     }
 
@@ -78,7 +78,6 @@ impl Queue {
         context: backend::Context,
         options: QueueOptions,
     ) -> Result<Self> {
-        let failed = |failure| Error::driver(failure, "creating a queue", device);
         trace::apply_settings();
         let mut driver_options = options;
         if options != QueueOptions::new() || trace::needs_times() {
@@ -88,7 +87,9 @@ impl Queue {
             }
             driver_options.profiling |= trace::needs_times() && abilities.profiling;
         }
-        let raw = context.new_queue(driver_options).map_err(failed)?;
+        let raw = context
+            .new_queue(driver_options)
+            .map_err(device.failed("creating a queue"))?;
         Ok(Self::with_options(device, raw, options))
     }
 
@@ -129,8 +130,7 @@ impl Queue {
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for a queue", 0);
         let finished = self.0.raw.finish();
-        finished
-            .map_err(|failure| Error::driver(failure, "waiting for the queue", self.device()))?;
+        finished.map_err(self.device().failed("waiting for the queue"))?;
         self.check_asserts()
     }
 

@@ -48,7 +48,7 @@ fn queues() -> Result<Option<[Queue; 2]>> {
         return Ok(None);
     };
     if !is_out_of_order(queue.raw()) {
-        common::say_skipped("queues out of order");
+        common::say_skipped("out-of-order queues");
         return Ok(None);
     }
     let other = queue.device().queue()?;

@@ -80,7 +80,7 @@ impl fmt::Display for Statistics {
         ];
         writeln!(
             f,
-            "\nsyclbin-rt: times on the device, or of the calling thread (host)"
+            "\nsyclbin-rt: times on the device, or on the calling thread (host)"
         )?;
         for (class, title) in sections {
             let rows = self.rows.iter().filter(|row| row.class == class);

@@ -82,7 +82,7 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
             None
         }
         State::Failed => Some("failed"),
-        State::Untimed => Some("its queue records no times"),
+        State::Untimed => Some("its queue does not record times"),
         State::Unfinished => Some("had not ended"),
     };
     if reason.is_some() {

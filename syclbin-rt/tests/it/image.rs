@@ -6,6 +6,7 @@ use syclbin_rt::format::{Channel, Format, R, Rg, Rgba, Snorm8, Snorm16, Unorm8, 
 use syclbin_rt::{Arg, Aspect, ErrorKind, Image, Launch, Queue, QueueOptions, Result};
 
 use crate::common;
+use crate::module::asserts;
 
 /// Returns a queue of a device with images.
 fn queue() -> Option<Queue> {
@@ -14,7 +15,7 @@ fn queue() -> Option<Queue> {
         return Some(queue);
     }
     let made = Image::<1, R<f32>>::zeroed(&queue, [1]);
-    let error = made.expect_err("the device has no images");
+    let error = made.expect_err("the device does not support images");
     assert!(error.kind() == ErrorKind::Unsupported, "{error}");
     common::say_skipped(&error.to_string());
     None
@@ -102,7 +103,7 @@ fn other_lengths_are_refused() -> Result<()> {
     ] {
         assert_eq!(
             refused.unwrap_err().to_string(),
-            "the image has 3x2 pixels, the slice has 5; they must be equal"
+            "the image has 3x2 pixels, but the slice has 5; the numbers must be equal"
         );
     }
     Ok(())
@@ -115,7 +116,7 @@ fn impossible_sizes_are_refused() {
         let error = Image::<2, Rgba<u8>>::zeroed(&queue, size).unwrap_err();
         assert!(
             error.kind() == ErrorKind::InvalidArgument
-                && error.to_string().contains("an image cannot have"),
+                && error.to_string().contains("cannot create an image of"),
             "{error}"
         );
     }
@@ -123,7 +124,7 @@ fn impossible_sizes_are_refused() {
     assert!(
         error
             .to_string()
-            .starts_with("an image cannot have 0x5 pixels: "),
+            .starts_with("cannot create an image of 0x5 pixels: "),
         "{error}"
     );
     let huge = [usize::MAX / 2, 3, 5];
@@ -162,7 +163,21 @@ fn buffers_and_images_are_not_mixed_up() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, &["a", "x", "y", "n"], args).launch(1) };
     assert_eq!(
         launched.unwrap_err().to_string(),
-        "kernel saxpy: argument 1 (x) is an image of one dimension to read, but the kernel takes a buffer there"
+        "kernel saxpy: argument 1 (x) is an image of one dimension to read, but the kernel expects a buffer"
     );
+    Ok(())
+}
+
+#[test]
+fn image_reads_report_failed_asserts() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let image = Image::<1, R<f32>>::zeroed(&queue, [1])?;
+    let mut data = queue.upload(&[5])?;
+    asserts::launch(&asserts::module(&queue)?, "halve", &mut data)?;
+    let error = image.download(&queue).expect_err("5 is odd");
+    assert!(error.kind() == ErrorKind::Assert, "{error}");
+    assert_eq!(image.download(&queue)?, [0.0]);
     Ok(())
 }

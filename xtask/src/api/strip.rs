@@ -22,6 +22,7 @@ const SHOWN: [&str; 6] = [
 pub(super) fn text(item: Item) -> String {
     prettyplease::unparse(&syn::File {
         shebang: None,
+        frontmatter: None,
         attrs: Vec::new(),
         items: vec![item],
     })
@@ -105,6 +106,7 @@ fn any_value() -> Expr {
 
 fn any_type() -> Type {
     Type::Infer(TypeInfer {
+        attrs: Vec::new(),
         underscore_token: underscore(),
     })
 }
@@ -216,7 +218,7 @@ pub(super) fn implementation(
     }
     let mut block = block.clone();
     keep_shown(&mut block.attrs);
-    if let Some((_, path, _)) = &block.trait_ {
+    if let Some((path, _)) = &block.trait_ {
         let name = path.segments.last()?.ident.to_string();
         block.items.retain(|item| matches!(item, ImplItem::Type(_)));
         return (!is_private(&name)).then_some(block);
@@ -261,13 +263,12 @@ pub(super) fn member_name(member: &ImplItem) -> String {
 fn strip_signature(signature: &mut Signature) {
     for parameter in &mut signature.inputs {
         match parameter {
-            FnArg::Receiver(receiver) if receiver.reference.is_none() => receiver.mutability = None,
+            FnArg::Receiver(receiver) => receiver.mutability = None,
             FnArg::Typed(PatType { pat, .. }) => {
                 if let Pat::Ident(name) = &mut **pat {
                     name.mutability = None;
                 }
             }
-            FnArg::Receiver(_) => {}
         }
     }
 }
@@ -278,7 +279,7 @@ pub(super) fn names(block: &ItemImpl) -> Vec<String> {
     if let Type::Path(own) = &*block.self_ty {
         paths.push(&own.path);
     }
-    paths.extend(block.trait_.iter().map(|(_, path, _)| path));
+    paths.extend(block.trait_.iter().map(|(path, _)| path));
     let names = paths.into_iter().filter_map(|path| path.segments.last());
     names.map(|segment| segment.ident.to_string()).collect()
 }

@@ -56,8 +56,8 @@ struct Machine {
 
 impl Machine {
     fn new(pack: &Path) -> Result<Self> {
-        let work =
-            tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
+        let work = tempfile::tempdir()
+            .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
         // A name that shells and programs may stumble over.
         let copy = work.path().join("a pack");
         pack::copy_all(pack, &copy)?;

@@ -43,10 +43,10 @@ impl Ended {
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.status {
-            Some(status) => write!(f, "the driver ended the process: {status}")?,
+            Some(status) => write!(f, "the driver terminated the process: {status}")?,
             None => write!(
                 f,
-                "the driver did not answer within {} s",
+                "the driver did not respond within {} s",
                 self.limit.as_secs()
             )?,
         }
@@ -146,7 +146,7 @@ mod tests {
         assert!(!ended.is_success());
         let text = ended.to_string();
         assert!(
-            text.starts_with("the driver ended the process: signal: 6")
+            text.starts_with("the driver terminated the process: signal: 6")
                 && text.ends_with("\nbroken"),
             "{text}"
         );

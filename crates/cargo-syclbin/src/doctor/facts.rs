@@ -180,7 +180,7 @@ fn devices(run: Option<&Ran>) -> Result<Vec<Device>, String> {
             takes: match (device.takes_ptx(), device.takes_spirv()) {
                 (true, _) => " (takes PTX)",
                 (false, true) => "",
-                (false, false) => " (takes neither SPIR-V nor PTX)",
+                (false, false) => " (accepts neither SPIR-V nor PTX)",
             },
             is_chosen: chosen == Some(index),
         }

@@ -151,9 +151,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
             Some(nvidia) => component("NVIDIA", nvidia, "nvidia"),
             None => note(
                 "NVIDIA",
-                format!(
-                    "no code for NVIDIA GPUs; `{INSTALL_COMMAND} --component nvidia` is for that"
-                ),
+                format!("no code for NVIDIA GPUs; `{INSTALL_COMMAND} --component nvidia` adds it"),
             ),
         });
     }
@@ -177,7 +175,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
         ),
         Err(problem) => {
             let remedy = match (is_installed, &facts.cpp_headers) {
-                (false, _) => "set SYCLBIN_CLANG to another compiler that has -fsyclbin",
+                (false, _) => "set SYCLBIN_CLANG to another compiler that supports -fsyclbin",
                 (true, None) => {
                     "install g++: the compiler reads the C++ standard library from the system"
                 }
@@ -198,7 +196,9 @@ fn run(facts: &Facts) -> Vec<Item> {
     let variable = facts.device_variable.as_ref();
     items.extend(variable.map(|value| note("SYCLBIN_DEVICE", value)));
     let remedy = match (&facts.unsupported, variable) {
-        (_, Some(_)) => "unset SYCLBIN_DEVICE, or name a device that is listed here".to_owned(),
+        (_, Some(_)) => {
+            "unset SYCLBIN_DEVICE, or set it to a device that is listed here".to_owned()
+        }
         (None, None) => format!(
             "install the driver of your GPU, or run `{INSTALL_COMMAND} --component cpu-device`"
         ),
@@ -237,9 +237,12 @@ fn run(facts: &Facts) -> Vec<Item> {
             good("trial", format!("ran a kernel {source} on {}", run.device))
         }
         Ok(run) => {
-            let text = format!("a kernel {source} had a wrong result on {}", run.device);
+            let text = format!(
+                "a kernel {source} produced a wrong result on {}",
+                run.device
+            );
             bad("trial", text).with_remedy(
-                "update the driver of the device, or set SYCLBIN_DEVICE to another one",
+                "update the driver of the device, or set SYCLBIN_DEVICE to another device",
             )
         }
         Err(problem) => {

@@ -109,7 +109,7 @@ fn bare_machine_lists_every_missing_component() {
 fn none_found() -> Compilers {
     Compilers {
         taken: Err("none found".to_owned()),
-        passed_over: vec!["CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin".to_owned()],
+        passed_over: vec!["CXX=g++ (/usr/bin/g++): g++ 12 does not support -fsyclbin".to_owned()],
         behind: Vec::new(),
     }
 }
@@ -145,7 +145,7 @@ fn report_sorts_skipped_chosen_and_unused_compilers() {
     facts.compilers.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
     let text = Report::of(&facts).to_string();
     let lines: Vec<_> = [
-        "skipped      CXX=g++ (/usr/bin/g++): g++ 12 has no -fsyclbin",
+        "skipped      CXX=g++ (/usr/bin/g++): g++ 12 does not support -fsyclbin",
         "ok compiler     /cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)",
         "   version      syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
         "not used     /usr/bin/icpx (PATH)",
@@ -216,10 +216,10 @@ fn only_a_right_result_counts_as_running() {
     assert!(
         report
             .to_string()
-            .contains("had a wrong result on Some GPU"),
+            .contains("produced a wrong result on Some GPU"),
         "{report}"
     );
-    facts.run = Err("the driver ended the process: signal: 11".to_owned());
+    facts.run = Err("the driver terminated the process: signal: 11".to_owned());
     let report = Report::of(&facts);
     assert!(!report.runs);
     assert!(
@@ -233,7 +233,7 @@ fn only_a_right_result_counts_as_running() {
 #[test]
 fn skipped_devices_are_shown_with_reasons() {
     let mut facts = complete();
-    let skipped = "H200 (gpu, 580.1): CUDA devices take no SPIR-V".to_owned();
+    let skipped = "H200 (gpu, 580.1): CUDA devices do not support SPIR-V".to_owned();
     facts.run.as_mut().unwrap().skipped.push(skipped);
     let report = Report::of(&facts);
     assert!((report.compiles && report.runs));

@@ -102,10 +102,10 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
         let said = String::from_utf8_lossy(&result.stderr);
         return Err(format!("{}\n{}", result.status, said.trim_end()));
     }
-    let bytes = std::fs::read(&output).map_err(|error| format!("it left no file: {error}"))?;
+    let bytes = std::fs::read(&output).map_err(|error| format!("it wrote no file: {error}"))?;
     let file = syclbin::read::parse(&bytes).map_err(|error| error.to_string())?;
     if file.kernel_names().next().is_none() {
-        return Err("it found no kernel in a source that has one".to_owned());
+        return Err("it found no kernel in a source that contains one".to_owned());
     }
     Ok(Compiled {
         time: start.elapsed(),
@@ -139,7 +139,7 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
 }
 
 fn directory() -> Result<tempfile::TempDir, String> {
-    tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))
+    tempfile::tempdir().map_err(|error| format!("cannot create a temporary directory: {error}"))
 }
 
 #[cfg(test)]
@@ -186,12 +186,12 @@ mod tests {
         };
         let crashed = run("kill -SEGV $$").unwrap_err();
         assert!(
-            crashed.starts_with("the driver ended the process: signal: 11"),
+            crashed.starts_with("the driver terminated the process: signal: 11"),
             "{crashed}"
         );
         assert_eq!(
             run("exec sleep 60").unwrap_err(),
-            "the driver did not answer within 0 s"
+            "the driver did not respond within 0 s"
         );
         assert_eq!(
             run("echo nonsense").unwrap_err(),

@@ -30,10 +30,10 @@ pub struct Options {
     /// The directory to write the images into [default: the current one, unless --syclbin is given]
     #[arg(short, long, value_name = "DIR", value_parser = on_disk())]
     pub output: Option<PathBuf>,
-    /// Package the images as a SYCLBIN file, and say what is missing where that cannot be
+    /// Package the images as a SYCLBIN file, and report what is missing if that is impossible
     #[arg(long, value_name = "OUT", value_parser = on_disk())]
     pub syclbin: Option<PathBuf>,
-    /// Show what there is and write nothing
+    /// List the images and write nothing
     #[arg(long, conflicts_with_all = ["output", "syclbin", "force"])]
     pub list: bool,
     /// Overwrite files that exist
@@ -48,7 +48,7 @@ pub struct Options {
 fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         if path == Path::new("-") {
-            Err("the report goes to standard output; name a place on disk")
+            Err("standard output is used for the report; specify a path on disk")
         } else {
             Ok(path)
         }
@@ -100,7 +100,7 @@ pub fn run(options: &Options) -> Result<bool> {
     ui::show(options.format, &report, report::render)?;
     if !found_any {
         let file = options.file.display();
-        ui::complain(format_args!("error: {file}: no device images in it"));
+        ui::complain(format_args!("error: {file}: contains no device images"));
     }
     Ok(found_any)
 }

@@ -97,7 +97,7 @@ impl ExtractedImage {
             kernels: image.kernel_names(),
             written: None,
             skipped: match (&image.offload_kind, image.content) {
-                (OffloadKind::Host, _) => Some("code of the host"),
+                (OffloadKind::Host, _) => Some("host code"),
                 (_, Content::Empty) => Some("no bytes"),
                 _ => None,
             },

@@ -49,7 +49,7 @@ pub(super) fn beside(kernel: &Kernel) -> String {
     if !kernel.eliminated_arguments.is_empty() {
         let places = kernel.eliminated_arguments.iter().map(ToString::to_string);
         let places = places.collect::<Vec<_>>().join(", ");
-        notes.push(format!("without arguments {places}"));
+        notes.push(format!("the compiler removed arguments {places}"));
     }
     let parameters = kernel.parameters.iter().flatten().enumerate();
     let unknown: Vec<_> = parameters
@@ -61,7 +61,7 @@ pub(super) fn beside(kernel: &Kernel) -> String {
         .collect();
     if !unknown.is_empty() {
         let list = unknown.join(", ");
-        notes.push(format!("signed or unsigned is not known of {list}"));
+        notes.push(format!("unknown signedness: {list}"));
     }
     let mut text = String::new();
     for note in notes {
@@ -75,10 +75,12 @@ pub(super) fn beside(kernel: &Kernel) -> String {
     text
 }
 
-/// Adds the position of a lambda, the name of its Rust function, and why a kernel with a signature has no function.
+/// Adds the Rust name and the source location of a lambda, and why a kernel with a signature has no function.
 fn notes_of_stub(kernel: &Kernel, text: &mut String) {
-    if let (Some(location), Some(stub)) = (&kernel.location, &kernel.stub) {
-        let _ = write!(text, "  `{}`, {}", Shown(stub), Shown(location));
+    if let Some(location) = &kernel.location {
+        let stub = kernel.stub.as_deref();
+        let stub = stub.map(|stub| format!("`{}`, ", Shown(stub)));
+        let _ = write!(text, "  {}{}", stub.unwrap_or_default(), Shown(location));
     }
     if let (Some(reason), None) = (&kernel.no_stub, &kernel.reason) {
         let reason = Shown(reason);

@@ -112,7 +112,7 @@ impl Page {
         self.strings(&file.strings);
         if !file.foreign_entries.is_empty() {
             let count = file.foreign_entries.len();
-            let text = format_args!("{count} in the wrapper that are not SYCLBIN's");
+            let text = format_args!("{count} non-SYCLBIN entries in the wrapper");
             self.field("entries", text);
         }
         self.unknown(&file.property_sets);
@@ -168,7 +168,10 @@ impl Page {
         let target = match image.target.as_str() {
             "" => String::new(),
             target if Target::of_triple(target).is_fpga() => {
-                format!(" for {} (an FPGA, which nothing here runs)", Shown(target))
+                format!(
+                    " for {} (an FPGA, which syclbin-rt does not support)",
+                    Shown(target)
+                )
             }
             target => format!(" for {}", Shown(target)),
         };
@@ -301,7 +304,7 @@ fn needed(needs: &Requirements) -> Vec<String> {
     for (what, names) in [
         ("virtual functions of", &needs.virtual_functions),
         (
-            "function pointers, for the virtual functions of",
+            "function pointers for the virtual functions of",
             &needs.defined_virtual_functions,
         ),
         ("host pipe", &needs.host_pipes),
@@ -379,6 +382,6 @@ fn native_line(kernel: &NativeKernel) -> String {
         Some(1) => Some("1 barrier".to_owned()),
         Some(count) => Some(format!("{count} barriers")),
     });
-    facts.extend((kernel.stack_calls == Some(true)).then(|| "calls by a stack".to_owned()));
+    facts.extend((kernel.stack_calls == Some(true)).then(|| "calls through a stack".to_owned()));
     format!("{}: {}", qualified(&kernel.symbol), facts.join(", "))
 }

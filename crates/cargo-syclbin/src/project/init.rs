@@ -146,7 +146,7 @@ fn add_dependency(
     cargo(
         &words,
         root,
-        "name a checkout of syclbin with --path DIRECTORY",
+        "specify a checkout of syclbin with --path DIRECTORY",
     )
 }
 

@@ -77,13 +77,13 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
          cd {name}\n    cargo run\n\n"
     ));
     if checkout.is_some() {
-        let reason = "Cargo.toml names the checkout by its path";
+        let reason = "Cargo.toml refers to the checkout by its path";
         summary
             .notes
             .push(format!("{reason}, so {CI} fails on machines without it"));
     }
     if repository().is_none() {
-        let advice = "with the owner of the syclbin repository that you use";
+        let advice = "with the owner of your syclbin repository";
         summary
             .notes
             .push(format!("replace OWNER in {CI} {advice}"));

@@ -150,7 +150,7 @@ impl Installer<'_> {
             };
             let folder = self.folder(pin);
             if let Some(reason) = reason {
-                say(format!("installing {} anew: {reason}", title(pin)));
+                say(format!("reinstalling {}: {reason}", title(pin)));
             }
             say(format!(
                 "{} takes {} in {}",
@@ -164,7 +164,7 @@ impl Installer<'_> {
                 }
                 told.push(wheel.sha256);
                 say(format!(
-                    "  {} {} ({}) comes under: {}; its text will be in {}",
+                    "  {} {} ({}) is licensed under: {}; the text will be in {}",
                     wheel.name,
                     wheel.version,
                     Size(wheel.size),

@@ -91,7 +91,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> std::result::Result<Self, String> {
         let text = std::fs::read_to_string(folder.join(MANIFEST))
             .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
-        Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is not one"))
+        Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is not a manifest"))
     }
 
     /// Reads the manifest of a complete installation.
@@ -169,7 +169,7 @@ impl Manifest {
                 Err(cause) => Some(format!("{path}: {cause}")),
                 Ok(found) if found.len() == entry.size => None,
                 Ok(found) => Some(format!(
-                    "{path} has {} bytes and was installed with {}",
+                    "{path} has {} bytes, but was installed with {}",
                     found.len(),
                     entry.size
                 )),
@@ -184,13 +184,13 @@ impl Manifest {
         if (self.component, &self.version) != (wanted.component, &wanted.version)
             || self.wheels != wanted.wheels
         {
-            return Some(format!("{MANIFEST} names other wheels"));
+            return Some(format!("{MANIFEST} lists other wheels"));
         }
         pin.wheels
             .iter()
             .flat_map(|wheel| wheel.members.iter().map(|m| (wheel.target(m), m.size)))
             .find(|(path, size)| self.recorded(path) != Some(*size))
-            .map(|(path, _)| format!("{MANIFEST} lacks {path}"))
+            .map(|(path, _)| format!("{MANIFEST} does not list {path}"))
     }
 
     fn text(&self) -> String {

@@ -83,7 +83,7 @@ impl<'a> Wheel<'a> {
         for member in pin.members {
             let target = pin.target(member);
             if !stays_below(Path::new(&target)) {
-                return Err(self.content(format!("the path {target} leads out of its directory")));
+                return Err(self.content(format!("the path {target} points outside its directory")));
             }
             self.unpack_member(member, &folder.join(&target), staging, progress)?;
             manifest.record(&target, member.size);
@@ -123,7 +123,7 @@ impl<'a> Wheel<'a> {
             if written > member.size || (count == 0 && written < member.size) {
                 let relation = if count == 0 { "only" } else { "at least" };
                 return Err(content(format!(
-                    "{name} unpacks to {relation} {written} bytes, the pin says {}",
+                    "{name} unpacks to {relation} {written} bytes, but the pin specifies {}",
                     member.size
                 )));
             }

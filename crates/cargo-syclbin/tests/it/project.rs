@@ -138,7 +138,7 @@ fn refused_program_leaves_nothing() {
         (&["test"], "invalid package name `test`"),
         (&[".."], "invalid character `.`"),
         (&[""], "package name cannot be empty"),
-        (&["caf\u{e9}"], "use letters of ASCII"),
+        (&["caf\u{e9}"], "use ASCII letters"),
         (&["here"], "this exists: here; choose another name"),
         (
             &["a", "--path", "here"],

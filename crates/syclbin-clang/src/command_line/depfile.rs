@@ -84,12 +84,12 @@ pub(crate) struct Sink {
 
 impl Sink {
     pub(crate) fn new() -> Result<Self> {
-        let (mut reader, writer) =
-            std::io::pipe().or_else(|error| own(format!("no pipe for the depfile: {error}")))?;
+        let (mut reader, writer) = std::io::pipe()
+            .or_else(|error| own(format!("cannot create a pipe for the depfile: {error}")))?;
         #[cfg(unix)]
         let descriptor = std::os::fd::AsRawFd::as_raw_fd(&writer);
         #[cfg(not(unix))]
-        let descriptor = return own("the compiler library exists for Linux only");
+        let descriptor = return own("the compiler library is available only for Linux");
         Ok(Self {
             path: format!("/proc/self/fd/{descriptor}"),
             writer,
@@ -106,8 +106,8 @@ impl Sink {
         drop(self.writer); // else the reader waits for more
         match self.reader.join() {
             Ok(Ok(text)) => Ok(text),
-            Ok(Err(error)) => own(format!("the depfile cannot be read: {error}")),
-            Err(_) => own("the thread that reads the depfile died"),
+            Ok(Err(error)) => own(format!("cannot read the depfile: {error}")),
+            Err(_) => own("the thread that reads the depfile panicked"),
         }
     }
 }

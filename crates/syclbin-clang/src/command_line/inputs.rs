@@ -37,14 +37,12 @@ impl Input {
     /// Fails if the file cannot be read, or is neither a source, a SYCLBIN file nor an object.
     pub(crate) fn open(path: PathBuf) -> Result<Self> {
         if path == Path::new("-") {
-            return own("standard input is not read; write the source to a file and name that");
+            return own(
+                "cannot compile standard input; write the source to a file and pass that file",
+            );
         }
-        let head = read_head(&path).or_else(|error| {
-            own(format!(
-                "input '{}' cannot be read: {error}",
-                path.display()
-            ))
-        })?;
+        let head = read_head(&path)
+            .or_else(|error| own(format!("cannot read input '{}': {error}", path.display())))?;
         let suffix = path.extension().and_then(|suffix| suffix.to_str());
         if suffix == Some("syclbin") || MAGIC.iter().any(|magic| head.starts_with(*magic)) {
             return Ok(Self::Syclbin(path));
@@ -56,8 +54,8 @@ impl Input {
         }
         match suffix {
             Some(suffix) if OTHERS.contains(&suffix) => own(format!(
-                "input '{}' is neither a source, a SYCLBIN file nor an object with device code (by its suffix \
-                 .{suffix}); name only these",
+                "input '{}' is neither a source, a SYCLBIN file nor an object with device code (judging by its suffix \
+                 .{suffix}); pass only such files",
                 path.display()
             )),
             _ => Ok(Self::Source(path)),
@@ -136,7 +134,7 @@ mod tests {
         let Err(Failure::Own(text)) = Input::open(folder.path().join("none.cpp")) else {
             panic!("it is not there");
         };
-        assert!(text.contains("none.cpp' cannot be read"), "{text}");
+        assert!(text.contains("none.cpp': "), "{text}");
         assert!(Input::open(folder.path().to_owned()).is_err());
         assert!(Input::open("-".into()).is_err());
     }

@@ -20,7 +20,7 @@ pub(crate) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Ve
         let argument = argument.into_string().or_else(|argument| {
             let shown = argument.display();
             own(format!(
-                "argument '{shown}' is not UTF-8, which the compiler library cannot take"
+                "argument '{shown}' is not UTF-8, which the compiler library requires"
             ))
         })?;
         add(argument, &mut open, &mut inputs_only, &mut expanded)?;
@@ -41,17 +41,16 @@ fn add(
     };
     let file = Path::new(name);
     let bytes = syclbin_toolchain::file::read(file)
-        .or_else(|error| own(format!("response file '{name}' cannot be read: {error}")))?;
+        .or_else(|error| own(format!("cannot read response file '{name}': {error}")))?;
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     if open.contains(&real) {
         return own(format!(
-            "response file '{name}' names itself, directly or through another one"
+            "response file '{name}' includes itself, directly or through another file"
         ));
     }
     if open.len() == MAX_DEPTH {
         return own(format!(
-            "response file '{name}' is the last of {MAX_DEPTH} that name each other; write the \
-             arguments into one"
+            "response file '{name}' is nested too deeply (limit: {MAX_DEPTH}); put the arguments into one file"
         ));
     }
     let text = String::from_utf8(bytes).or_else(|_| {
@@ -137,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let none = format!("@{}", path("none"));
-        let expected = format!("response file '{}' cannot be read", path("none"));
+        let expected = format!("cannot read response file '{}'", path("none"));
         assert!(said(&[none]).starts_with(&expected));
         std::fs::write(path("a"), format!("@{}", path("b"))).unwrap();
         std::fs::write(path("b"), format!("@{}", path("a"))).unwrap();

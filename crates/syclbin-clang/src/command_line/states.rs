@@ -35,14 +35,14 @@ impl Dependencies {
     pub(crate) fn check(self, state: State, warnings: &mut Warnings) -> Result<()> {
         match self {
             Self::Forbidden if state != State::Executable => own(format!(
-                "invalid argument '{FORBID}' not allowed with '-fsyclbin={}': such a file is still to \
-                 be linked; leave it out, or make an executable",
+                "invalid argument '{FORBID}' not allowed with '-fsyclbin={}': such a file is linked later; remove the \
+                 option, or create an executable",
                 name(state)
             )),
             Self::Allowed if state == State::Executable => {
                 warnings.add(format!(
-                    "'{ALLOW}' with '-fsyclbin=executable': nothing is linked to such a file any more, \
-                     so only what is in it can be used"
+                    "'{ALLOW}' with '-fsyclbin=executable': such a file cannot be linked any further, so only its own \
+                     functions can be used"
                 ));
                 Ok(())
             }
@@ -54,13 +54,13 @@ impl Dependencies {
     pub(crate) fn without_other_sources(self, option: &str, state: State) -> Result<Self> {
         match self {
             _ if state != State::Executable => own(format!(
-                "invalid argument '{option}' not allowed with '-fsyclbin={}': such a file is still to \
-                 be linked; leave it out, or make an executable",
+                "invalid argument '{option}' not allowed with '-fsyclbin={}': such a file is linked later; remove the \
+                 option, or create an executable",
                 name(state)
             )),
             Self::Allowed => own(format!(
-                "invalid argument '{option}' not allowed with '{ALLOW}': one forbids functions of other \
-                 sources, and the other allows them; leave one out"
+                "invalid argument '{option}' not allowed with '{ALLOW}': one forbids functions of other sources, and \
+                 the other allows them; remove one of them"
             )),
             Self::Unsaid | Self::Forbidden => Ok(Self::Forbidden),
         }
@@ -100,20 +100,18 @@ pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Resul
         _ => None,
     };
     let Some((state, rank_of_part)) = part.and_then(|state| Some((state, rank(state)?))) else {
-        return own(format!(
-            "'{path}' has no state that is known here; compile it again"
-        ));
+        return own(format!("'{path}' has an unknown state; compile it again"));
     };
     let (from, to) = (name(state), name(whole));
     if state == State::Executable {
         return own(format!(
-            "'{path}' is an executable, which is linked already; compile it with -fsyclbin=object to join \
-             it to others"
+            "'{path}' is an executable, which is already linked; compile it with -fsyclbin=object to link it with \
+             other files"
         ));
     }
     if rank(whole) < Some(rank_of_part) {
         return own(format!(
-            "'{path}' is in state {from} and cannot go back to {to}; ask for -fsyclbin={from} or \
+            "'{path}' is in state {from} and cannot be converted back to {to}; use -fsyclbin={from} or \
              -fsyclbin=executable"
         ));
     }

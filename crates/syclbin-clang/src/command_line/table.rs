@@ -40,7 +40,7 @@ use Form::{Either, Flag, Joined, Separate};
 use Treatment::{Inner, Join, Nothing, Ours, Pass, Refused, Unused};
 
 const ONLY_SYCLBIN: &str = "this program only writes SYCLBIN files";
-const NOT_64: &str = "SYCL device code is 64-bit here";
+const NOT_64: &str = "only 64-bit SYCL device code is supported";
 
 /// A form, a treatment, and the options that have them.
 type Row = (Form, Treatment, &'static str);
@@ -111,7 +111,7 @@ const ROWS: [Row; 29] = [
     // The library hangs or crashes on some of these.
     (
         Joined,
-        Refused("the compiler library does not support profiles and coverage of device code"),
+        Refused("the compiler library does not support profiling or coverage of device code"),
         "-fprofile- -fcoverage- --coverage -coverage",
     ),
     (
@@ -121,12 +121,12 @@ const ROWS: [Row; 29] = [
     ),
     (
         Joined,
-        Refused("this program does not read it; name the file as @FILE"),
+        Refused("this program does not read it; pass the file as @FILE"),
         "--config",
     ),
     (
         Separate,
-        Refused("device code is for the targets of -fsycl-targets"),
+        Refused("device code is compiled for the targets of -fsycl-targets"),
         "-arch",
     ),
     (
@@ -136,26 +136,26 @@ const ROWS: [Row; 29] = [
     ),
     (
         Flag,
-        Refused("a depfile is written with -MD or -MMD, beside the SYCLBIN file"),
+        Refused("use -MD or -MMD to write a depfile beside the SYCLBIN file"),
         "-M -MM -MG -MV -MJ -dependency-file",
     ),
     (Flag, Refused(NOT_64), "-m32 -m16 -mx32"),
     (
         Flag,
         Refused(
-            "with it, clang++ writes LLVM bitcode even with -fsyclbin; leave it out, and `cargo syclbin extract` \
-             writes the SPIR-V of the file",
+            "with it, clang++ writes LLVM bitcode even with -fsyclbin; remove it, and use `cargo syclbin extract` to \
+             write the SPIR-V of the file",
         ),
         "-fsycl-device-only",
     ),
     (
         Flag,
-        Refused("it wins over -fsyclbin in clang++; leave it out"),
+        Refused("it overrides -fsyclbin in clang++; remove it"),
         "-fno-sycl",
     ),
     (
         Flag,
-        Refused("the old driver of clang++ writes no SYCLBIN file"),
+        Refused("the old driver of clang++ cannot write SYCLBIN files"),
         "--no-offload-new-driver -fno-offload-new-driver",
     ),
     (
@@ -170,7 +170,7 @@ const ROWS: [Row; 29] = [
         Joined,
         Refused(
             "with precompiled headers, the compiler library loses the aspects of kernels; include \
-             <syclbin/kernel.hpp> instead of <sycl/sycl.hpp>, which is faster still",
+             <syclbin/kernel.hpp> instead of <sycl/sycl.hpp>, which is even faster",
         ),
         "--persistent-auto-pch --auto-pch -include-pch -fpch-",
     ),

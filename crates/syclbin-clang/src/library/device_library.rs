@@ -63,7 +63,9 @@ mod imp {
                 let _ = SERVED.set(file);
                 Ok(())
             }
-            Err(error) => own(format!("no memory for NVIDIA's device library: {error}")),
+            Err(error) => own(format!(
+                "cannot allocate memory for NVIDIA's device library: {error}"
+            )),
         }
     }
 

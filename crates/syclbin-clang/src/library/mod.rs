@@ -79,7 +79,7 @@ pub(crate) fn compile(
 ) -> Result<Outcome> {
     check(library, SIZE, HEAD_SHA256)?;
     let c_string = |what: &str, bytes: Vec<u8>| {
-        CString::new(bytes).or_else(|_| own(format!("{what} has a zero byte")))
+        CString::new(bytes).or_else(|_| own(format!("{what} contains a NUL byte")))
     };
     let path = c_string("the name of the source", name.as_bytes().to_vec())?;
     let (text_of_source, bitcode) = match source {
@@ -116,7 +116,7 @@ pub(crate) fn compile(
         Ok(loaded) => loaded,
         Err(error) => {
             return own(format!(
-                "{} cannot be loaded: {error}; run `{INSTALL_COMMAND} --force`",
+                "cannot load {}: {error}; run `{INSTALL_COMMAND} --force`",
                 library.display()
             ));
         }
@@ -163,8 +163,8 @@ pub(crate) fn compile(
     if result.error != raw::SUCCESS {
         if log.contains(UNREADABLE.trim_start_matches("#error ").trim_end()) {
             return own(format!(
-                "'{name}': the LLVM bitcode cannot be read by DPC++ {VERSION}; compile it again with that \
-                 version or with -fsycl-device-obj=spirv"
+                "'{name}': DPC++ {VERSION} cannot read the LLVM bitcode; compile it again with that version or with \
+                 -fsycl-device-obj=spirv"
             ));
         }
         return Ok(Outcome::Failed(log)); // there are no images then

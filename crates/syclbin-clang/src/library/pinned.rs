@@ -92,8 +92,8 @@ pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
         return Ok(());
     }
     own(format!(
-        "{} is not the compiler library of DPC++ {VERSION} (it has {found} bytes, and {size} are expected), \
-         so it is not called; run `{INSTALL_COMMAND} --force`",
+        "{} is not the compiler library of DPC++ {VERSION} (it has {found} bytes instead of {size}), so it is not \
+         used; run `{INSTALL_COMMAND} --force`",
         path.display()
     ))
 }

@@ -127,7 +127,8 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Rejects an object with an `assert` that a driver would have to define, because a failed assertion then ends the process
+/// Rejects an object with an `assert` that a driver would have to define, because a failed assertion then ends the
+/// process
 /// that launched the kernel. Sources include their own definition.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
@@ -135,9 +136,9 @@ pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
         let in_ptx = ptx.any(|image| contains(&image.bytes, ASSERT_FAIL_OF_PTX));
         if in_ptx || named_with(&part.name, of_module(module))?.contains(ASSERT_FAIL) {
             return own(format!(
-                "'{}' has an `assert` in its device code, and was compiled so that one that fails ends the whole \
-                 process that launched the kernel; compile its source with this program, or with NDEBUG, or \
-                 define {NATIVE_ASSERT} to keep the assert for devices that can do that much",
+                "'{}' contains an `assert` in its device code that, if it fails, ends the whole process that launched \
+                 the kernel; compile its source with this program, or with NDEBUG, or define {NATIVE_ASSERT} to keep \
+                 the assert for devices that support it",
                 part.name
             ));
         }
@@ -168,8 +169,8 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
         .any(|symbol| Import::of(symbol) == Import::DeviceLibrary)
     {
         return own(format!(
-            "the device code calls functions of DPC++'s device library that this compiler does not \
-             link: {}; do without them, or use a DPC++ clang++ (SYCLBIN_CLANG)",
+            "the device code calls functions of DPC++'s device library that this compiler does not link: {}; avoid \
+             them, or use a DPC++ clang++ (SYCLBIN_CLANG)",
             missing.join(", ")
         ));
     }
@@ -180,7 +181,7 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
         });
         let imports: Vec<_> = imports.collect();
         return own(format!(
-            "undefined in the device code: {}; compile it together with the source that defines it \
+            "undefined symbols in the device code: {}; compile the code together with the source that defines them \
              (SYCL_EXTERNAL), or to an object (-fsyclbin=object) that is linked later",
             imports.join("; ")
         ));
@@ -222,7 +223,8 @@ mod tests {
         let Err(Failure::Own(text)) = check(&parts, State::Executable) else {
             panic!("shape is nowhere");
         };
-        let expected = "undefined in the device code: _Z5shapef, which is shape(float), used in a.cpp and b.cpp;";
+        let expected = "undefined symbols in the device code: _Z5shapef, which is shape(float), used in a.cpp and \
+            b.cpp;";
         assert!(text.starts_with(expected), "{text}");
         assert!(!text.contains("help"), "{text}");
         let whole = [

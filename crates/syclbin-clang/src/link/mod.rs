@@ -44,7 +44,7 @@ pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
     let InputFile { name, file } = &part;
     if file.global.set(set::PLACEHOLDER).is_some() {
         return own(format!(
-            "'{name}' is a placeholder without kernels, as documentation is built with; compile it again"
+            "'{name}' is a placeholder without kernels, from a documentation build; compile it again"
         ));
     }
     check_join(name, file.state(), whole)?;
@@ -54,7 +54,7 @@ pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
 /// Reads a SYCLBIN file of any state, which represents the input `name`.
 pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     let bytes = syclbin_toolchain::file::read(path)
-        .or_else(|error| own(format!("'{}' cannot be read: {error}", path.display())))?;
+        .or_else(|error| own(format!("cannot read '{}': {error}", path.display())))?;
     let file = syclbin::read::parse(&bytes).or_else(|error| {
         own(format!(
             "'{}' is not a valid SYCLBIN file: {error}; compile it again",
@@ -148,7 +148,7 @@ fn once<'p>(
         return Ok(());
     }
     own(format!(
-        "{what} {} is in '{}' and in '{}'; a file has each once: rename one, or leave it out of one",
+        "{what} {} is defined in both '{}' and '{}'; rename one of them, or remove it from one file",
         spelled(symbol),
         parts[first].name,
         parts[index].name
@@ -190,7 +190,9 @@ mod tests {
         ];
         let text = said(join(parts, State::Executable));
         assert!(
-            text.starts_with("kernel ff_2(int *, int, int) is in 'a.cpp' and in 'b.syclbin'"),
+            text.starts_with(
+                "kernel ff_2(int *, int, int) is defined in both 'a.cpp' and 'b.syclbin'"
+            ),
             "{text}"
         );
         let targets = vec![part("a.cpp", &["k", "k"]), part("b.cpp", &["l"])];
@@ -206,7 +208,7 @@ mod tests {
         }
         let text = said(join(parts, State::Object));
         assert!(
-            text.contains("shape(float) is in 'a.cpp' and in 'b.cpp'"),
+            text.contains("shape(float) is defined in both 'a.cpp' and 'b.cpp'"),
             "{text}"
         );
     }
@@ -240,7 +242,7 @@ mod tests {
             assert!(join(with([ir(2), ir(0)]), state).is_ok());
             let text = said(join(with([ir(0), ir(0)]), state));
             assert!(
-                text.contains("shape(float) is in 'a.cpp' and in 'b.cpp'"),
+                text.contains("shape(float) is defined in both 'a.cpp' and 'b.cpp'"),
                 "{text}"
             );
         }

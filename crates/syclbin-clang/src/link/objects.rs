@@ -35,7 +35,7 @@ pub(crate) struct Object {
 pub(crate) fn open(path: &Path, whole: State) -> Result<Vec<Object>> {
     let name = path.display().to_string();
     let bytes = syclbin_toolchain::file::read(path)
-        .or_else(|error| own(format!("'{name}' cannot be read: {error}")))?;
+        .or_else(|error| own(format!("cannot read '{name}': {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut member = |member: &str| {
         let read = syclbin_toolchain::file::read(&folder.join(member));
@@ -105,16 +105,16 @@ fn without_code(name: &str, bytes: &[u8], left_out: BTreeSet<String>) -> String 
     if !left_out.is_empty() {
         let found: Vec<_> = left_out.into_iter().collect();
         return format!(
-            "'{name}' has no device code that can be linked, only {}; compile it with -fsycl for spir64",
+            "'{name}' contains no device code that can be linked, only {}; compile it with -fsycl for spir64",
             found.join(" and ")
         );
     }
     let what = if bytes.starts_with(b"!<") {
-        format!("no member of '{name}' has device code")
+        format!("no member of '{name}' contains device code")
     } else {
-        format!("'{name}' has no device code")
+        format!("'{name}' contains no device code")
     };
-    format!("{what}; compile it with DPC++ and -fsycl, or leave it out")
+    format!("{what}; compile it with DPC++ and -fsycl, or remove it")
 }
 
 /// Returns the member of a static library that an image comes from.

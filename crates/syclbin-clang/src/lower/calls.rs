@@ -78,7 +78,7 @@ pub(super) fn find(
             [id, value, _] => (Destination::Result(*result), id, value, *ty),
             [to, id, value, _] => {
                 let (ty, align) = pointee(index, *function)
-                    .ok_or_else(|| refused(None, "the pointer to its value is of no known type"))?;
+                    .ok_or_else(|| refused(None, "the pointer to its value has an unknown type"))?;
                 let align = align.or_else(|| u32::try_from(layouts.get(ty)?.align).ok());
                 let align = align.unwrap_or(1);
                 (Destination::Pointer { id: to, align }, id, value, ty)
@@ -88,7 +88,7 @@ pub(super) fn find(
         let symbol = index.variable(id, &mut found.slots);
         let symbol = symbol.and_then(|variable| text(variable, index, layouts, steps));
         let Some(symbol) = symbol else {
-            let reason = "which one is only known when the kernel runs";
+            let reason = "the kernel chooses the constant only when it runs";
             return Err(refused(None, reason));
         };
         let default = index

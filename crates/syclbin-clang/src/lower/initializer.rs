@@ -24,7 +24,7 @@ impl Initializer {
         layouts: &Layouts,
         steps: &mut usize,
     ) -> Result<Self, &'static str> {
-        const UNKNOWN: &str = "its default value is not known to the compiler";
+        const UNKNOWN: &str = "the compiler does not know its default value";
         let ty = index.get(id).and_then(|found| found.operand(0));
         let layout = ty.and_then(|ty| layouts.get(ty)).ok_or(UNKNOWN)?;
         let size = usize::try_from(layout.size).unwrap_or(usize::MAX);

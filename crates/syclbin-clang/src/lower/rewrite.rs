@@ -61,7 +61,7 @@ pub(super) fn plan(
             Some(known) if (known.call.ty, &known.call.default) == (call.ty, &call.default) => {
                 known.id
             }
-            Some(_) => return Err(refused("its reads differ in type or default value")),
+            Some(_) => return Err(refused("its reads use different types or default values")),
             None => {
                 let id = maker.constant(call).map_err(refused)?;
                 made.insert(&call.symbol, Made { id, call });
@@ -156,7 +156,7 @@ struct Maker<'m> {
 impl Maker<'_> {
     /// Makes the constant that `call` reads.
     fn constant(&mut self, call: &Call) -> Result<u32, &'static str> {
-        const DIFFERS: &str = "its type is not that of its default value";
+        const DIFFERS: &str = "its type differs from the type of its default value";
         self.parts.clear();
         let default = &call.default;
         if self.is_bool(call.ty) {
@@ -170,7 +170,7 @@ impl Maker<'_> {
             return self.specialized(opcode, call.ty, &[], 0, 1);
         }
         let Some(layout) = self.layouts.get(call.ty) else {
-            return Err("SPIR-V has no size for its type");
+            return Err("its type has no size in SPIR-V");
         };
         if layout.size != default.bytes.len() as u64 {
             return Err(DIFFERS);
@@ -197,7 +197,7 @@ impl Maker<'_> {
             return Ok(id);
         }
         match layout.shape {
-            Shape::Pointer => Err("it has a pointer, which SPIR-V cannot specialize"),
+            Shape::Pointer => Err("it contains a pointer, which SPIR-V cannot specialize"),
             Shape::Number { signed } => {
                 let bytes = default.at(offset, layout.size).ok_or(LARGE)?;
                 let words = literal(bytes, signed);
@@ -205,7 +205,7 @@ impl Maker<'_> {
             }
             Shape::Many { .. } | Shape::Struct(_) => {
                 if layout.part_count() > MAX_PARTS {
-                    return Err("it has more parts than SPIR-V can say");
+                    return Err("it has more parts than SPIR-V can express");
                 }
                 let mut operands = vec![ty, 0];
                 for (part, at) in layout.parts() {

@@ -82,7 +82,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
         nvidia::set_apart(&mut whole);
     }
     let bytes = syclbin::write::to_vec(&whole, Container::default())
-        .or_else(|error| own(format!("what the compiler made cannot be written: {error}")))?;
+        .or_else(|error| own(format!("cannot write the output of the compiler: {error}")))?;
     if let Some(depfile) = &options.depfile {
         write(&depfile.path, depfile.text(&read).as_bytes())?;
     }
@@ -125,14 +125,14 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
         && let Some(source) = sources.next()
     {
         return own(format!(
-            "-fsycl-link accepts only SYCLBIN files and objects, and '{source}' is a source; compile it with \
+            "-fsycl-link accepts only SYCLBIN files and objects, but '{source}' is a source; compile it with \
              -fsyclbin=object first"
         ));
     }
     let mut seen: Vec<&Input> = Vec::new();
     for input in inputs {
         if seen.iter().any(|other| is_same(other.path(), input.path())) {
-            return own(format!("input '{input}' is named twice; name it once"));
+            return own(format!("input '{input}' is given twice; pass it once"));
         }
         seen.push(input);
     }
@@ -141,15 +141,15 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
         let sources = inputs.iter().filter(|input| input.is_source()).count();
         if depfile.explicit && sources > 1 {
             return own(format!(
-                "-MF {}: clang++ would keep the rule of the last of {sources} sources alone; leave -MF out, and \
-                 {} has the files of all, or compile each source to an object of its own",
+                "-MF {}: clang++ would keep only the rule of the last of {sources} sources; remove -MF so that {} \
+                 lists the files of all, or compile each source to its own object",
                 depfile.path.display(),
                 options.output.with_extension("d").display()
             ));
         }
         if is_same(&depfile.path, &options.output) {
             return own(format!(
-                "depfile '{}' is the output as well; name another file with -MF",
+                "depfile '{}' is also the output; choose another file with -MF",
                 depfile.path.display()
             ));
         }
@@ -159,12 +159,12 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
         let shown = path.display();
         if let Some(input) = inputs.iter().find(|input| is_same(input.path(), path)) {
             return own(format!(
-                "{what} '{shown}' is input '{input}' as well; name another file"
+                "{what} '{shown}' is also input '{input}'; choose another file"
             ));
         }
         if path.is_dir() {
             return own(format!(
-                "{what} '{shown}' is a directory; name a file in it"
+                "{what} '{shown}' is a directory; specify a file in it"
             ));
         }
         let folder = match path.parent() {
@@ -173,7 +173,7 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
         };
         if !folder.is_dir() {
             return own(format!(
-                "{what} '{shown}' cannot be written: directory '{}' does not exist; create it",
+                "cannot write {what} '{shown}': directory '{}' does not exist; create it",
                 folder.display()
             ));
         }

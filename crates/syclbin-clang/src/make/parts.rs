@@ -132,8 +132,8 @@ fn tell_of_crash(input: &Input, index: usize, codes: &[Option<Ptx>], folder: &Pa
         let kernels: Vec<_> = part.file.kernel_names().map(spelled).collect();
         let _ = writeln!(
             std::io::stderr().lock(),
-            "syclbin-clang: note: {input} has the kernels {}; leave {NVIDIA} out of the targets, move the one \
-             that is at fault to a source without it, or use a DPC++ clang++ (SYCLBIN_CLANG)",
+            "syclbin-clang: note: {input} contains the kernels {}; remove {NVIDIA} from the targets, move the kernel \
+             that fails to a source without this target, or use a DPC++ clang++ (SYCLBIN_CLANG)",
             kernels.join(", ")
         );
     }
@@ -227,7 +227,7 @@ pub(crate) fn compile(
                 });
                 if options.depfile.is_some() {
                     let rule = std::fs::read_to_string(&depfile)
-                        .or_else(|error| own(format!("the depfile cannot be read: {error}")))?;
+                        .or_else(|error| own(format!("cannot read the depfile: {error}")))?;
                     of_source.extend(depfile::files(&rule));
                 }
             }
@@ -309,7 +309,7 @@ pub(crate) fn from_bitcode(options: &Options, path: &Path, name: &str) -> Result
     let clang = clang_arguments(options);
     let file = compile::compile_bitcode(path, name, clang, options.state)?;
     let bytes = syclbin::write::to_vec(&file, Container::default())
-        .or_else(|error| own(format!("the code of '{name}' cannot be written: {error}")))?;
+        .or_else(|error| own(format!("cannot write the code of '{name}': {error}")))?;
     super::write(&options.output, &bytes)
 }
 

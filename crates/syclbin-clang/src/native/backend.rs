@@ -108,7 +108,7 @@ impl Backend {
             if let Some(name) = name.strip_prefix("march=") {
                 wanted = Some(processor(name).ok_or_else(|| {
                     Failure::Own(format!(
-                        "'{option}' for spir64_x86_64: the CPU device knows no such processor, but {}",
+                        "'{option}' for spir64_x86_64: the CPU device does not support this processor, only {}",
                         processors()
                     ))
                 })?);
@@ -116,7 +116,7 @@ impl Backend {
                 options.push(option.to_owned());
             } else {
                 return own(format!(
-                    "'{option}' for spir64_x86_64 is not known; -march=PROCESSOR and --bo=OPTION are"
+                    "'{option}' for spir64_x86_64 is not supported; use -march=PROCESSOR or --bo=OPTION"
                 ));
             }
         }
@@ -140,8 +140,8 @@ impl Backend {
     fn gpu(target: Target, given: Vec<String>, state: State) -> Result<Self> {
         let Some(ocloc) = find_program("ocloc", std::env::var_os("PATH").as_deref()) else {
             return own(format!(
-                "target {}: Intel's offline compiler ocloc is not found on PATH; install it (Debian and \
-                 Ubuntu: package intel-ocloc), or leave the target out",
+                "target {}: Intel's offline compiler ocloc was not found on PATH; install it (Debian and Ubuntu: \
+                 package intel-ocloc), or remove the target",
                 target.name()
             ));
         };
@@ -173,11 +173,11 @@ impl Backend {
         let arch = match (named, device) {
             (Some(named), Some(other)) if named != other => {
                 return own(format!(
-                    "target intel_gpu_{named} with '-device {other}' for spir64_gen: name the GPU once"
+                    "target intel_gpu_{named} with '-device {other}' for spir64_gen: specify the GPU only once"
                 ));
             }
             (Some(arch), _) | (None, Some(arch)) => arch,
-            (None, None) => return own("spir64_gen needs '-device NAME'"),
+            (None, None) => return own("spir64_gen requires '-device NAME'"),
         };
         if !for_driver.is_empty() {
             options.extend(["-options".to_owned(), for_driver.join(" ")]);
@@ -267,7 +267,7 @@ impl Backend {
         match self.tool {
             Tool::Ptxas(_) => Ok(import(&imports::of_ptx(module)?)),
             Tool::Ocloc(_) if lacks_doubles(&self.arch) && uses_doubles(module) => {
-                let why = "uses double precision, which that GPU does not have";
+                let why = "uses double precision, which that GPU does not support";
                 Ok(Some(why.to_owned()))
             }
             _ => objection(module),

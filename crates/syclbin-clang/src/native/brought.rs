@@ -74,8 +74,8 @@ pub(crate) fn sift(
             emptied.push(before > 0 && module.images.is_empty());
             if let Some(arch) = unlinked {
                 return own(format!(
-                    "'{}': {what} has code for the GPU {arch} that is still to be linked, which nothing here \
-                     does, and no SPIR-V; add spir64 to the targets of the object",
+                    "'{}': {what} contains no SPIR-V, only unlinked code for the GPU {arch}, which syclbin-clang \
+                     cannot link; add spir64 to the targets of the object",
                     part.name
                 ));
             }
@@ -85,8 +85,8 @@ pub(crate) fn sift(
         part.file.modules.retain(keeps);
         for arch in lost {
             warnings.push(format!(
-                "'{}': its code for the GPU {arch} is still to be linked, which nothing here does, and is \
-                 left out; name the GPU in -fsycl-targets to have it compiled from SPIR-V",
+                "'{}': its code for the GPU {arch} is omitted, because it is unlinked and syclbin-clang cannot link \
+                 it; specify the GPU in -fsycl-targets to compile it from SPIR-V",
                 part.name
             ));
         }
@@ -178,7 +178,10 @@ mod tests {
         let Err(Failure::Own(text)) = sift(&mut alone, &[], State::Executable) else {
             panic!("kernel k has no code that is linked");
         };
-        assert!(text.contains("kernel k has code for the GPU pvc"), "{text}");
+        assert!(
+            text.contains("kernel k contains no SPIR-V, only unlinked code for the GPU pvc"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -34,7 +34,8 @@ use nvlink::Nvlink;
 fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
     if constants.is_some_and(|constants| !constants.is_empty()) {
-        let why = "reads specialization constants, whose values native code cannot take later";
+        let why =
+            "reads specialization constants, whose values cannot be changed later in native code";
         return Ok(Some(why.to_owned()));
     }
     Ok(import(&imports::of_module(module)?))
@@ -44,7 +45,7 @@ fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
 fn import(imports: &BTreeSet<String>) -> Option<String> {
     let symbol = imports.first()?;
     Some(format!(
-        "uses {}, which it does not hold, and each module is compiled by itself",
+        "uses {}, which it does not define, and each module is compiled separately",
         named(symbol)
     ))
 }
@@ -65,7 +66,7 @@ pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
     let names: Vec<String> = file.modules.iter().map(described).collect();
     let unlinked = link_modules(&mut file.modules, &names).into_iter();
     unlinked
-        .map(|module| format!("{module}; it is linked when a program loads it"))
+        .map(|module| format!("{module}; it will be linked when a program loads it"))
         .collect()
 }
 
@@ -118,10 +119,12 @@ pub(crate) fn add(
                     && !imports::of_module(module)?.is_empty();
                 if !is_linked_later {
                     warnings.push(format!(
-                        "{what}: {only} native code for {name}, as it {why}"
+                        "{what}: {only} native code for {name}, because it {why}"
                     ));
                 }
-                refused.get_or_insert(format!("{what}: no native code for {name}, as it {why}"));
+                refused.get_or_insert(format!(
+                    "{what}: no native code for {name}, because it {why}"
+                ));
                 continue;
             }
             let input = folder.join(format!("{index}.{}", backend.suffix()));
@@ -132,13 +135,13 @@ pub(crate) fn add(
         }
         if let Some(refused) = refused.filter(|_| outputs.is_empty() && !keep_spirv) {
             return own(format!(
-                "{refused}; add spir64 to the targets, and it is compiled when a program runs"
+                "{refused}; add spir64 to the targets to compile it when a program runs"
             ));
         }
         if let Some((gpus, why)) = without {
             let (what, gpus) = (described(module), gpus.join(" and "));
             warnings.push(format!(
-                "{what}: only PTX and no native code for {gpus}, as it {why}"
+                "{what}: only PTX and no native code for {gpus}, because it {why}"
             ));
         }
         places.push(outputs);
@@ -167,7 +170,7 @@ fn add_to_module(
     for (backend, output) in outputs {
         let code = backend.code(&output).or_else(|error| {
             own(format!(
-                "the compiler of {} wrote no code for {}: {error}",
+                "the compiler for {} wrote no code for {}: {error}",
                 backend.named(),
                 described(&module)
             ))
@@ -202,7 +205,7 @@ fn add_to_module(
 /// another process runs it as a child.
 pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Result<()> {
     let code = syclbin_toolchain::file::read(spirv)
-        .or_else(|error| own(format!("'{}' cannot be read: {error}", spirv.display())))?;
+        .or_else(|error| own(format!("cannot read '{}': {error}", spirv.display())))?;
     let built = library::build_for_cpu(&code, options)
         .or_else(|error| own(format!("target spir64_x86_64: {error}")))?;
     write(output, &built)
@@ -210,7 +213,7 @@ pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Resul
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     syclbin_build::file::replace(path, bytes)
-        .or_else(|error| own(format!("'{}' cannot be written: {error}", path.display())))
+        .or_else(|error| own(format!("cannot write '{}': {error}", path.display())))
 }
 
 #[cfg(test)]

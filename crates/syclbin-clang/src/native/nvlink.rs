@@ -64,7 +64,8 @@ impl<'f> Nvlink<'f> {
         };
         if !linker.is_file() {
             return Ok(Some(format!(
-                "uses functions of other sources, and the linker '{}' is not found; run `{} --component nvidia --force`",
+                "uses functions of other sources, but the linker '{}' was not found; run `{} --component nvidia \
+                 --force`",
                 linker.display(),
                 syclbin_toolchain::INSTALL_COMMAND
             )));
@@ -96,7 +97,8 @@ impl<'f> Nvlink<'f> {
         Ok(None)
     }
 
-    /// Returns the modules that module `start` needs, itself first, and the properties of the linked module. The error is
+    /// Returns the modules that module `start` needs, itself first, and the properties of the linked module. The
+    /// error is
     /// the reason why it cannot be linked.
     fn needed(
         &self,

@@ -57,14 +57,14 @@ impl Ptx {
         let mut words = value.split(',');
         let gpu = words.next().and_then(NvidiaGpu::named);
         let Some(gpu) = gpu else {
-            return own(format!("{OPTION}{value}: it takes a GPU, such as sm_80"));
+            return own(format!("{OPTION}{value}: expected a GPU, such as sm_80"));
         };
         let mut ptx = Self::new(gpu);
         for word in words {
             match word {
                 "unserved" => ptx.serves = false,
                 "unhidden" => ptx.hides = false,
-                _ => return own(format!("{OPTION}{value}: '{word}' is not known")),
+                _ => return own(format!("{OPTION}{value}: unknown '{word}'")),
             }
         }
         Ok(ptx)
@@ -136,8 +136,8 @@ fn installed() -> Result<PathBuf> {
     let mut found = homes.filter_map(|home| home.newest(Component::Nvidia));
     found.next().map(|installed| installed.folder).ok_or_else(|| {
         Failure::Own(format!(
-            "target {NVIDIA}: component nvidia is not installed, which has NVIDIA's math library (libdevice) \
-             and assembler (ptxas); run `{INSTALL_COMMAND} --component nvidia`"
+            "target {NVIDIA}: component nvidia, which contains NVIDIA's math library (libdevice) and assembler \
+             (ptxas), is not installed; run `{INSTALL_COMMAND} --component nvidia`"
         ))
     })
 }
@@ -152,7 +152,8 @@ pub(crate) fn check(clang: &[String]) -> Result<()> {
         Ok(())
     } else {
         own(format!(
-            "target {NVIDIA}: {} has no {CUDA_MATHEMATICS}; run `{INSTALL_COMMAND} --component nvidia --force`",
+            "target {NVIDIA}: {} does not contain {CUDA_MATHEMATICS}; run `{INSTALL_COMMAND} --component nvidia \
+             --force`",
             folder.display()
         ))
     }
@@ -169,8 +170,8 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
         Ok(program)
     } else {
         own(format!(
-            "target {NVIDIA}: assembler '{}' not found, which compiles for the named GPUs; run \
-             `{INSTALL_COMMAND} --component nvidia`, or name no GPU to get PTX only",
+            "target {NVIDIA}: cannot find the assembler '{}', which compiles for the specified GPUs; run \
+             `{INSTALL_COMMAND} --component nvidia`, or specify no GPU to get only PTX",
             program.display()
         ))
     }
@@ -222,7 +223,8 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
     }
     let kernels: Vec<_> = without.into_iter().collect();
     vec![format!(
-        "no code for NVIDIA's GPUs of {}, as an input has no PTX of it; compile it for {NVIDIA} or nvidia_gpu_{} as well",
+        "no NVIDIA GPU code for {}, because an input contains no PTX; compile that input for {NVIDIA} or \
+         nvidia_gpu_{} as well",
         kernels.join(", "),
         code.ptx
     )]

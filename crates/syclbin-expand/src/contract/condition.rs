@@ -147,8 +147,8 @@ impl<'k, 'f> Reader<'k, 'f> {
                 Some(pointee) => self.memory(index, parameter, pointee, word.span(), tokens)?,
                 None if self.captured && removed(parameter) => {
                     let message = format!(
-                        "the code does not read `{word}`: the compiler removed it, or compiled in the value that C++ \
-                         gives it, so a condition on it checks nothing"
+                        "a condition on `{word}` has no effect: the compiler removed the parameter, or compiled in \
+                         the value that C++ gives it"
                     );
                     return Err(syn::Error::new(word.span(), message));
                 }
@@ -171,10 +171,31 @@ impl<'k, 'f> Reader<'k, 'f> {
         (word.to_token_stream(), 1)
     }
 
-    /// Returns the code for `range` or one of its sizes.
+    /// Returns the code for one of the sizes of `range` or `range.local()`.
     fn range(&self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
         let given = located(word.span());
         let range = quote_spanned!(word.span()=> #given.range());
+        match tokens {
+            [
+                _,
+                TokenTree::Punct(dot),
+                TokenTree::Ident(method),
+                rest @ ..,
+            ] if dot.as_char() == '.' && method == "local" => {
+                let (code, read) = self.size(&quote!(#range.local()), word, rest)?;
+                Ok((code, read + 3))
+            }
+            _ => self.size(&range, word, tokens),
+        }
+    }
+
+    /// Returns the code for one of the sizes of `range`, where `tokens` begin with the last word or group before it.
+    fn size(
+        &self,
+        range: &TokenStream,
+        word: &Ident,
+        tokens: &[TokenTree],
+    ) -> syn::Result<(TokenStream, usize)> {
         match tokens {
             [
                 _,
@@ -198,7 +219,7 @@ impl<'k, 'f> Reader<'k, 'f> {
             }
             _ => {
                 let message = "the range of the launch is `range.items()`, `range.dimensions()`, or `range[0]` to \
-                    `range[2]`";
+                    `range[2]`, and that of a work-group `range.local()`, with the same methods";
                 Err(syn::Error::new(word.span(), message))
             }
         }
@@ -273,7 +294,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         let error = |message: String| Err(syn::Error::new(word.span(), message));
         let Some(whole) = Subobject::of(index, parameter) else {
             return error(format!(
-                "`{word}` is neither a value nor memory that a contract can read"
+                "a contract cannot read `{word}`: it is neither a value nor memory"
             ));
         };
         let (subobject, read) = whole.steps(tokens, self.types)?;

@@ -25,7 +25,7 @@ pub(crate) fn missing(
         let name = label(index, parameter);
         if matches!(parameter.ty, Type::Image { .. }) {
             return Some(format!(
-                "this kernel cannot be safe: `{name}` is an image, and no condition says which pixels exist"
+                "this kernel cannot be safe: `{name}` is an image, and no condition can state which pixels it accesses"
             ));
         }
         let (element, sized) = match &parameter.ty {
@@ -37,7 +37,7 @@ pub(crate) fn missing(
         };
         if element.is_some_and(|element| types.holds_pointer(&element)) {
             return Some(format!(
-                "this kernel cannot be safe: `{name}` holds device pointers, and nothing checks where they point"
+                "this kernel cannot be safe: `{name}` contains device pointers, and nothing checks where they point"
             ));
         }
         if !sized || removed(parameter) {
@@ -132,8 +132,8 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<C
         collect(&subobject, name.clone(), types, &mut found);
         if found.len() > MOST_BOOLS {
             return Err(format!(
-                "this kernel cannot be safe: `{name}` holds more `bool`s than a launch checks, \
-                 and a byte that is neither 0 nor 1 is undefined in C++"
+                "this kernel cannot be safe: `{name}` contains more `bool`s than a launch checks, and a `bool` that \
+                 is neither 0 nor 1 is undefined behavior in C++"
             ));
         }
     }

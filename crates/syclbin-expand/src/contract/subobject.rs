@@ -104,7 +104,7 @@ impl Subobject {
     fn member(&self, name: &Ident, types: &Types<'_>) -> syn::Result<Self> {
         let error = |message: String| Err(syn::Error::new(name.span(), message));
         let Element::Struct(id) = &self.element else {
-            return error(format!("`.{name}` needs a struct, and this is not one"));
+            return error(format!("`.{name}` requires a struct, and this is not one"));
         };
         let layout = types.layouts.get(*id);
         let field = layout.and_then(|layout| structs::member(layout, &names::plain(name)));
@@ -129,7 +129,7 @@ impl Subobject {
         match found.and_then(|index| self.element(index, types)) {
             Some(element) => Ok(element),
             None => error(format!(
-                "there are {count} elements; one is named by its number, counted from 0"
+                "expected the index of one of the {count} elements, counted from 0"
             )),
         }
     }

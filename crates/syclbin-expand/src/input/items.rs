@@ -111,8 +111,7 @@ impl Items {
                 self.select(SelectionKind::Skip, word, block)
             }
             _ if item.iter().take(2).any(|token| is_word(token, "mod")) => {
-                let message =
-                    "one call makes one module; call `include_syclbin!` again for another";
+                let message = "one `include_syclbin!` makes one module; use another `include_syclbin!` for this one";
                 Err(syn::Error::new(first.span(), message))
             }
             _ => {
@@ -130,7 +129,7 @@ impl Items {
 
     fn select(&mut self, kind: SelectionKind, word: &Ident, block: &Group) -> syn::Result<()> {
         if self.selection.is_some() {
-            let message = "kernels are selected once, by `only` or by `skip`";
+            let message = "use `only` or `skip` once, not both";
             return Err(syn::Error::new(word.span(), message));
         }
         let names = entries(block).into_iter().map(|entry| {
@@ -139,7 +138,7 @@ impl Items {
         });
         let names: Vec<CppName> = names.collect::<syn::Result<_>>()?;
         if names.is_empty() {
-            let message = format!("name kernels between the braces, or leave `{word}` out");
+            let message = format!("name kernels between the braces, or remove `{word}`");
             return Err(syn::Error::new(word.span(), message));
         }
         self.selection = Some(Selection { kind, names });
@@ -162,8 +161,8 @@ impl TypeItem {
             let from_anywhere = path.leading_colon.is_some()
                 || path.segments.first().is_some_and(|s| s.ident == "crate");
             if !from_anywhere {
-                let message = "the generated module names this type: begin its path with `crate::`, \
-                    or with `::` and the name of a dependency";
+                let message = "the generated module uses this path, so start it with `crate::` or with `::` and a \
+                    crate name";
                 return Err(syn::Error::new_spanned(rust, message));
             }
             let rust = RustType::Own(path);
@@ -208,8 +207,8 @@ impl KernelItem {
             (head, safe) = (rest, Some(last.span()));
         }
         if let (Some(span), None) = (safe, vouched) {
-            let message = "nothing checks that a kernel keeps inside of its contract, so its author vouches for it: \
-                write `unsafe extern \"SYCL\" { safe fn .. }`";
+            let message = "nothing checks that a kernel obeys its contract, so its author has to guarantee it: write \
+                `unsafe extern \"SYCL\" { safe fn .. }`";
             return Err(syn::Error::new(span, message));
         }
         let visibility = visibility(head)?;
@@ -235,7 +234,7 @@ impl KernelItem {
                 }
             }
             if safe.is_none() && !conditions.is_empty() {
-                let message = "conditions make a kernel safe: write `safe fn`";
+                let message = "only a `safe` kernel has conditions: write `safe fn`";
                 return Err(syn::Error::new(word.span(), message));
             }
             if conditions.is_empty() && optional.is_empty() {
@@ -268,7 +267,7 @@ fn visibility(tokens: &[TokenTree]) -> syn::Result<Option<Visibility>> {
         Ok(Visibility::Inherited) | Err(_) => error(first, FORMS),
         Ok(Visibility::Restricted(path)) if !path.path.is_ident("crate") => error(
             first,
-            "a function is as visible as its module, `pub` or `pub(crate)`",
+            "the visibility of a function is that of its module, `pub` or `pub(crate)`",
         ),
         Ok(visibility) => Ok(Some(visibility)),
     }
@@ -281,11 +280,11 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
         [] => {
             return Err(syn::Error::new(
                 at.span(),
-                "expected a name of Rust after this",
+                "expected a Rust name after this",
             ));
         }
         [first, ..] => {
-            let message = "expected one name of Rust, and `;` (in `types`, `,`) after it";
+            let message = "expected one Rust name, followed by `;` (or by `,` in `types`)";
             return Err(syn::Error::new(first.span(), message));
         }
     };
@@ -294,8 +293,8 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
         return Ok(word.clone());
     }
     let message = match names::raw_keyword(word) {
-        Some(raw) => format!("`{text}` is a keyword of Rust; write `{raw}`, or another name"),
-        None => format!("`{text}` cannot be a name of Rust; `{text}_` can"),
+        Some(raw) => format!("`{text}` is a Rust keyword; write `{raw}` or choose another name"),
+        None => format!("`{text}` is not a valid Rust name; `{text}_` is"),
     };
     Err(syn::Error::new(word.span(), message))
 }
@@ -357,8 +356,8 @@ fn vouching(head: &[TokenTree]) -> syn::Result<Span> {
             Ok(word.span())
         }
         [first, ..] => {
-            let message = "kernels with contracts stand in `unsafe extern \"SYCL\" { .. }`; by `unsafe`, you vouch \
-                that a kernel is right wherever its contract holds";
+            let message = "contracts belong in `unsafe extern \"SYCL\" { .. }`: with `unsafe` you guarantee that a \
+                kernel is sound whenever its contract holds";
             Err(syn::Error::new(first.span(), message))
         }
         [] => Err(syn::Error::new(Span::call_site(), FORMS)),

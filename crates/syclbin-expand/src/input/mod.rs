@@ -114,8 +114,7 @@ pub(crate) fn check_length(tokens: TokenStream, what: &str) -> syn::Result<()> {
     let mut left = MOST_TOKENS;
     count(tokens, &mut left).map_err(|token| {
         let message = format!(
-            "this {what} is too long: it may have {MOST_TOKENS} words and signs, and this is one more; \
-             write it shorter, or as several"
+            "this {what} is too long: at most {MOST_TOKENS} tokens are allowed; shorten it or split it"
         );
         Error::new(token.span(), message)
     })

@@ -26,7 +26,7 @@ impl CppName {
     /// Fails if there are no tokens. The error points at `at`, where the tokens are expected.
     pub(crate) fn parse(tokens: TokenStream, at: &TokenTree, what: &str) -> syn::Result<Self> {
         if tokens.is_empty() {
-            let message = format!("expected the name of a {what} in C++, such as `fill::iota`");
+            let message = format!("expected the C++ name of a {what}, such as `fill::iota`");
             return Err(syn::Error::new(at.span(), message));
         }
         let text = match syn::parse2::<syn::LitStr>(tokens.clone()) {

@@ -79,9 +79,24 @@ pub(crate) fn words(text: &str) -> String {
 /// Keywords of this edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// A module with such a name would shadow the type in the surrounding code.
-const PRIMITIVE_TYPES: [&str; 12] = [
-    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
+/// A module with such a name would shadow the type, or the crate where the program imports `kernels::*`.
+const TYPES_AND_CRATES: [&str; 16] = [
+    "bool",
+    "i8",
+    "u8",
+    "i16",
+    "u16",
+    "i32",
+    "u32",
+    "i64",
+    "u64",
+    "usize",
+    "f32",
+    "f64",
+    "std",
+    "core",
+    "alloc",
+    "syclbin_rt",
 ];
 
 /// A variable must not have the name of a constant in scope.
@@ -136,7 +151,7 @@ impl Scope {
 
     /// Creates the scope for types and modules of a generated module, in which the names `own` are taken.
     pub(crate) fn of_types<const N: usize>(own: [&str; N]) -> Self {
-        let mut scope = Self::reserving(PRIMITIVE_TYPES);
+        let mut scope = Self::reserving(TYPES_AND_CRATES);
         scope.0.extend(own.map(String::from));
         scope
     }

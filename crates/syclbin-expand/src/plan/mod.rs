@@ -82,7 +82,7 @@ impl<'f> Plan<'f> {
         let reason = match (kernel.left_out(), &ident) {
             (Some(reason), _) => Some(reason.to_string()),
             (None, None) => Some(format!(
-                "its symbol has no name that Rust could use; `fn {called} as NAME;` in `include_syclbin!` gives it one"
+                "its symbol contains no valid Rust name; name it with `fn {called} as NAME;` in `include_syclbin!`"
             )),
             (None, Some(_)) => None,
         };
@@ -96,7 +96,7 @@ impl<'f> Plan<'f> {
             }
         }
         if let (Some(reason), Some(item)) = (&reason, item) {
-            let message = format!("this kernel has no function: {reason}");
+            let message = format!("no Rust function is generated for this kernel: {reason}");
             return Err(item.cpp.error(message));
         }
         let Some(ident) = ident.filter(|_| reason.is_none() || !cpp_name::is_of_runtime(kernel))
@@ -104,8 +104,9 @@ impl<'f> Plan<'f> {
             return Ok(());
         };
         if rename.is_some() && OWN_METHODS.contains(&ident.to_string().as_str()) {
-            let message =
-                format!("the generated module has a function `{ident}`; write another name");
+            let message = format!(
+                "the generated module already has a function `{ident}`; choose another name"
+            );
             return Err(syn::Error::new(ident.span(), message));
         }
         let key = RustName {
@@ -114,7 +115,7 @@ impl<'f> Plan<'f> {
         };
         if let Some(first) = taken.get(&key) {
             let message = format!(
-                "the kernels `{first}` and `{called}` would both be called `{ident}`; write another name"
+                "the kernels `{first}` and `{called}` would both be called `{ident}`; choose another name"
             );
             let mut renames = items.iter().filter_map(|item| item.rename.as_ref());
             let chosen = rename
@@ -157,8 +158,8 @@ impl<'f> Plan<'f> {
             .each_stub(&mut |stub| safe.extend(stub.contract().map(|(item, _)| &item.cpp)));
         errors.extend(safe.into_iter().map(|item| {
             item.error(format!(
-                "no kernel of this file can be safe: device global `{called}` holds device pointers, \
-                 and nothing checks where they point"
+                "no kernel of this file can be safe: device global `{called}` contains device pointers, and nothing \
+                 checks where they point"
             ))
         }));
     }
@@ -175,7 +176,8 @@ impl<'f> Plan<'f> {
                 continue;
             }
             let Some(name) = &global.name else {
-                omit("its symbol has no name that Rust could use; `syclbin_rt::Module::global` takes the symbol".into());
+                omit("its symbol contains no valid Rust name; `syclbin_rt::Module::global` takes the \
+                    symbol".into());
                 continue;
             };
             // In C++, a kernel cannot share the name of a variable beside it, but its Rust name can.

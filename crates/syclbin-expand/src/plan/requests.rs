@@ -23,12 +23,15 @@ pub(crate) fn requests<'i>(
         match item.cpp.among(kernels, names).as_slice() {
             [] => errors.extend(unknown_kernel(&item.cpp, file, names)),
             [_] if item.is_idle() => errors.push(item.cpp.error(
-                "this says nothing of the kernel: write `as NEW_NAME` after it, or `safe` or \
+                "this line has no effect: write `as NEW_NAME` after it, or `safe` or \
                  `pub(crate)` before `fn`",
             )),
             [index] => match &mut requests[*index] {
                 request if request.is_some() => {
-                    errors.push(item.cpp.error("this kernel has an item above; one says all: `safe fn NAME as NEW_NAME where CONDITIONS;`"));
+                    errors.push(item.cpp.error(
+                        "this kernel already has a line above; combine them: `safe fn NAME as \
+                        NEW_NAME where CONDITIONS;`",
+                    ));
                 }
                 request => *request = Some(item),
             },
@@ -38,7 +41,7 @@ pub(crate) fn requests<'i>(
                     .map(|index| cpp_name::called(&kernels[*index], names[*index].as_ref()));
                 let each: Vec<String> = each.collect();
                 let known = known(each.iter().map(String::as_str)).unwrap_or_default();
-                let message = format!("several kernels are called this; write one of {known}");
+                let message = format!("several kernels have this name; write one of {known}");
                 errors.push(item.cpp.error(message));
             }
         }
@@ -74,10 +77,7 @@ pub(crate) fn selected(
         if let [index] = item.cpp.among(kernels, names).as_slice()
             && !selected.contains(index)
         {
-            errors.push(
-                item.cpp
-                    .error("this kernel is left out by `only` or `skip`"),
-            );
+            errors.push(item.cpp.error("`only` or `skip` excludes this kernel"));
         }
     }
     selected
@@ -92,7 +92,7 @@ fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Op
     let names: Vec<String> = names.collect();
     Some(name.error(match known(names.iter().map(String::as_str)) {
         None => format!(
-            "`{}` has no kernel `{}`; it has no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a \
+            "`{}` has no kernel `{}`; it contains no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a \
              function",
             file.name,
             name.text()

@@ -35,16 +35,16 @@ impl<'f> Plan<'f> {
             if ids.is_empty() && file.path.is_some() {
                 let names = layouts.iter().map(|(_, layout)| layout.name.as_str());
                 let message = match known(names) {
-                    None => "the kernels of this file take no structs".to_owned(),
+                    None => "no kernel of this file has a struct parameter".to_owned(),
                     Some(known) => format!(
-                        "the kernels of this file take no struct of this name; they take {known}"
+                        "no kernel of this file has a parameter of this struct; the structs are {known}"
                     ),
                 };
                 errors.push(item.cpp.error(message));
             }
             for id in ids {
                 if own.insert(id, (&item.cpp, &item.rust)).is_some() {
-                    errors.push(item.cpp.error("this struct has a type above"));
+                    errors.push(item.cpp.error("this struct already has a type above"));
                 }
             }
         }
@@ -89,8 +89,9 @@ impl<'f> Plan<'f> {
                 Some((_, RustType::Named(ident))) => {
                     let free = Scope::of_types(OWN_TYPES).claim(&names::plain(ident));
                     if free.as_ref() != Some(ident) {
-                        let message =
-                            format!("the generated module uses `{ident}`; write another name");
+                        let message = format!(
+                            "the generated module uses the name `{ident}`; choose another name"
+                        );
                         errors.push(syn::Error::new(ident.span(), message));
                     }
                     Some(ident.clone())
@@ -145,7 +146,7 @@ impl<'f> Naming<'_, 'f> {
                 && let Some(chosen) = renames.find(|name| *name == ident)
             {
                 let message = format!(
-                    "the structs `{}` and `{}` would both be called `{ident}`; write another name",
+                    "the structs `{}` and `{}` would both be called `{ident}`; choose another name",
                     other.name, layout.name
                 );
                 self.errors.push(syn::Error::new(chosen.span(), message));

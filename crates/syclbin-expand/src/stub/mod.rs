@@ -41,7 +41,7 @@ impl<'f> Stub<'f> {
         match (recorded, contract::stated_dimensions(&item.conditions)) {
             (Some(recorded), Some(stated)) if recorded != stated => {
                 let message = format!(
-                    "its contract states {stated} dimensions, and the kernel has {recorded}"
+                    "its contract states {stated} dimensions, but the kernel has {recorded}"
                 );
                 errors.push(item.cpp.error(message));
                 Some(recorded)
@@ -83,7 +83,7 @@ impl<'f> Stub<'f> {
                         },
                     )) => Some(index),
                     _ => {
-                        let message = "only a pointer that the kernel takes can be an `Option`";
+                        let message = "only a pointer parameter can be an `Option`";
                         errors.push(syn::Error::new(name.span(), message));
                         None
                     }
@@ -157,7 +157,10 @@ impl<'f> Stub<'f> {
             ty = quote!(::syclbin_rt::SafeLaunch);
             // The lint `unsafe_code` reports the user's keyword `unsafe`.
             let word = Ident::new("unsafe", vouched);
-            let new = quote!(::syclbin_rt::SafeLaunch::new(launch, __contract::check));
+            let new = quote!(::syclbin_rt::SafeLaunch::with_contract(
+                launch,
+                __contract::check
+            ));
             let mut block = Group::new(Delimiter::Brace, new);
             block.set_span(vouched);
             launch = quote! {
@@ -183,7 +186,7 @@ impl<'f> Stub<'f> {
             None => {
                 let name = self.kernel.name.as_ref().map(KernelName::qualified);
                 let name = name.unwrap_or_else(|| self.kernel.symbol.clone());
-                format!("Kernel `{name}`; the file does not tell its C++ signature.")
+                format!("Kernel `{name}`; the file does not record its C++ signature.")
             }
         };
         doc::paragraphs([
@@ -191,19 +194,19 @@ impl<'f> Stub<'f> {
             self.vectors_of_three(),
             self.note(
                 |parameter| !parameter.sign_known,
-                "The file does not say whether these are signed; they are passed as signed",
+                "The file does not record whether these are signed, so they are treated as signed",
             ),
             self.note(
                 |parameter| matches!(parameter.ty.pointee(), Some(Pointee::Unknown(_))),
-                "The file does not say what these point to; they take buffers of any type",
+                "The file does not record what these point to, so they accept buffers of any type",
             ),
             self.note(
                 |parameter| matches!(parameter.ty, Type::Image { element: None, .. }),
-                "The file does not say what the pixels of these are; they take images of any format",
+                "The file does not record the pixel type of these, so they accept images of any format",
             ),
             self.note(
                 |parameter| parameter.arguments.first() == Some(&Argument::Removed),
-                "The kernel does not read these, because the compiler removed them or compiled in their values",
+                "The kernel ignores these, because the compiler removed them or compiled in their values",
             ),
             self.work_group(constant),
             heading,
@@ -218,7 +221,8 @@ impl<'f> Stub<'f> {
             _ => parameter.ty.value().as_ref().is_some_and(is_three),
         };
         if self.parameters.iter().any(three) {
-            "A vector of three has the size of four; the last element is not used.".into()
+            "A vector of three elements is as large as one of four; the last element is unused."
+                .into()
         } else {
             String::new()
         }
@@ -242,8 +246,8 @@ impl<'f> Stub<'f> {
             return String::new();
         };
         format!(
-            "It is compiled for work-groups of `{size:?}` ([`Self::{constant}`]), which every launch gets; \
-             the range must be a multiple of that."
+            "It is compiled for work-groups of `{size:?}` ([`Self::{constant}`]), which every launch uses; the range \
+             must be a multiple of it."
         )
     }
 
@@ -252,10 +256,13 @@ impl<'f> Stub<'f> {
         if let Some(conditions) = conditions {
             let list = conditions.iter().map(|text| format!("- `{text}`"));
             return match list.collect::<Vec<String>>().as_slice() {
-                [] => ["# Contract".into(), "None: every launch is safe.".into()],
+                [] => [
+                    "# Contract".into(),
+                    "No conditions: every launch is safe.".into(),
+                ],
                 conditions => [
                     "# Contract".into(),
-                    format!("A launch is an error unless\n\n{}", conditions.join("\n")),
+                    format!("A launch fails unless\n\n{}", conditions.join("\n")),
                 ],
             };
         }
@@ -275,11 +282,11 @@ impl<'f> Stub<'f> {
             .collect();
         let unchecked = match reached.as_slice() {
             [] => "what the kernel does".to_owned(),
-            reached => format!("that the kernel stays inside of {}", doc::list(reached)),
+            reached => format!("that the kernel stays within {}", doc::list(reached)),
         };
         let text = format!(
-            "To launch it is unsafe: nothing checks {unchecked}, nor that its work-items do not race. \
-             [`Launch::launch`](::syclbin_rt::Launch::launch) lists all that the caller vouches for."
+            "Launching it is unsafe: nothing checks {unchecked}, or that its work-items do not race. \
+             [`Launch::launch`](::syclbin_rt::Launch::launch) lists everything that the caller guarantees."
         );
         ["# Safety".into(), text]
     }
@@ -303,7 +310,10 @@ impl LeftOut<'_> {
     /// as the kernel, so that users see the trait's error message.
     pub(crate) fn method(&self) -> (TokenStream, TokenStream) {
         let ident = &self.ident;
-        let message = format!("kernel `{}` has no function: {}", self.called, self.reason);
+        let message = format!(
+            "no Rust function is generated for kernel `{}`: {}",
+            self.called, self.reason
+        );
         let declared = self.kernel.declaration.as_ref();
         let names = declared.map(|declaration| {
             let parameters = declaration.parameters.iter();
@@ -322,8 +332,8 @@ impl LeftOut<'_> {
         let refusal = quote! {
             #[diagnostic::on_unimplemented(
                 message = #message,
-                label = "left out by `include_syclbin!`",
-                note = "`syclbin_rt::Launch` and `Arg` pass arguments of every kind",
+                label = "omitted by `include_syclbin!`",
+                note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
             )]
             pub trait #ident {
                 fn never() -> ::core::convert::Infallible;

@@ -93,12 +93,14 @@ impl Passing {
                 dimensions,
             } => {
                 let element = types.pointee(element, depth);
+                let accessor = |range| quote!(#rt::Arg::local_accessor::<#element>(#range));
                 let ty = match dimensions {
+                    Some(0) => return hidden(accessor(quote!(1))),
                     Some(1) => quote!(usize),
                     Some(dimensions) => extent(*dimensions),
                     None => quote!(impl ::core::convert::Into<#rt::Extent>),
                 };
-                given(ty, quote!(#rt::Arg::local_accessor::<#element>(#name)))
+                given(ty, accessor(quote!(#name)))
             }
             Type::Accessor {
                 element,

@@ -95,7 +95,7 @@ fn too_many_bools_are_a_fast_error() {
     let errors = errors("safe fn k; safe fn l;", &file);
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(
-        errors[0].contains("`m` holds more `bool`s than"),
+        errors[0].contains("`m` contains more `bool`s than"),
         "{errors:?}"
     );
 }
@@ -155,7 +155,7 @@ fn a_kernel_that_takes_device_pointers_is_unsafe() {
         assert_eq!(
             errors(&format!("safe fn {kernel};"), &file),
             [
-                "this kernel cannot be safe: `p` holds device pointers, and nothing checks where they point"
+                "this kernel cannot be safe: `p` contains device pointers, and nothing checks where they point"
             ],
             "{kernel}"
         );
@@ -229,7 +229,7 @@ fn conditions_on_compiled_in_captures_are_refused() {
     let errors = errors("safe fn k where x.len() >= n;", &file);
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(
-        errors[0].starts_with("the code does not read `n`"),
+        errors[0].starts_with("a condition on `n` has no effect"),
         "{errors:?}"
     );
 }
@@ -258,15 +258,15 @@ fn pointers_of_a_device_global_rule_out_safety() {
 fn only_unsafe_blocks_have_contracts() {
     let file = recorded(&["void k(int n)"], &[]);
     let errors = |items: &str| expand(&format!("mod kernels = \"a\"; {items}"), &file).1;
-    let remedy = "kernels with contracts stand in `unsafe extern \"SYCL\" { .. }`";
+    let remedy = "contracts belong in `unsafe extern \"SYCL\" { .. }`";
     for (items, expected) in [
         (
             "safe fn k;",
-            "nothing checks that a kernel keeps inside of its contract",
+            "nothing checks that a kernel obeys its contract",
         ),
         (
             "safe fn k where n > 0;",
-            "nothing checks that a kernel keeps inside of its contract",
+            "nothing checks that a kernel obeys its contract",
         ),
         ("extern \"SYCL\" { safe fn k; }", remedy),
         ("unsafe extern \"C\" { safe fn k; }", remedy),
@@ -294,7 +294,8 @@ fn conditions_stand_outside_of_unsafe_blocks() {
     let file = recorded(&["void k(int *x, int n)"], &[]);
     let code = code("safe fn k where x.len() >= n;", &file);
     let check = code.find("mod__contract{").unwrap();
-    let launch = code.find("unsafe{::syclbin_rt::SafeLaunch::new(launch,__contract::check)}");
+    let launch =
+        code.find("unsafe{::syclbin_rt::SafeLaunch::with_contract(launch,__contract::check)}");
     assert!(check < launch.unwrap(), "{code}");
 }
 
@@ -352,7 +353,7 @@ fn contract_needs_the_kernels_dimensions() {
             &file,
         )
     };
-    let other = "its contract states 2 dimensions, and the kernel has 1";
+    let other = "its contract states 2 dimensions, but the kernel has 1";
     assert_eq!(errors(Some(1), "range.dimensions() == 2"), [other]);
     let unknown = "the file does not record how many dimensions this kernel has; ";
     for conditions in [
@@ -392,7 +393,7 @@ fn optional_pointers_are_options() {
     ] {
         assert!(code.contains(expected), "{expected}: {code}");
     }
-    let wrong = "only a pointer that the kernel takes can be an `Option`";
+    let wrong = "only a pointer parameter can be an `Option`";
     assert_eq!(
         errors("fn k where n: Option, z: Option;", &file),
         [wrong, wrong]

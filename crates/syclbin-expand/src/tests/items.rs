@@ -69,9 +69,10 @@ fn items_choose_the_visibility() {
 fn items_with_mistakes_are_errors() {
     const FORMS: &str = "expected `types { .. }`, `only { .. }`, ";
     const TYPE: &str = "expected `CppName => crate::RustType`, or `CppName as NewName`";
-    const VISIBLE: &str = "a function is as visible as its module, `pub` or `pub(crate)`";
-    const TWO_MODULES: &str = "one call makes one module";
-    const ONE_NAME: &str = "expected one name of Rust";
+    const VISIBLE: &str =
+        "the visibility of a function is that of its module, `pub` or `pub(crate)`";
+    const TWO_MODULES: &str = "one `include_syclbin!` makes one module";
+    const ONE_NAME: &str = "expected one Rust name";
     for (items, expected) in [
         ("skp { k }", FORMS),
         ("k;", FORMS),
@@ -81,42 +82,45 @@ fn items_with_mistakes_are_errors() {
         ("crate fn k as m;", FORMS),
         ("mod other = \"b\";", TWO_MODULES),
         ("pub mod other = \"b\";", TWO_MODULES),
-        ("only { k } only { l }", "kernels are selected once"),
-        ("skip { k } skip { l }", "kernels are selected once"),
+        ("only { k } only { l }", "use `only` or `skip` once"),
+        ("skip { k } skip { l }", "use `only` or `skip` once"),
         (
             "only {}",
-            "name kernels between the braces, or leave `only` out",
+            "name kernels between the braces, or remove `only`",
         ),
         (
             "skip { , }",
-            "name kernels between the braces, or leave `skip` out",
+            "name kernels between the braces, or remove `skip`",
         ),
         (
             "only { k } fn l as m;",
-            "this kernel is left out by `only` or `skip`",
+            "`only` or `skip` excludes this kernel",
         ),
         (
             "skip { k } fn k as m;",
-            "this kernel is left out by `only` or `skip`",
+            "`only` or `skip` excludes this kernel",
         ),
-        ("fn k;", "this says nothing of the kernel"),
+        ("fn k;", "this line has no effect"),
         ("fn k as m", "expected `;` after this"),
-        ("fn;", "expected the name of a kernel in C++"),
-        ("fn k as;", "expected a name of Rust after this"),
+        ("fn;", "expected the C++ name of a kernel"),
+        ("fn k as;", "expected a Rust name after this"),
         ("fn k as a b;", ONE_NAME),
         ("fn k as 1;", ONE_NAME),
         (
             "fn k as in;",
-            "`in` is a keyword of Rust; write `r#in`, or another name",
+            "`in` is a Rust keyword; write `r#in` or choose another name",
         ),
         (
             "fn k as self;",
-            "`self` cannot be a name of Rust; `self_` can",
+            "`self` is not a valid Rust name; `self_` is",
         ),
-        ("fn k as m; fn k as o;", "this kernel has an item above"),
+        (
+            "fn k as m; fn k as o;",
+            "this kernel already has a line above",
+        ),
         (
             "fn k as load;",
-            "the generated module has a function `load`",
+            "the generated module already has a function `load`",
         ),
         (
             "fn k as l;",
@@ -135,7 +139,7 @@ fn items_with_mistakes_are_errors() {
         ("pub(in crate::a) fn k;", VISIBLE),
         (
             "fn k where n > 0;",
-            "conditions make a kernel safe: write `safe fn`",
+            "only a `safe` kernel has conditions: write `safe fn`",
         ),
         ("safe fn k where;", "expected conditions after this"),
         ("types { Particle }", TYPE),
@@ -143,32 +147,29 @@ fn items_with_mistakes_are_errors() {
         ("types { Particle > Other }", TYPE),
         (
             "types { => crate::Particle }",
-            "expected the name of a struct in C++",
+            "expected the C++ name of a struct",
         ),
-        ("types { as Body }", "expected the name of a struct in C++"),
-        (
-            "types { Particle as }",
-            "expected a name of Rust after this",
-        ),
+        ("types { as Body }", "expected the C++ name of a struct"),
+        ("types { Particle as }", "expected a Rust name after this"),
         (
             "types { Particle => Particle }",
-            "the generated module names this type",
+            "the generated module uses this path",
         ),
         (
             "types { Particle => self::Particle }",
-            "the generated module names this type",
+            "the generated module uses this path",
         ),
         (
             "types { Particle as Module }",
-            "the generated module uses `Module`",
+            "the generated module uses the name `Module`",
         ),
         (
             "types { Particle as A, Particle as B }",
-            "this struct has a type above",
+            "this struct already has a type above",
         ),
         (
             "types { Other as A }",
-            "the kernels of this file take no struct of this name; they take `Pair<int, 2>`, `Particle`",
+            "no kernel of this file has a parameter of this struct; the structs are `Pair<int, 2>`, `Particle`",
         ),
     ] {
         let errors = errors(items, &file());
@@ -214,12 +215,12 @@ fn a_file_without_kernels_or_structs_says_so() {
     for (items, expected) in [
         (
             "fn k as m;",
-            "`a.syclbin` has no kernel `k`; it has no kernels: in its C++ source, write SYCLBIN_KERNEL(1) \
-             before a function",
+            "`a.syclbin` has no kernel `k`; it contains no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before \
+             a function",
         ),
         (
             "types { A as B }",
-            "the kernels of this file take no structs",
+            "no kernel of this file has a struct parameter",
         ),
     ] {
         assert_eq!(errors(items, &file), [expected]);

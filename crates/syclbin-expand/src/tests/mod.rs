@@ -196,6 +196,12 @@ fn namespace_does_not_hide_a_rust_type() {
 }
 
 #[test]
+fn namespace_does_not_hide_a_crate() {
+    let code = expanded(vec![kernel("_ZN17__sycl_kernel_std3oneEi", &["a"])]);
+    assert!(code.contains("pub std: std_::Kernels"), "{code}");
+}
+
+#[test]
 fn parameters_do_not_shadow_constants_in_scope() {
     assert_heads(
         vec![kernel(
@@ -260,8 +266,8 @@ fn kernel_without_readable_name_is_left_out() {
     ]);
     assert_eq!(heads(&code), ["_9a(&self)"]);
     for expected in [
-        "# Left out",
-        "`\"_ZTSZ4hostvE\"`: its symbol has no name that Rust could use",
+        "# Omitted",
+        "`\"_ZTSZ4hostvE\"`: its symbol contains no valid Rust name",
     ] {
         assert!(code.contains(expected), "{code}");
     }
@@ -271,7 +277,7 @@ fn kernel_without_readable_name_is_left_out() {
 fn kernel_with_unsupported_parameter_is_left_out() {
     let code = expanded(vec![declared("_Z15__sycl_kernel_f8ParticlePS_")]);
     assert!(
-        code.contains("- `f`: parameter 0: the layout of `Particle` is not known"),
+        code.contains("- `f`: parameter 0: the layout of `Particle` is unknown"),
         "{code}"
     );
 }
@@ -342,7 +348,8 @@ fn a_sign_that_is_not_known_is_said() {
         parameter.sign_known = false;
     }
     let code = expanded(vec![unsure]);
-    assert!(code.contains("passed as signed: `n`, `arg1`"), "{code}");
+    let text = code.replace("\n", " ").replace("        /// ", "");
+    assert!(text.contains("treated as signed: `n`, `arg1`"), "{code}");
 }
 
 #[test]

@@ -81,19 +81,16 @@ fn members_say_what_their_types_do_not() {
         ("Mode m;", "/// A value of the enumeration `Mode`."),
         (
             "sycl::vec<float, 3> m;",
-            "/// A vector of three has the size of four",
+            "/// A vector of three elements is as large as one of four",
         ),
         ("sycl::vec<float, 4> m;", "/// `m` at byte 8."),
-        (
-            "bytes m[4];",
-            "/// Bytes of which no more is known: a union or bit-fields.",
-        ),
+        ("bytes m[4];", "/// Opaque bytes: a union or bit-fields."),
         ("float *m;", "/// float *"),
         ("void *m;", "/// Points to anything."),
         ("Other *m;", "/// Points to `Other`."),
         ("int m;", "/// `m` at byte 8."),
         ("Inner m;", "/// `m` at byte 8."),
-        ("bytes _[4];", "/// Bytes of which"),
+        ("bytes _[4];", "/// Opaque bytes"),
         ("int _;", "/// At byte 8."),
     ] {
         let layout =

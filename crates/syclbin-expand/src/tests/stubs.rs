@@ -6,8 +6,8 @@ use super::*;
 
 #[test]
 fn the_documentation_says_what_to_mind() {
-    const THREE: &str = "A vector of three has the size of four";
-    const STAYS: &str = "nothing checks that the kernel stays inside of `p`";
+    const THREE: &str = "A vector of three elements is as large as one of four";
+    const STAYS: &str = "nothing checks that the kernel stays within `p`";
     const DOES: &str = "nothing checks what the kernel does";
     for (parameter, three, safety) in [
         ("sycl::vec<float, 3> p", true, DOES),
@@ -47,7 +47,7 @@ fn the_documentation_says_what_to_mind() {
 #[test]
 fn a_pointer_to_anything_unknown_is_noted() {
     let mut file = recorded(&["void k(void *v, int *x)"], &[]);
-    let note = "The file does not say what these point to; they take buffers of any type";
+    let note = "The file does not record what these point to, so they accept buffers of any type";
     assert!(!formatted(&file).contains(note));
     let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
     parameters[0].ty = Type::Pointer {
@@ -76,7 +76,7 @@ fn images_are_generic_over_their_format() {
         "any: &'a ::syclbin_rt::Image<1, impl ::syclbin_rt::format::Format>",
         "::syclbin_rt::Arg::read_image(from)",
         "::syclbin_rt::Arg::write_image(to)",
-        "The file does not say what the pixels of these are; they take images of any format: `any`.",
+        "The file does not record the pixel type of these, so they accept images of any format: `any`.",
     ] {
         let spaceless = |text: &str| text.replace(['\n', ' ', '/'], "").replace(",>", ">");
         assert!(
@@ -94,7 +94,9 @@ fn kernels_with_images_cannot_be_safe() {
     let (_, errors) = expand(&input("safe fn k where n >= 0;"), &file);
     assert_eq!(
         errors,
-        ["this kernel cannot be safe: `x` is an image, and no condition says which pixels exist"]
+        [
+            "this kernel cannot be safe: `x` is an image, and no condition can state which pixels it accesses"
+        ]
     );
 }
 
@@ -107,9 +109,9 @@ fn a_contract_is_listed() {
     let code = prettyplease::unparse(&syn::parse2(tokens).unwrap());
     for line in [
         "/// # Contract",
-        "/// A launch is an error unless",
+        "/// A launch fails unless",
         "/// - `x.len() >= n`",
-        "/// None: every launch is safe.",
+        "/// No conditions: every launch is safe.",
     ] {
         assert!(code.contains(&format!("{line}\n")), "{line}: {code}");
     }
@@ -211,12 +213,25 @@ fn device_globals_yield_to_kernels_and_methods() {
         let code = code("", &file);
         assert!(code.contains(expected), "{id}: {code}");
         let text = formatted(&file);
-        let unsure = text.contains("Which integers of it are signed is not known");
+        let unsure = text.contains("The file does not record which of its integers are signed");
         assert_eq!(unsure, id == "_Z4free", "{text}");
         if !id.contains("ns") {
             assert!(code.contains("self.module_.global("), "{code}");
         }
     }
+}
+
+#[test]
+fn local_accessor_without_dimensions_is_no_parameter() {
+    let mut file = recorded(&["void k(sycl::local_accessor<float, 1> one, int n)"], &[]);
+    let parameters = file.signatures.kernels[0].parameters.as_mut().unwrap();
+    let Type::LocalAccessor { dimensions, .. } = &mut parameters[0].ty else {
+        panic!("{parameters:?}");
+    };
+    *dimensions = Some(0);
+    let code = formatted(&file);
+    assert_eq!(heads(&code), ["k(&self, n: i32)"]);
+    assert!(code.contains("local_accessor::<f32>(1)"), "{code}");
 }
 
 #[test]
@@ -230,7 +245,7 @@ fn local_accessor_of_unknown_type_is_omitted() {
     }
     let code = formatted(&file);
     for (kernel, parameter) in [("k", "p"), ("l", "0")] {
-        let reason = "the file does not tell what the local accessor holds";
+        let reason = "the file does not record the element type of the local accessor";
         let text = format!("- `{kernel}`: parameter {parameter}: {reason}");
         assert!(code.contains(&text), "{code}");
     }

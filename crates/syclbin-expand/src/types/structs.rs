@@ -131,11 +131,13 @@ fn unknown(layout: &Layout) -> &'static str {
     let unsigned = layout.fields.iter().any(|field| !field.sign_known);
     match (unnamed, unsigned) {
         (false, false) => "",
-        (true, false) => "The file does not tell the names of all members.",
-        (false, true) => "The file does not tell which integers are signed; taken for signed.",
+        (true, false) => "The file does not record the names of all members.",
+        (false, true) => {
+            "The file does not record which integers are signed, so they are treated as signed."
+        }
         (true, true) => {
-            "The file tells neither the names of all members nor which integers are signed; taken \
-             for signed."
+            "The file records neither the names of all members nor which integers are signed, so they are treated as \
+             signed."
         }
     }
 }
@@ -170,12 +172,15 @@ fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
         Element::Scalar(Scalar::Bool) => "A `bool`: 0 or 1.".to_owned(),
         Element::Enum(of) => format!("A value of the enumeration `{}`.", of.name),
         Element::Vector { count: 3, .. } => {
-            "A vector of three has the size of four; the last element is not used.".to_owned()
+            "A vector of three elements is as large as one of four; the last element is unused."
+                .to_owned()
         }
-        Element::Bytes(_) => "Bytes of which no more is known: a union or bit-fields.".to_owned(),
+        Element::Bytes(_) => "Opaque bytes: a union or bit-fields.".to_owned(),
         Element::Pointer(pointee) => match *pointee {
             Pointee::Unknown(Some(name)) => format!("Points to `{name}`."),
-            Pointee::Unknown(None) => "Points to what the file does not describe.".to_owned(),
+            Pointee::Unknown(None) => {
+                "Points to a type that the file does not describe.".to_owned()
+            }
             Pointee::Void => "Points to anything.".to_owned(),
             _ => types.layouts.spell(&field.ty),
         },
@@ -197,7 +202,7 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
     let (cpp, rust) = (&layout.name, names::spelled_path(path));
     let size = Literal::u64_unsuffixed(layout.size);
     let wrong_size = as_format(&format!(
-        "`{rust}` has another size than the {} bytes of `{cpp}` in C++: {}",
+        "the size of `{rust}` is not the {} bytes of `{cpp}` in C++: {}",
         layout.size,
         types.layouts.describe(id)
     ));
@@ -214,7 +219,7 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
             types.layouts.describe(id)
         ));
         let wrong_size = as_format(&format!(
-            "`{rust}::{name}` has not the {size} bytes of `{}` in C++",
+            "the size of `{rust}::{name}` is not the {size} bytes of `{}` in C++",
             types.layouts.spell(&field.ty)
         ));
         let size = Literal::u64_unsuffixed(size);
@@ -295,7 +300,7 @@ mod tests {
         pointer.ty = Element::Pointer(Box::new(Pointee::Unknown(None)));
         let doc = field_doc(&pointer, &Types::new(&layouts)).to_string();
         assert!(
-            doc.contains("Points to what the file does not describe."),
+            doc.contains("Points to a type that the file does not describe."),
             "{doc}"
         );
     }

@@ -30,47 +30,49 @@ pub(crate) fn builder(
     }
     let unset = match unset.as_slice() {
         [] => String::new(),
-        unset => format!("# Left out\n\n{}", unset.join("\n")),
+        unset => format!("# Omitted\n\n{}", unset.join("\n")),
     };
     let doc = doc::paragraphs([
         match constants {
-            [] => format!("The kernels of `{file}`, to be linked with other files."),
+            [] => format!("Builds the kernels of `{file}`, linked with other files."),
             _ => format!(
-                "The kernels of `{file}` with values for its specialization constants, or linked with other files. Constants that get no value keep their defaults."
+                "Builds the kernels of `{file}` with values for its specialization constants, or linked with other \
+                 files. Constants that are not set keep their defaults."
             ),
         },
         unset,
     ]);
     let link = doc::comment(
-        "Looks in `file`, such as `other::Module::FILE`, for the functions and variables that the kernels import.",
+        "Resolves functions and variables that the kernels import from `file`, such as `other::Module::FILE`.",
     );
     let load = doc::comment(
-        "Loads the module with these values and files.\n\n# Errors\n\nFails for the same reasons as [`Module::load`].",
+        "Loads the module with these values and linked files.\n\n# Errors\n\nFails for the same reasons as \
+         [`Module::load`].",
     );
     let load_file = doc::paragraphs([
-        "Loads another file, such as a newer build, with these values and files.".into(),
+        "Loads another file, such as a newer build, with the same values and linked files.".into(),
         format!(
-            "The file must have the kernels, specialization constants and device globals of `{file}` \
-             that have functions here, with the same types. It may have other code, and more of each."
+            "The file must contain every kernel, specialization constant and device global of `{file}` that has a \
+             function here, with the same types. Its code may differ, and it may contain more of each."
         ),
         "# Errors".into(),
-        "When the file cannot be read, and when it does not fit; the error lists all differences. \
-         Otherwise for the same reasons as [`Module::load`]."
+        "Fails if the file cannot be read or does not match, in which case the error lists all differences, or for \
+         the same reasons as [`Module::load`]."
             .into(),
         "# Safety".into(),
-        "A compiler made the file, as for `syclbin_rt::Module::load`. Where a launch is safe here, the \
-         kernel of the file does nothing undefined under the same conditions."
+        "The caller guarantees that a compiler made the file, as for `syclbin_rt::Module::load`, and that each kernel \
+         whose launch is safe here is sound under the same conditions."
             .into(),
     ]);
     let load_bytes = doc::comment(
-        "Loads the bytes of another file, like [`load_file`](Self::load_file).\n\n# Errors\n\nWhen the bytes are not a \
-         SYCLBIN file. Otherwise for the same reasons as [`load_file`](Self::load_file).\n\n# Safety\n\nThe same as \
-         for [`load_file`](Self::load_file).",
+        "Loads the bytes of another file, like [`load_file`](Self::load_file).\n\n# Errors\n\nFails if the bytes are \
+         not a SYCLBIN file, or for the same reasons as [`load_file`](Self::load_file).\n\n# Safety\n\nAs for \
+         [`load_file`](Self::load_file).",
     );
     quote! {
         #doc
         #[derive(Clone, Debug)]
-        #[must_use = "nothing is loaded before `load`"]
+        #[must_use = "nothing is loaded until `load` is called"]
         pub struct #builder<'q> {
             module: ::syclbin_rt::ModuleBuilder<'q>,
         }
@@ -131,7 +133,8 @@ fn method(
         ),
         element => {
             let bools = types.bools(element, MOST_BOOLS).ok_or(
-                "it holds more `bool`s than are checked, and a byte that is neither 0 nor 1 is undefined in C++",
+                "it contains more `bool`s than are checked, and a `bool` that is neither 0 nor 1 is undefined \
+                 behavior in C++",
             )?;
             let bools = bools.into_iter().map(Literal::u64_unsuffixed);
             let call = if bools.len() == 0 {
@@ -154,7 +157,7 @@ fn method(
         if constant.sign_known {
             String::new()
         } else {
-            "Whether it is signed is not known; taken for signed.".into()
+            "The file does not record whether it is signed, so it is treated as signed.".into()
         },
     ]);
     Ok(quote! {
@@ -218,9 +221,10 @@ impl PlannedGlobal<'_> {
             if self.global.sign_known {
                 String::new()
             } else {
-                "Which integers of it are signed is not known; taken for signed.".into()
+                "The file does not record which of its integers are signed, so they are treated as signed.".into()
             },
-            "# Errors\n\nWhen the device has no such variable, or the driver no functions for it."
+            "# Errors\n\nFails if the device does not have the variable, or if the driver has no functions to access \
+             it."
                 .into(),
         ]);
         quote! {

@@ -40,7 +40,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             |problem: &str| Error::new(RECORD, at as u64, ErrorKind::Object(String::from(problem)));
         let header = bytes
             .get(at..at + HEADER_SIZE)
-            .ok_or_else(|| fail("the header of a member is cut off"))?;
+            .ok_or_else(|| fail("the header of a member is truncated"))?;
         if header[58..] != *b"`\n" {
             return Err(fail("a member has no header"));
         }
@@ -51,7 +51,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
         let content = start
             .checked_add(stored)
             .and_then(|end| bytes.get(start..end));
-        let mut content = content.ok_or_else(|| fail("a member reaches beyond the archive"))?;
+        let mut content = content.ok_or_else(|| fail("a member extends beyond the archive"))?;
         // Members start at even offsets.
         next = (start + stored).next_multiple_of(2);
 
@@ -65,7 +65,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             }
             [b'/', digits @ ..] => {
                 let place = number(digits).and_then(|place| long_names.get(place..));
-                let name = place.ok_or_else(|| fail("a member's name is not in the table"))?;
+                let name = place.ok_or_else(|| fail("the name of a member is not in the table"))?;
                 let limit = if thin { PATH_LIMIT } else { super::NAME_LIMIT };
                 let name = &name[..name.len().min(limit)];
                 let end = name.iter().position(|byte| matches!(byte, 0 | b'\n'));

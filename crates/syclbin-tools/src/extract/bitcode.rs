@@ -57,7 +57,7 @@ pub(super) fn offload_binaries(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     match read(&mut bits, &mut found) {
         Some(()) => Ok(found),
         None => {
-            let problem = String::from("the bitcode is cut off or malformed");
+            let problem = String::from("the bitcode is truncated or malformed");
             let at = (bits.at / 8) as u64;
             let start = bytes.len().saturating_sub(stream.len()) as u64;
             Err(Error::new(

@@ -78,7 +78,8 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     };
     let mut known = Compression::ALL.into_iter();
     let Some(method) = known.find(|known| number(*known) == method) else {
-        let problem = alloc::format!("method {method} is not known, only 0 (zlib) and 1 (zstd)");
+        let problem =
+            alloc::format!("method {method} is not supported, only 0 (zlib) and 1 (zstd)");
         return Err(fail(6, ErrorKind::Compressed(problem.into())));
     };
     let file = slice(bytes, (0, file_size), "file", || RECORD.into(), 8)?;
@@ -88,7 +89,10 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     syclbin::__private::offload::claim(left, size).map_err(|kind| fail(8, kind))?;
     let bundle = method.unpack(packed, size).map_err(|kind| fail(0, kind))?;
     if !bundle.starts_with(BUNDLE_MAGIC) && !is_text(&bundle) {
-        return Err(fail(0, ErrorKind::Bundle("it unpacks to something else")));
+        return Err(fail(
+            0,
+            ErrorKind::Bundle("it does not unpack to an offload bundle"),
+        ));
     }
     Ok(bundle)
 }
@@ -141,7 +145,7 @@ fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let size = |size: usize| {
-        let kind = ErrorKind::Bundle("a compressed bundle has less than 4 GiB");
+        let kind = ErrorKind::Bundle("a compressed bundle must be smaller than 4 GiB");
         u32::try_from(size).map_err(|_| Error::new(RECORD, 8, kind))
     };
     let mut file = COMPRESSED_BUNDLE_MAGIC.to_vec();
@@ -158,8 +162,8 @@ fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
 fn id(entry: &offload::Entry<'_>) -> Result<String, Error> {
     let fail = |problem: String| Error::new(RECORD, 0, ErrorKind::Record(problem.into()));
     let kind = entry.offload_kind.name().filter(|name| *name != "none");
-    let kind = kind
-        .ok_or_else(|| fail("an entry of a bundle has a kind: sycl, openmp, cuda or hip".into()))?;
+    let kind =
+        kind.ok_or_else(|| fail("a bundle entry needs a kind: sycl, openmp, cuda or hip".into()))?;
     let (mut triple, mut arch) = (String::new(), String::new());
     for (key, value) in &entry.strings {
         let value = String::from_utf8_lossy(value);
@@ -168,13 +172,13 @@ fn id(entry: &offload::Entry<'_>) -> Result<String, Error> {
             "arch" => arch = value.into_owned(),
             other => {
                 return Err(fail(alloc::format!(
-                    "a bundle has no place for the key `{other}`; leave it out"
+                    "a bundle cannot store the key `{other}`; remove it"
                 )));
             }
         }
     }
     if triple.is_empty() {
-        return Err(fail("an entry of a bundle has a triple".into()));
+        return Err(fail("a bundle entry needs a triple".into()));
     }
     for _ in triple.split('-').count()..4 {
         triple.push_str("-unknown");
@@ -198,7 +202,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         let next = at + line.len();
         if let Some(id) = marker(line, START) {
             if open.is_some() {
-                return Err(fail(at, "an entry starts inside of another"));
+                return Err(fail(at, "an entry starts inside another"));
             }
             open = Some((id, at, next));
         } else if let Some(id) = marker(line, END) {
@@ -212,7 +216,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
                     });
                 }
                 Some(_) => return Err(fail(at, "an entry ends under another name")),
-                None => return Err(fail(at, "an entry ends that did not start")),
+                None => return Err(fail(at, "an entry ends without having started")),
             }
         }
         at = next;

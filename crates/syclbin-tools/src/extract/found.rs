@@ -35,24 +35,25 @@ impl Found<'_, '_> {
         // Nested thin archives are rejected, because they could refer to each other.
         let Some(open) = self.open.take().filter(|_| slice.depth == 0) else {
             return Err(fail(ErrorKind::Unsupported(
-                "a thin archive only names its members; pass the objects, or create it again without T",
+                "a thin archive contains only the names of its members; pass the objects, or create the archive again \
+                 without T",
             )));
         };
         let members = archive::members(slice.bytes).map_err(|error| slice.error(error))?;
         let mut names = BTreeSet::new();
         for member in members {
             let unusable = |problem: String| {
-                let problem = format!("the member {} cannot be read: {problem}", member.name);
+                let problem = format!("cannot read member {}: {problem}", member.name);
                 fail(ErrorKind::Object(problem))
             };
             if !names.insert(member.name.clone()) {
-                return Err(unusable("the archive names it twice".into()));
+                return Err(unusable("the archive lists it twice".into()));
             }
             let bytes = open(&member.name).map_err(unusable)?;
             if bytes.len() != member.size {
                 let (size, said) = (bytes.len(), member.size);
                 return Err(unusable(format!(
-                    "it has {size} bytes and the archive says {said}; create the archive again"
+                    "it has {size} bytes, but the archive records {said}; create the archive again"
                 )));
             }
             self.left = offload::allowance(bytes.len());
@@ -70,7 +71,7 @@ impl Found<'_, '_> {
             return Ok(());
         }
         let problem =
-            "it is compressed and inside of a compressed container; unpack that one first";
+            "it is compressed inside a compressed container; unpack the outer container first";
         Err(slice.fail("container", ErrorKind::Unsupported(problem)))
     }
 

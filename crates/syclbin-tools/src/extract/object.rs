@@ -89,7 +89,7 @@ where
         if section.sh_flags(endian).0 & elf::SHF_COMPRESSED.0 != 0 {
             let name = shown(name);
             return Err(alloc::format!(
-                "section {name} is compressed, which is not read; link without --compress-debug-sections"
+                "section {name} is compressed, which is not supported; link without --compress-debug-sections"
             ));
         }
         found.push(Section {
@@ -151,7 +151,7 @@ fn table<'a>(
                 let data = at.checked_add(size).and_then(|end| bytes.get(at..end));
                 data.ok_or_else(|| {
                     let name = shown(name);
-                    alloc::format!("section {name} reaches beyond the file")
+                    alloc::format!("section {name} extends beyond the file")
                 })?
             }
             None => &[],
@@ -277,12 +277,14 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
         || number(host, 16, 2) != RELOCATABLE
     {
         return Err(fail(ErrorKind::Unsupported(
-            "device code goes into an ELF object of 64 bits; for other files, use `llvm-objcopy --add-section`",
+            "device code can be embedded only in a 64-bit ELF object; for other files, use `llvm-objcopy \
+             --add-section`",
         )));
     }
     if !sections(host).transpose()?.unwrap_or_default().is_empty() {
         return Err(fail(ErrorKind::Unsupported(
-            "the object has device code already; extract its images, and embed all in an object without",
+            "the object already contains device code; extract its images, and embed all of them in an object without \
+             device code",
         )));
     }
     let (table, count, names) = (
@@ -291,7 +293,8 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
         number(host, 62, 2),
     );
     if names >= count || count + 1 >= RESERVED || number(host, 58, 2) != SECTION_SIZE as u64 {
-        let problem = format!("it has {count} sections, and their names are in section {names}");
+        let problem =
+            format!("it has {count} sections, but claims that their names are in section {names}");
         return Err(Error::new(RECORD, 58, ErrorKind::Record(problem.into())));
     }
     let part = |range| slice(host, range, "file", || RECORD.into(), 40);

@@ -43,8 +43,8 @@ impl fmt::Display for Note {
 }
 
 const NO_PROPERTIES: &str = "property sets (device requirements, eliminated arguments, \
-    specialization constants) were not found with the image; a kernel with removed arguments cannot \
-    be launched correctly, so compile with -fsyclbin where the source is at hand";
+    specialization constants) were not found with the image; a kernel with removed arguments cannot be launched \
+    correctly, so compile with -fsyclbin if the source is available";
 
 /// Packages `images` as one SYCLBIN file, with one abstract module for each image. Images from the same module of a
 /// SYCLBIN file stay together and keep all metadata.
@@ -99,10 +99,7 @@ impl<'a> Packer<'a> {
         }
         self.last = None;
         if image.offload_kind == OffloadKind::Host {
-            return self.note(
-                false,
-                "code of the host, and SYCLBIN holds code of devices only",
-            );
+            return self.note(false, "host code, but SYCLBIN contains only device code");
         }
         let module = match image.content {
             Content::SpirV => self.spirv(&image),
@@ -110,13 +107,13 @@ impl<'a> Packer<'a> {
             Content::LlvmBitcode => {
                 return self.note(
                     false,
-                    "LLVM bitcode, which SYCLBIN does not hold; compile the source again with -fsyclbin",
+                    "LLVM bitcode, which SYCLBIN cannot contain; compile the source again with -fsyclbin",
                 );
             }
             Content::Zstd => {
                 return self.note(
                     false,
-                    "compressed with zstd, which is not unpacked here; link again without --offload-compress",
+                    "compressed with zstd, which is not supported here; link again without --offload-compress",
                 );
             }
             Content::Empty => return self.note(false, "no bytes"),
@@ -133,7 +130,7 @@ impl<'a> Packer<'a> {
             self.note(
                 true,
                 format!(
-                    "made for {}: its kernels take arguments as that model passes them",
+                    "made for {}: its kernels expect arguments as that programming model passes them",
                     image.offload_kind
                 ),
             );
@@ -142,10 +139,7 @@ impl<'a> Packer<'a> {
             match image.string(option).map(String::from_utf8_lossy) {
                 Some(text) if !text.is_empty() => self.note(
                     true,
-                    format!(
-                        "`{option}` is `{}`, which SYCLBIN has no place for",
-                        cut(&text)
-                    ),
+                    format!("`{option}` is `{}`, which SYCLBIN cannot store", cut(&text)),
                 ),
                 _ => {}
             }
@@ -159,7 +153,7 @@ impl<'a> Packer<'a> {
 
     fn add_from_syclbin(&mut self, place: InSyclbin<'a>) {
         let (Some(module), Some(image)) = (place.module(), place.image()) else {
-            return self.note(false, "its SYCLBIN file has no such image");
+            return self.note(false, "its SYCLBIN file does not contain this image");
         };
         let image = image.clone();
         let same = self
@@ -228,7 +222,7 @@ impl<'a> Packer<'a> {
             if count > 0 {
                 self.note(
                     true,
-                    format!("it imports {what} ({count}): link it before it is loaded"),
+                    format!("it imports {what} ({count}): link it before loading it"),
                 );
             }
         }
@@ -254,7 +248,7 @@ impl<'a> Packer<'a> {
         }
         self.note(
             true,
-            "the reference runtime takes every IR module for SPIR-V and cannot load PTX",
+            "the reference runtime treats every IR module as SPIR-V and cannot load PTX",
         );
         let triple = if image.triple.is_empty() {
             "nvptx64-nvidia-cuda"
@@ -285,7 +279,8 @@ impl<'a> Packer<'a> {
         for (text, what) in [(&target, "target"), (&arch, "architecture")] {
             if text.is_empty() {
                 let text = format!(
-                    "{}: nothing names its {what}, which SYCLBIN says of native code; compile with -fsyclbin and name the architecture (--offload-arch)",
+                    "{}: its {what}, which SYCLBIN records for native code, is unknown; compile with -fsyclbin and \
+                     specify the architecture (--offload-arch)",
                     image.content
                 );
                 self.note(false, text);
@@ -297,7 +292,7 @@ impl<'a> Packer<'a> {
         if image.content == Content::Unknown {
             self.note(
                 true,
-                "packaged as native code on the word of its file: its content is not recognized",
+                "packaged as native code because its file declares it as such: its content is not recognized",
             );
         }
         let native = Image::native(&arch, &target, image.bytes.clone());
@@ -315,14 +310,13 @@ impl<'a> Packer<'a> {
             None => self.note(
                 true,
                 format!(
-                    "the names of its kernels are not known: {} does not tell them, and no `symbols` \
-                     string does",
+                    "the names of its kernels are unknown: neither {} nor a `symbols` string records them",
                     image.content
                 ),
             ),
             Some(names) if names.is_empty() => {
                 self.lower(State::Object);
-                self.note(true, "it has no kernels: only of use for linking");
+                self.note(true, "it has no kernels, so it is only useful for linking");
             }
             Some(names) => {
                 for name in names {
@@ -337,7 +331,7 @@ impl<'a> Packer<'a> {
         match key_problem(name) {
             Some(_) => self.note(
                 true,
-                format!("`{}` cannot be written as a name in `{set}`", cut(name)),
+                format!("`{}` cannot be stored as a name in `{set}`", cut(name)),
             ),
             None => module.metadata.insert(set, name.to_owned(), 1u32),
         }

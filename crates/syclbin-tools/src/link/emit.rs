@@ -156,7 +156,7 @@ impl<'i, 'w> Linker<'i, 'w> {
     pub(super) fn definition(&self, (index, id): Key) -> Result<Definition, LinkError> {
         let input = self.input(index);
         let found = input.definitions.get(&id).copied();
-        found.ok_or_else(|| input.malformed(0, "an instruction uses an id that is nowhere defined"))
+        found.ok_or_else(|| input.malformed(0, "an instruction uses an undefined id"))
     }
 
     /// Emits a global instruction, after those that it refers to.

@@ -31,7 +31,7 @@ impl<'w> Linker<'_, 'w> {
         let (index, id) = key;
         let input = self.input(index);
         let Definition::Function(number) = self.definition(key)? else {
-            return Err(input.malformed(0, "a call names something else than a function"));
+            return Err(input.malformed(0, "a call refers to something other than a function"));
         };
         let Some(range) = input.functions.get(number).cloned() else {
             return Err(input.malformed(0, "a function has no end"));
@@ -94,7 +94,9 @@ impl<'w> Linker<'_, 'w> {
                     self.local_id((index, id));
                 }
                 Definition::Local(_) => {
-                    return Err(input.malformed(place, "a function uses a value of another"));
+                    return Err(
+                        input.malformed(place, "a function uses a value from another function")
+                    );
                 }
             }
         }
@@ -197,7 +199,7 @@ impl<'w> Linker<'_, 'w> {
             Definition::Global(place) => place,
             Definition::Function(number) => input.functions.get(number).map_or(0, |f| f.start),
             Definition::Local(_) => {
-                return Err(input.malformed(0, "a symbol is inside of a function"));
+                return Err(input.malformed(0, "a symbol is inside a function"));
             }
         };
         let instruction = input.instruction(place)?;

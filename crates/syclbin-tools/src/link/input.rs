@@ -90,7 +90,7 @@ impl<'w> Input<'w> {
         input.define()?;
         input.annotate()?;
         if words.len() < HEADER_WORDS {
-            return Err(input.malformed(0, "the header is cut off"));
+            return Err(input.malformed(0, "the header is truncated"));
         }
         Ok(input)
     }
@@ -145,7 +145,7 @@ impl<'w> Input<'w> {
             }
             match (instruction.opcode, start) {
                 (op::FUNCTION, Some(_)) => {
-                    return Err(self.malformed(place, "a function is in another"));
+                    return Err(self.malformed(place, "a function is nested in another"));
                 }
                 (op::FUNCTION, None) => start = Some(place),
                 (op::FUNCTION_END, Some(first)) => {

@@ -264,7 +264,7 @@ pub enum LinkError {
     },
     /// A module has an instruction that the linker cannot renumber.
     #[error(
-        "{module} has instruction {opcode}, which the linker does not know; link it at load time"
+        "{module} contains instruction {opcode}, which the linker does not support; link it at load time"
     )]
     Instruction {
         /// The module.
@@ -279,7 +279,7 @@ pub enum LinkError {
         modules: [String; 2],
     },
     /// Two modules define a symbol, and neither definition is `inline`.
-    #[error("{symbol} is defined by {} and by {}; leave one of them out", .modules[0], .modules[1])]
+    #[error("{symbol} is defined by both {} and {}; remove one of them", .modules[0], .modules[1])]
     Duplicate {
         /// The symbol.
         symbol: String,
@@ -288,8 +288,8 @@ pub enum LinkError {
     },
     /// A symbol's declaration and definition have different types.
     #[error(
-        "{symbol} has one type where {importer} uses it and another where {exporter} defines it; declare it \
-         alike in both"
+        "{symbol} has different types in {importer}, which uses it, and in {exporter}, which defines it; declare it \
+         identically in both"
     )]
     Types {
         /// The symbol.

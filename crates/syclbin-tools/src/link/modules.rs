@@ -37,7 +37,7 @@ pub enum Obstacle {
     #[error(transparent)]
     Code(#[from] LinkError),
     /// A required module has variables that the host accesses by name.
-    #[error("{0} has device globals, whose place only the loader knows")]
+    #[error("{0} has device globals, whose address only the loader knows")]
     DeviceGlobals(String),
     /// The module calls virtual functions, whose names do not appear in its code.
     #[error("it uses virtual functions, which only the loader links")]

@@ -148,7 +148,7 @@ fn inline_functions_are_merged() {
     let text = refused(&module(&program()), &[&strong, &strong]);
     assert_eq!(
         text,
-        "f is defined by b.cpp and by c.cpp; leave one of them out"
+        "f is defined by both b.cpp and c.cpp; remove one of them"
     );
 }
 
@@ -182,7 +182,7 @@ fn pointers_are_cast_where_their_types_differ() {
     );
     assert_eq!(
         text,
-        "f has one type where a.cpp uses it and another where b.cpp defines it; declare it alike in both"
+        "f has different types in a.cpp, which uses it, and in b.cpp, which defines it; declare it identically in both"
     );
 }
 
@@ -334,7 +334,10 @@ fn unknown_instructions_are_named() {
     let mut code = program();
     code.insert(13, (60_000, vec![1]));
     let text = refused(&module(&code), &[]);
-    assert!(text.starts_with("a.cpp has instruction 60000,"), "{text}");
+    assert!(
+        text.starts_with("a.cpp contains instruction 60000,"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -88,19 +88,19 @@ fn check_image(
                 Some((Content::SpirV, _)) if !spirv::is_target(target) => add(
                     Severity::Warning,
                     format!(
-                        "it is stored as SPIR-V and contains {content} for {}, which the reference runtime \
-                         would read as SPIR-V; name an architecture when compiling",
+                        "it is stored as SPIR-V but contains {content} for {}, which the reference runtime would read \
+                         as SPIR-V; specify an architecture when compiling",
                         shown(target)
                     ),
                 ),
                 Some((_, name)) => add(
                     Severity::Error,
-                    format!("its type is {name}, and it contains {content}"),
+                    format!("its type is {name}, but it contains {content}"),
                 ),
                 None => add(
                     Severity::Warning,
                     format!(
-                        "its type {} is one that no launcher is known to take",
+                        "its type {} is not supported by any known runtime",
                         ty.number()
                     ),
                 ),
@@ -130,13 +130,13 @@ fn check_image(
                 add(
                     Severity::Error,
                     format!(
-                        "its target {} takes {expected}, and it contains {content}",
+                        "its target {} requires {expected}, but it contains {content}",
                         shown(target)
                     ),
                 );
             }
             if state == Some(State::Input) {
-                let reason = "the state is input, in which no runtime takes native code";
+                let reason = "the state is input, in which no runtime accepts native code";
                 add(Severity::Warning, reason.into());
             }
             kernels::check_native(image.bytes(), arch, &mut |offset, severity, reason| {
@@ -165,7 +165,7 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
                 content,
                 Content::SpirV | Content::Ptx | Content::LlvmBitcode
             ),
-            "code of Intel's offline compiler",
+            "output of Intel's offline compiler",
         ),
         "spir64_x86_64" | "native_cpu" => (matches!(content, Content::Elf { .. }), "ELF"),
         _ => (true, ""),
@@ -180,7 +180,7 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
     let ir = module.images.len() - native;
     let offset = module.module.offset;
     if state == Some(State::Input) && ir == 0 && native > 0 {
-        let reason = "the state is input, and it has native code alone: it loads nowhere";
+        let reason = "the state is input, but it contains only native code, which no runtime loads in that state";
         findings.add(Severity::Error, offset, module.owner, reason);
     }
     let is_ptx = |says: &model::Image<'_>| {
@@ -199,14 +199,15 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
             // For NVIDIA's GPUs, behind what the reference runtime takes.
             (true, 1..) => {}
             (true, 0) => {
-                let reason = "the reference runtime takes the first IR module for SPIR-V, and so refuses the whole file; put SPIR-V before it, or file it as native code with its architecture";
+                let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the \
+                    whole file; put SPIR-V before it, or store it as native code with its architecture";
                 findings.add(Severity::Warning, image.offset(), image.owner(), reason);
             }
             (false, _) => alike += 1,
         }
     }
     if alike > 1 {
-        let reason = format!("it has {ir} IR modules; the reference runtime takes the first");
+        let reason = format!("it has {ir} IR modules; the reference runtime uses only the first");
         findings.add(Severity::Warning, offset, module.owner, reason);
     }
 }

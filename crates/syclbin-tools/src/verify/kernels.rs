@@ -39,7 +39,7 @@ pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
         }
         for kernel in code.spirv.iter().flatten() {
             if let Some(first) = owners.insert(kernel, module.owner) {
-                let reason = format!("kernel {} is in {first} as well", shown(kernel));
+                let reason = format!("kernel {} is also in {first}", shown(kernel));
                 findings.add(
                     Severity::Warning,
                     module.module.offset,
@@ -99,14 +99,14 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
             add(
                 Severity::Note,
                 format!(
-                    "{} is named as a kernel, and is an exported function",
+                    "{} is listed as a kernel, but is an exported function",
                     shown(name)
                 ),
             );
         } else {
             add(
                 Severity::Error,
-                format!("kernel {} is in none of its images", shown(name)),
+                format!("none of its images contains kernel {}", shown(name)),
             );
         }
     }
@@ -114,7 +114,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
         add(
             Severity::Warning,
             format!(
-                "kernel {} is not named, so no runtime finds it",
+                "kernel {} is not listed, so no runtime finds it",
                 shown(kernel)
             ),
         );
@@ -125,7 +125,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
             add(
                 Severity::Note,
                 format!(
-                    "set `{of_kernels}` names {}, which is not a kernel",
+                    "set `{of_kernels}` lists {}, which is not a kernel",
                     shown(name)
                 ),
             );
@@ -163,11 +163,13 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
             let (severity, remedy) = match Import::of(import) {
                 Import::SpecializationConstant => (
                     Severity::Error,
-                    "the compiler left it unlowered, and drivers cannot run it; compile with a DPC++ clang++ (-fsyclbin), or pass the value as an argument",
+                    "the compiler did not lower it, so drivers cannot run it; compile with a DPC++ clang++ \
+                     (-fsyclbin), or pass the value as an argument",
                 ),
                 Import::DeviceLibrary if import == ASSERT_FAIL => (
                     Severity::Note,
-                    "an `assert` that fails ends the process, on devices with cl_intel_devicelib_assert; others do not load it",
+                    "a failed `assert` ends the process on devices with cl_intel_devicelib_assert; other devices \
+                     cannot load it",
                 ),
                 _ => (severity, remedy),
             };
@@ -184,7 +186,7 @@ type Add<'a> = dyn FnMut(u64, Severity, String) + 'a;
 /// Checks an image that is declared as PTX.
 pub(super) fn check_ptx(bytes: &[u8], target: &str, add: &mut Add<'_>) {
     if !target.is_empty() && !target.starts_with("nvptx") {
-        let reason = format!("it is PTX, and its target is {}", shown(target));
+        let reason = format!("it is PTX, but its target is {}", shown(target));
         add(0, Severity::Error, reason);
     }
     check_text(bytes, None, add);
@@ -218,7 +220,7 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, add: &mut Add<'_>) {
             // The file may not record the suffix.
             Ok(target) if target.number == named.number => {}
             Ok(target) => {
-                let reason = format!("its architecture is {named}, and its code is for {target}");
+                let reason = format!("its architecture is {named}, but its code is for {target}");
                 add(0, Severity::Error, reason);
             }
             Err(error) => add(error.offset(), Severity::Error, format!("{}", error.kind())),
@@ -237,7 +239,7 @@ fn check_text(bytes: &[u8], named: Option<Target>, add: &mut Add<'_>) {
     match target.first_version() {
         Some(first) if version < first => {
             let reason = format!(
-                "{target} came with PTX {first}, and it is PTX {version}: no driver takes it"
+                "{target} requires PTX {first}, but it is PTX {version}: no driver accepts it"
             );
             add(0, Severity::Error, reason);
         }
@@ -250,7 +252,7 @@ fn check_text(bytes: &[u8], named: Option<Target>, add: &mut Add<'_>) {
     if let Some(named) = named
         && !target.ptx_runs_on(named.major(), named.minor())
     {
-        let reason = format!("its architecture is {named}, and its PTX is for {target} and newer");
+        let reason = format!("its architecture is {named}, but its PTX is for {target} and newer");
         add(0, Severity::Error, reason);
     }
 }
@@ -287,9 +289,9 @@ fn check_entries(bytes: &[u8], named: Target, add: &mut Add<'_>) {
         let code = if targets.is_empty() {
             "it is empty".into()
         } else {
-            format!("it has code for {targets}")
+            format!("it contains code for {targets}")
         };
-        let reason = format!("its architecture is {named}, and {code}");
+        let reason = format!("its architecture is {named}, but {code}");
         add(0, Severity::Error, reason);
     }
 }
@@ -312,7 +314,7 @@ pub(super) fn check_ptx_names(
     for kernel in spirv.into_iter().flatten() {
         if !kernels.contains(kernel.as_str()) {
             let reason = format!(
-                "kernel {} is in the SPIR-V, and not in the PTX",
+                "kernel {} is in the SPIR-V, but not in the PTX",
                 shown(kernel)
             );
             add(Severity::Error, reason);
@@ -321,7 +323,7 @@ pub(super) fn check_ptx_names(
     for kernel in kernels {
         if spirv.is_some_and(|spirv| !spirv.contains(kernel)) {
             let reason = format!(
-                "kernel {} is in the PTX, and not in the SPIR-V",
+                "kernel {} is in the PTX, but not in the SPIR-V",
                 shown(kernel)
             );
             add(Severity::Error, reason);
@@ -339,7 +341,8 @@ pub(super) fn check_ptx_names(
             .and_then(Value::as_str);
         if symbol.is_none_or(|symbol| !variables.contains(symbol)) {
             let reason = format!(
-                "device global {} is not in the PTX by the name that `{mapping}` says; no host reaches it there",
+                "device global {} is not in the PTX under the name that `{mapping}` records; the host cannot access \
+                 it there",
                 shown(global)
             );
             add(Severity::Warning, reason);

@@ -148,7 +148,7 @@ fn claims(mut claims: Vec<Claim>, findings: &mut Findings) {
             && claim.start < end
         {
             let table = claim.table;
-            let reason = format!("it claims {table} that abstract module {other} claims as well");
+            let reason = format!("it claims {table} that abstract module {other} also claims");
             findings.add(
                 Severity::Error,
                 claim.offset,
@@ -167,12 +167,13 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
     const HEADER: &str = raw::Header::RECORD;
     match container {
         Container::Bare => {
-            let reason = "it has no OffloadBinary around it; the reference runtime needs one";
+            let reason =
+                "it is not wrapped in an OffloadBinary, which the reference runtime requires";
             findings.add(Severity::Note, 0, "file", reason);
             return;
         }
         Container::OffloadBinary2 => {
-            let reason = "runtimes before 2026.2 load version 1 of the OffloadBinary only";
+            let reason = "runtimes before 2026.2 load only version 1 of the OffloadBinary";
             findings.add(Severity::Note, 4, HEADER, reason);
         }
         Container::Version2 => {
@@ -181,7 +182,7 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         }
         Container::Images => {
             let reason = "device images of LLVM's own SYCL compiler, without SYCLBIN: the reference runtime does not \
-                          load them; `cargo syclbin convert` makes SYCLBIN of them";
+                          load them; `cargo syclbin convert` converts them to SYCLBIN";
             findings.add(Severity::Note, 0, "file", reason);
             return;
         }
@@ -197,14 +198,11 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         findings.add(Severity::Error, 8, HEADER, reason);
     }
     if bytes.len() > size {
-        let reason = format!(
-            "{} bytes follow, which no reader looks at",
-            bytes.len() - size
-        );
+        let reason = format!("{} bytes follow, which readers ignore", bytes.len() - size);
         findings.add(Severity::Warning, size as u64, HEADER, reason);
     }
     if binary.version == 3 {
-        let reason = "version 3: the reference runtime loads 1 and 2";
+        let reason = "version 3: the reference runtime loads only 1 and 2";
         findings.add(Severity::Warning, 4, HEADER, reason);
     }
     check_entries(&binary, container, findings);
@@ -256,7 +254,7 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
             findings.add(Severity::Warning, at, &record, reason);
         } else if OffloadKind(entry.offload_kind) != OffloadKind::SYCL {
             let reason = format!(
-                "offload kind {} is not {}, the one of SYCL",
+                "offload kind {} is not {}, the SYCL kind",
                 entry.offload_kind,
                 OffloadKind::SYCL.0
             );
@@ -288,7 +286,10 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
         ];
         for (name, _) in &entry.strings {
             if !known.contains(&name.as_ref()) {
-                let reason = format!("version {VERSION} knows no string {}", super::shown(name));
+                let reason = format!(
+                    "version {VERSION} does not define string {}",
+                    super::shown(name)
+                );
                 findings.add(Severity::Note, at, &record, reason);
             }
         }

@@ -84,7 +84,13 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
             layout::check(&file, &mut findings);
             // With overlapping records, the remaining checks could take more than linear time.
             if findings.has_error() {
-                findings.add(Severity::Note, 0, "file", "because of the errors, whether images, kernels and metadata agree was not checked");
+                findings.add(
+                    Severity::Note,
+                    0,
+                    "file",
+                    "the consistency of images, kernels and metadata was not \
+                    checked, because of the errors",
+                );
             } else {
                 check_meaning(&file, &mut findings);
             }

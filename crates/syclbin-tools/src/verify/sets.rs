@@ -170,7 +170,7 @@ fn read_sets<'a>(
     let lines = lines.filter(|line| !matches!(line, [] | [b'\r'])).count();
     let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
     if !sets.is_empty() && kept < lines {
-        let reason = "a set or a key comes twice; the last value counts";
+        let reason = "a set or a key occurs twice; the last value is used";
         findings.add(
             Severity::Warning,
             offset,

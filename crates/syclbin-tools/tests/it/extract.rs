@@ -266,7 +266,7 @@ fn unsupported_containers_are_refused_with_a_remedy() {
     for (bytes, expected) in [
         (
             thin,
-            "archive: a thin archive only names its members; pass the objects",
+            "archive: a thin archive contains only the names of its members; pass the objects",
         ),
         (
             section.write().unwrap(),
@@ -535,14 +535,14 @@ fn packaged_spirv_has_kernels_imports_and_exports() {
         (Some(&Value::U32(1)), Some(&Value::U32(1)))
     );
     for (image, expected) in [
-        (0, "no kernels: only of use for linking"),
+        (0, "no kernels, so it is only useful for linking"),
         (
             1,
-            "imports symbols of other modules (1): link it before it is loaded",
+            "imports symbols of other modules (1): link it before loading it",
         ),
         (
             1,
-            "`compile-opts` is `-cl-fast-relaxed-math`, which SYCLBIN has no place for",
+            "`compile-opts` is `-cl-fast-relaxed-math`, which SYCLBIN cannot store",
         ),
         (
             2,
@@ -667,13 +667,13 @@ fn what_cannot_be_packaged_says_why() {
     );
     let left_out: Vec<_> = notes.iter().filter(|note| !note.packaged).collect();
     let text = left_out[0].to_string();
-    let expected = "entry 2: left out: LLVM bitcode, which SYCLBIN does not hold; compile the source \
-                    again with -fsyclbin";
+    let expected = "entry 2: left out: LLVM bitcode, which SYCLBIN cannot contain; compile the source again with \
+        -fsyclbin";
     assert_eq!((left_out.len(), &*text), (1, expected));
 
     let bundle = test_files::read("extract/text.bundle");
     let (_, notes) = package(images(&bundle).unwrap());
-    assert!(notes[0].to_string().contains("left out: code of the host"));
+    assert!(notes[0].to_string().contains("left out: host code"));
 
     let native = object(
         BinaryFormat::Elf,
@@ -689,7 +689,11 @@ fn what_cannot_be_packaged_says_why() {
     );
     let (file, notes) = package(images(&native).unwrap());
     assert_eq!(file.modules, []);
-    assert!(notes[0].text.contains("nothing names its architecture"));
+    assert!(
+        notes[0]
+            .text
+            .contains("its architecture, which SYCLBIN records")
+    );
     assert!(
         notes[1]
             .text

@@ -193,17 +193,17 @@ fn hostile_bundles_are_errors() {
         ),
         (
             bundle(3, 1, &packed, size + 1),
-            "it has 4615 bytes, and the header says 4616",
+            "it has 4615 bytes, but the header records 4616",
         ),
         (bundle(1, 0, &packed, size), "the zlib stream is malformed"),
         (bundle(2, 2, &packed, size), "method 2 is not known"),
         (
             bundle(2, 1, &zstd(b"something else"), 14),
-            "it unpacks to something else",
+            "it does not unpack to an offload bundle",
         ),
         (
             bundle(2, 1, &zstd(&inner), inner.len() as u64),
-            "it unpacks to something else",
+            "it does not unpack to an offload bundle",
         ),
         (inner[..inner.len() - 1].to_vec(), "exceeds the file of"),
         (inner[..31].to_vec(), "compressed offload bundle: range"),
@@ -282,16 +282,16 @@ fn hostile_offload_binaries_are_errors() {
     let nested = offload::write_compressed(&nested, Compression::Zlib).unwrap();
     for (bytes, expected) in [
         (with(32, 4 << 30), "it claims 4294967256 bytes"),
-        (with(32, 39), "it is smaller unpacked than its header"),
+        (with(32, 39), "its unpacked size is smaller than its header"),
         (with(32, 100), "it has more than the 60 bytes"),
-        (with(32, 10_000), "and the header says 9960"),
+        (with(32, 10_000), "but the header records 9960"),
         (with(16, 39), "the compressed content starts at 0x27"),
         (with(16, u64::MAX), "the compressed content starts at"),
         (with(8, 1 << 20), "exceeds the file of"),
         (with(8, 60), "zstd: "),
         (
             nested,
-            "inside of a compressed container; unpack that one first",
+            "inside a compressed container; unpack the outer container first",
         ),
     ] {
         let error = problem(&bytes);
@@ -345,7 +345,7 @@ fn bitcode_with_apples_wrapper_is_read() {
     beyond[15] = 1;
     let error = problem(&beyond);
     assert!(
-        error.contains("LLVM bitcode: the bitcode is cut off or malformed"),
+        error.contains("LLVM bitcode: the bitcode is truncated or malformed"),
         "{error}"
     );
 }
@@ -360,7 +360,7 @@ fn truncated_bitcode_is_an_error() {
     }
     let error = problem(&bytes[..2000]);
     assert!(
-        error.contains("the bitcode is cut off or malformed"),
+        error.contains("the bitcode is truncated or malformed"),
         "{error}"
     );
 }
@@ -422,9 +422,8 @@ fn members_of_thin_archives_are_read() {
     });
     let error = error.unwrap_err().to_string();
     assert!(
-        error.contains(
-            "the member other.o cannot be read: it has 336 bytes and the archive says 1184"
-        ),
+        error
+            .contains("cannot read member other.o: it has 336 bytes, but the archive records 1184"),
         "{error}"
     );
 }
@@ -439,19 +438,21 @@ fn hostile_thin_archives_are_errors() {
     let cycle = thin(&[("a.a", size)]);
     let text = error(&cycle, Ok(cycle.clone()));
     assert!(
-        text.contains("archive member a.a: archive: a thin archive only names its members"),
+        text.contains(
+            "archive member a.a: archive: a thin archive contains only the names of its members"
+        ),
         "{text}"
     );
     let text = error(&cycle, Err("no such file".into()));
     assert!(
-        text.contains("the member a.a cannot be read: no such file"),
+        text.contains("cannot read member a.a: no such file"),
         "{text}"
     );
     let object = test_files::read("extract/fat.o");
     let twice = thin(&[("a.o", object.len()), ("a.o", object.len())]);
     let text = error(&twice, Ok(object));
     assert!(
-        text.contains("the member a.o cannot be read: the archive names it twice"),
+        text.contains("cannot read member a.o: the archive lists it twice"),
         "{text}"
     );
 }
@@ -514,14 +515,14 @@ fn unfit_hosts_and_binaries_are_refused() {
     for name in ["fat.obj", "macho.o", "lto.o", "wrapped.so"] {
         let error = refused(&test_files::read(&format!("extract/{name}")), &binaries);
         assert!(
-            error.contains("device code goes into an ELF object"),
+            error.contains("device code can be embedded only in a 64-bit ELF object"),
             "{name}: {error}"
         );
     }
     for name in ["fat.o", "merged.o"] {
         let error = refused(&test_files::read(&format!("extract/{name}")), &binaries);
         assert!(
-            error.contains("the object has device code already"),
+            error.contains("the object already contains device code"),
             "{name}: {error}"
         );
     }

@@ -130,13 +130,13 @@ fn kernels_and_code_must_agree() {
     must_say(
         &file,
         Severity::Error,
-        "kernel `__sycl_kernel_ghost` is in none of its images",
+        "none of its images contains kernel `__sycl_kernel_ghost`",
     );
     file.modules[0].metadata.remove_set(set::KERNEL_NAMES);
     must_say(
         &file,
         Severity::Warning,
-        "kernel `__sycl_kernel_saxpy` is not named, so no runtime finds it",
+        "kernel `__sycl_kernel_saxpy` is not listed, so no runtime finds it",
     );
     let twice = file.modules[0].clone();
     file.modules.push(twice);
@@ -174,11 +174,11 @@ fn states_and_images_must_fit() {
     ));
     let mut file = Syclbin::new(State::Input);
     file.modules.push(module);
-    must_say(&file, Severity::Error, "it has native code alone");
+    must_say(&file, Severity::Error, "it contains only native code");
     must_say(
         &file,
         Severity::Warning,
-        "in which no runtime takes native code",
+        "in which no runtime accepts native code",
     );
     file.global.insert(set::GLOBAL, key::STATE, 7u32);
     must_say(&file, Severity::Error, "invalid state 7; expected 0");
@@ -224,22 +224,22 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::SpirV, spir64, ptx),
             Severity::Error,
-            "its type is SPIR-V, and it contains PTX",
+            "its type is SPIR-V, but it contains PTX",
         ),
         (
             Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", spirv),
             Severity::Error,
-            "its type is PTX, and it contains SPIR-V",
+            "its type is PTX, but it contains SPIR-V",
         ),
         (
             Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", ptx),
             Severity::Warning,
-            "takes the first IR module for SPIR-V, and so refuses the whole file",
+            "treats the first IR module as SPIR-V, and therefore rejects the whole file",
         ),
         (
             Image::ir(IrType::Ptx, spir64, ptx),
             Severity::Error,
-            "it is PTX, and its target is `spir64-unknown-unknown`",
+            "it is PTX, but its target is `spir64-unknown-unknown`",
         ),
         (
             Image::ir(IrType::Ptx, cuda, &b".version 6.3\n"[..]),
@@ -259,12 +259,12 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::native("sm_70", cuda, ptx),
             Severity::Error,
-            "its architecture is sm_70, and its PTX is for sm_75 and newer",
+            "its architecture is sm_70, but its PTX is for sm_75 and newer",
         ),
         (
             Image::native("sm_90", cuda, cubin),
             Severity::Error,
-            "its architecture is sm_90, and its code is for sm_80",
+            "its architecture is sm_90, but its code is for sm_80",
         ),
         (
             Image::native("pvc", cuda, cubin),
@@ -274,17 +274,17 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::native("sm_80", cuda, &cubin[..40]),
             Severity::Error,
-            "the CUDA code is malformed: its header is cut off",
+            "the CUDA code is malformed: its header is truncated",
         ),
         (
             Image::native("sm_70", cuda, fat),
             Severity::Error,
-            "its architecture is sm_70, and it has code for sm_75, sm_80",
+            "its architecture is sm_70, but it contains code for sm_75, sm_80",
         ),
         (
             Image::native("sm_90", cuda, family),
             Severity::Error,
-            "its architecture is sm_90, and it has code for sm_100f",
+            "its architecture is sm_90, but it contains code for sm_100f",
         ),
         (
             Image::native("sm_80", cuda, &fat[..200]),
@@ -294,12 +294,12 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::SpirV, "spir64_x86_64-unknown-unknown", elf),
             Severity::Warning,
-            "it is stored as SPIR-V and contains ELF for x86-64 for `spir64_x86_64-unknown-unknown`",
+            "it is stored as SPIR-V but contains ELF for x86-64 for `spir64_x86_64-unknown-unknown`",
         ),
         (
             Image::ir(IrType::Other(9), spir64, elf),
             Severity::Warning,
-            "its type 9 is one that no launcher",
+            "its type 9 is not supported",
         ),
         (
             Image::ir(IrType::SpirV, spir64, &b""[..]),
@@ -324,7 +324,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::native("corei7", "spir64_x86_64-unknown-unknown", spirv),
             Severity::Error,
-            "takes ELF, and it contains SPIR-V",
+            "requires ELF, but it contains SPIR-V",
         ),
         (
             Image::native("x86_64", "", elf),
@@ -369,7 +369,7 @@ fn all_overlapping_and_outside_tables_are_found() {
     bytes_must_say(
         &bytes,
         Severity::Note,
-        "whether images, kernels and metadata agree was not checked",
+        "the consistency of images, kernels and metadata was not checked",
     );
 }
 
@@ -384,11 +384,7 @@ fn missing_library_functions_are_errors_in_executables() {
     must_say(&file, Severity::Error, missing);
     let imports = &mut file.modules[0].metadata;
     imports.insert(set::IMPORTED_SYMBOLS, "__devicelib_assert_fail", 1u32);
-    must_say(
-        &file,
-        Severity::Note,
-        "an `assert` that fails ends the process",
-    );
+    must_say(&file, Severity::Note, "a failed `assert` ends the process");
 }
 
 #[test]
@@ -401,7 +397,7 @@ fn the_longest_claim_so_far_is_compared() {
     bytes_must_say(
         &bytes,
         Severity::Error,
-        "abstract module 2: it claims IR modules that abstract module 1 claims as well",
+        "abstract module 2: it claims IR modules that abstract module 1 also claims",
     );
 }
 
@@ -430,7 +426,7 @@ fn shared_and_unclaimed_images_are_found() {
     bytes_must_say(
         &bytes,
         Severity::Error,
-        "abstract module 1: it claims IR modules that abstract module 0 claims as well",
+        "abstract module 1: it claims IR modules that abstract module 0 also claims",
     );
     bytes[56 + 32 + 16..56 + 32 + 20].copy_from_slice(&0u32.to_le_bytes());
     bytes_must_say(
@@ -491,7 +487,7 @@ fn unreadable_metadata_is_error_and_duplicate_warns() {
     bytes[24] = u8::try_from(text.len()).unwrap();
     bytes[48] = bytes[24];
     bytes.extend_from_slice(text);
-    bytes_must_say(&bytes, Severity::Warning, "a set or a key comes twice");
+    bytes_must_say(&bytes, Severity::Warning, "a set or a key occurs twice");
 }
 
 #[test]
@@ -546,7 +542,7 @@ fn what_is_legal_and_odd_is_told() {
         (Severity::Warning, "it has 2 IR modules"),
         (
             Severity::Error,
-            "takes code of Intel's offline compiler, and it contains SPIR-V",
+            "takes output of Intel's offline compiler, and it contains SPIR-V",
         ),
     ] {
         must_say(&file, severity, expected);
@@ -570,18 +566,22 @@ fn spirv_and_ptx_must_have_equal_names() {
     let mut file = read("vector_ops");
     let other = file.modules[1].images[1].clone();
     file.modules[0].images[1] = other;
-    let missing = "kernel `__sycl_kernel_saxpy` is in the SPIR-V, and not in the PTX";
+    let missing = "kernel `__sycl_kernel_saxpy` is in the SPIR-V, but not in the PTX";
     must_say(&file, Severity::Error, missing);
-    let added = "kernel `_Z19__sycl_kernel_scaleIdEvPT_S0_` is in the PTX, and not in the SPIR-V";
+    let added = "kernel `_Z19__sycl_kernel_scaleIdEvPT_S0_` is in the PTX, but not in the SPIR-V";
     must_say(&file, Severity::Error, added);
 
     let whole = write::to_vec(&read("globals"), Container::default()).unwrap();
-    let unreachable = |found: &Finding| found.to_string().contains("no host reaches it");
+    let unreachable = |found: &Finding| {
+        found
+            .to_string()
+            .contains("the host cannot access it there")
+    };
     assert!(!verify(&whole).iter().any(unreachable));
     let mut file = read("globals");
     let sets = &mut file.modules[0].metadata;
     sets.retain(set::PROGRAM_METADATA, |_| false);
-    let missing = "device global `_Z5table` is not in the PTX by the name that";
+    let missing = "device global `_Z5table` is not in the PTX under the name that";
     must_say(&file, Severity::Warning, missing);
 
     let mut file = read("constants");
@@ -599,7 +599,7 @@ fn containers_that_runtimes_do_not_load_are_told() {
         .unwrap()
         .into_owned();
     for (container, expected) in [
-        (Container::Bare, "it has no OffloadBinary around it"),
+        (Container::Bare, "it is not wrapped in an OffloadBinary"),
         (Container::OffloadBinary2, "runtimes before 2026.2 load"),
         (Container::Version2, "SYCLBIN version 2 is a draft"),
     ] {
@@ -619,7 +619,7 @@ fn containers_that_runtimes_do_not_load_are_told() {
     file.strings.push(("producer".into(), b"x".into()));
     file.foreign.push(tomorrow(b"host_pipes"));
     let bytes = write::to_vec(&file, Container::Version2).unwrap();
-    let expected = "version 2 knows no string `producer`";
+    let expected = "version 2 does not define string `producer`";
     bytes_must_say(&bytes, Severity::Note, expected);
     bytes_must_say(&bytes, Severity::Warning, "unknown role `host_pipes`");
     let bytes = write::to_vec(&file, Container::OffloadBinary2).unwrap();
@@ -655,6 +655,6 @@ fn odd_wrapper_sizes_and_versions_are_reported() {
     bytes_must_say(
         &bytes,
         Severity::Warning,
-        "version 3: the reference runtime loads 1 and 2",
+        "version 3: the reference runtime loads only 1 and 2",
     );
 }

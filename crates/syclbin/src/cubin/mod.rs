@@ -42,10 +42,10 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
         u16_at(bytes, 18),
         u32_at(bytes, 48),
     ) else {
-        return Err(fail(bytes.len() as u64, "its header is cut off"));
+        return Err(fail(bytes.len() as u64, "its header is truncated"));
     };
     if (*class, *order) != (2, 1) {
-        return Err(fail(4, "it is not a little-endian ELF file of 64 bits"));
+        return Err(fail(4, "it is not a 64-bit little-endian ELF file"));
     }
     if machine != MACHINE {
         return Err(fail(18, "it is an ELF file for another machine"));
@@ -57,7 +57,7 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
         (flags & 0xff, suffix)
     };
     if number == 0 {
-        return Err(fail(48, "its flags name no target"));
+        return Err(fail(48, "its flags do not specify a target"));
     }
     Ok(Target { number, suffix })
 }
@@ -157,7 +157,7 @@ pub fn entries(
     }
     let header = u16_at(bytes, 6).map(usize::from);
     let (Some(header), Some(size)) = (header, u64_at(bytes, 8)) else {
-        return Err(fail(bytes.len(), "its header is cut off"));
+        return Err(fail(bytes.len(), "its header is truncated"));
     };
     if header < HEADER {
         return Err(fail(6, "its header is too short"));
@@ -226,7 +226,7 @@ impl<'a> Entries<'a> {
             u64_at(head, 56),
         )
         else {
-            return Err(fail(start, "an entry is cut off"));
+            return Err(fail(start, "an entry is truncated"));
         };
         if header < ENTRY {
             return Err(fail(start + 4, "an entry's header is too short"));
@@ -234,7 +234,7 @@ impl<'a> Entries<'a> {
         let payload = usize::try_from(padded)
             .ok()
             .and_then(|size| head.get(header..)?.get(..size))
-            .ok_or_else(|| fail(start + 8, "an entry reaches beyond it"))?;
+            .ok_or_else(|| fail(start + 8, "an entry extends beyond it"))?;
         let compression = match (flags & ZSTD, flags & LZ4) {
             (0, 0) => None,
             (0, _) => Some(Compression::Lz4),
@@ -245,8 +245,9 @@ impl<'a> Entries<'a> {
             Some(_) => {
                 let size = usize::try_from(compressed).unwrap_or(usize::MAX);
                 let bytes = payload.get(..size);
-                let bytes = bytes
-                    .ok_or_else(|| fail(start + 16, "an entry has fewer bytes than it says"))?;
+                let bytes = bytes.ok_or_else(|| {
+                    fail(start + 16, "an entry is shorter than its recorded size")
+                })?;
                 (bytes, full)
             }
         };
@@ -315,7 +316,7 @@ mod tests {
             bytes
         };
         for (bytes, expected) in [
-            (good[..20].to_vec(), "its header is cut off"),
+            (good[..20].to_vec(), "its header is truncated"),
             (Vec::new(), "not ELF: it begins with nothing"),
             (changed(18, 62), "for another machine"),
             (changed(4, 1), "64 bits"),

@@ -45,7 +45,8 @@ pub struct Records(pub Vec<Vec<String>>);
 const MAX_FIELDS: usize = 65536;
 
 impl Property for Records {
-    const EXPECTED: &'static str = "UTF-8 text, records with `;` between, 65536 fields at most";
+    const EXPECTED: &'static str =
+        "UTF-8 text: records separated by `;`, with at most 65536 fields";
 
     fn from_value(value: &Value) -> Option<Self> {
         let text = String::from_value(value)?;

@@ -265,7 +265,7 @@ pub struct VirtualFunctions {
 pub struct SetNames(pub Vec<String>);
 
 impl Property for SetNames {
-    const EXPECTED: &'static str = "UTF-8 text, names with a comma between";
+    const EXPECTED: &'static str = "UTF-8 text: names separated by commas";
 
     fn from_value(value: &Value) -> Option<Self> {
         let text = String::from_value(value)?;

@@ -62,7 +62,7 @@ impl Sources {
         let files: Option<_> = files.lines().map(hash_and_path).collect();
         let files = files.ok_or_else(|| {
             let found = file.get(set::SOURCES, FILES).map(describe);
-            let expected = "lines of a SHA-256, two blanks and a path";
+            let expected = "lines with a SHA-256, two spaces and a path";
             Malformed::new(set::SOURCES, FILES, expected, found.unwrap_or_default())
         })?;
         Ok(Some(Self {

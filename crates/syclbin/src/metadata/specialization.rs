@@ -152,14 +152,14 @@ impl SpecializationConstants {
             for part in parts {
                 let (offset, length) = (part.offset as usize, part.size as usize);
                 if offset < size {
-                    let found = format!("one at offset {offset} after one that ends at {size}");
+                    let found = format!("a part at offset {offset} after one that ends at {size}");
                     return Err(fail("parts in order that do not overlap", found));
                 }
                 let first = start.checked_add(offset);
                 let Some((first, end)) = first.and_then(|f| Some((f, f.checked_add(length)?)))
                 else {
                     return Err(fail(
-                        "parts that fit the address space",
+                        "parts that fit into the address space",
                         format!("{part:?}"),
                     ));
                 };

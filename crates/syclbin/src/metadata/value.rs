@@ -177,7 +177,7 @@ impl ArgumentMask {
 }
 
 impl Property for ArgumentMask {
-    const EXPECTED: &'static str = "a bit for each argument";
+    const EXPECTED: &'static str = "one bit for each argument";
 
     fn from_value(value: &Value) -> Option<Self> {
         let Value::Bytes { bits, data } = value else {

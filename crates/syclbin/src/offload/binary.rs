@@ -207,7 +207,7 @@ fn until_nul(
         Error::new(record(), at, kind)
     })?;
     let end = rest.iter().position(|byte| *byte == 0).ok_or_else(|| {
-        let problem = "no NUL ends a string".into();
+        let problem = "a string has no terminating NUL".into();
         Error::new(record(), start, ErrorKind::Record(problem))
     })?;
     Ok(&rest[..end])

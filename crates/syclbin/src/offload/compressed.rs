@@ -35,7 +35,8 @@ pub fn allowance(size: usize) -> u64 {
 pub fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
     *left = left.checked_sub(size).ok_or_else(|| {
         let problem = format!(
-            "it claims {size} bytes and {left} are allowed, which is {FACTOR} times the file and 16 MiB in all"
+            "it claims {size} bytes, but only {left} more are allowed: in total, {FACTOR} times the file size plus 16 \
+             MiB"
         );
         ErrorKind::Compressed(problem.into())
     })?;
@@ -110,11 +111,11 @@ fn inflate(bytes: &[u8], header: &Header, left: &mut u64) -> Result<(Vec<u8>, us
     let whole = slice(bytes, (0, header.size), "file", || RECORD.into(), 8)?;
     let entries = usize::try_from(header.entry_offset).unwrap_or(usize::MAX);
     let Some(packed) = whole.get(entries..).filter(|_| entries >= HEADER_SIZE_V3) else {
-        let problem = format!("the compressed content starts at {entries:#x}, outside of it");
+        let problem = format!("the compressed content starts at {entries:#x}, outside the file");
         return Err(Error::new(RECORD, 16, ErrorKind::Record(problem.into())));
     };
     let Some(size) = header.inflated_size.checked_sub(header.entry_offset) else {
-        let problem = "it is smaller unpacked than its header";
+        let problem = "its unpacked size is smaller than its header";
         return Err(Error::new(
             RECORD,
             32,
@@ -229,7 +230,7 @@ impl Compression {
                     match error.status {
                         inflate::TINFLStatus::HasMoreOutput => more(size),
                         inflate::TINFLStatus::FailedCannotMakeProgress => {
-                            ErrorKind::Compressed("the zlib stream is cut off".into())
+                            ErrorKind::Compressed("the zlib stream is truncated".into())
                         }
                         _ => ErrorKind::Compressed("the zlib stream is malformed".into()),
                     }
@@ -239,7 +240,7 @@ impl Compression {
         };
         if unpacked.len() < limit {
             let found = unpacked.len();
-            let problem = format!("it has {found} bytes, and the header says {size}");
+            let problem = format!("it has {found} bytes, but the header records {size}");
             return Err(ErrorKind::Compressed(problem.into()));
         }
         Ok(unpacked)
@@ -247,7 +248,7 @@ impl Compression {
 }
 
 fn more(size: u64) -> ErrorKind {
-    let problem = format!("it has more than the {size} bytes that the header says");
+    let problem = format!("it has more than the {size} bytes that the header records");
     ErrorKind::Compressed(problem.into())
 }
 
@@ -303,7 +304,7 @@ mod tests {
             assert!(text.contains("more than the 99999 bytes"), "{text}");
             let text = problem(method, &packed, 100_001);
             assert!(
-                text.contains("it has 100000 bytes, and the header says 100001"),
+                text.contains("it has 100000 bytes, but the header records 100001"),
                 "{text}"
             );
         }
@@ -315,10 +316,7 @@ mod tests {
             let packed = method.pack(b"some words, some more words");
             for end in 0..packed.len() {
                 let text = problem(method, &packed[..end], 27);
-                assert!(
-                    text.starts_with("the compressed content cannot be unpacked"),
-                    "{text}"
-                );
+                assert!(text.starts_with("cannot decompress the content"), "{text}");
             }
         }
     }

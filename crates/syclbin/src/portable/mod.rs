@@ -215,7 +215,7 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
                 let size = bits.get(ty).map_or(1, |bits| bits / 8);
                 if u32::try_from(value.len()) != Ok(size) {
                     let problem = format!(
-                        "specialization constant {id} has {size} bytes in the code, and its value has {}",
+                        "specialization constant {id} has {size} bytes in the code, but its value has {}",
                         value.len()
                     );
                     let offset = instruction.at as u64 * 4;

@@ -130,7 +130,7 @@ fn what_needs_a_later_version_is_named() {
     };
     assert_eq!(
         refused(&[(op::CAPABILITY, &[65])]),
-        "its capability GroupNonUniformShuffle needs SPIR-V 1.3, and the device takes SPIR-V 1.2, 1.1, 1.0"
+        "its capability GroupNonUniformShuffle requires SPIR-V 1.3, but the device supports SPIR-V 1.2, 1.1, 1.0"
     );
     let message = refused(&[(401, &[1, 2, 3, 4])]);
     assert!(

@@ -29,10 +29,12 @@ pub enum Unfit {
     #[error(transparent)]
     Malformed(#[from] Error),
     /// The module's variables cannot be converted to arguments.
-    #[error("the device has no program-scope variables, and the module cannot do without: {0}")]
+    #[error(
+        "the device does not support program-scope variables, and the module requires them: {0}"
+    )]
     Variable(&'static str),
     /// The module's code needs a later version.
-    #[error("its {what} needs SPIR-V {needs}, and the device takes SPIR-V {takes}")]
+    #[error("its {what} requires SPIR-V {needs}, but the device supports SPIR-V {takes}")]
     Version {
         /// The capability or instruction that needs the version.
         what: String,
@@ -81,7 +83,8 @@ const CAPABILITIES: &[Later] = &[
         61,
         "GroupNonUniform",
         V1_3,
-        "cl_khr_subgroup_non_uniform_vote cl_khr_subgroup_ballot cl_khr_subgroup_shuffle cl_khr_subgroup_shuffle_relative cl_khr_subgroup_non_uniform_arithmetic cl_khr_subgroup_clustered_reduce",
+        "cl_khr_subgroup_non_uniform_vote cl_khr_subgroup_ballot cl_khr_subgroup_shuffle \
+         cl_khr_subgroup_shuffle_relative cl_khr_subgroup_non_uniform_arithmetic cl_khr_subgroup_clustered_reduce",
     ),
     with(
         62,

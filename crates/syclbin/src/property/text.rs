@@ -85,7 +85,7 @@ impl<'a> PropertySets<'a> {
                 reason,
             };
             if set.name().contains('\n') {
-                return Err(fail("", "the name of the set has a line feed"));
+                return Err(fail("", "the name of the set contains a line feed"));
             }
             let _ = writeln!(text, "[{}]", set.name());
             for (key, value) in set.iter() {
@@ -104,8 +104,8 @@ pub fn key_problem(key: &str) -> Option<&'static str> {
     match key {
         "" => Some("the key is empty"),
         _ if key.starts_with('[') => Some("the key begins with `[`"),
-        _ if key.contains('=') => Some("the key has a `=`"),
-        _ if key.contains('\n') => Some("the key has a line feed"),
+        _ if key.contains('=') => Some("the key contains a `=`"),
+        _ if key.contains('\n') => Some("the key contains a line feed"),
         _ => None,
     }
 }
@@ -115,15 +115,17 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
         Value::U32(number) => writeln!(out, "{key}=1|{number}"),
         Value::Bytes { bits, data } => {
             if bits.div_ceil(8) != data.len() as u64 {
-                return Err("the bit count does not fit the bytes");
+                return Err("the bit count does not match the bytes");
             }
             let mut bytes = Vec::from(bits.to_le_bytes());
             bytes.extend_from_slice(data);
             writeln!(out, "{key}=2|{}", encode(&bytes))
         }
-        Value::Other { ty: 1 | 2, .. } => return Err("types 1 and 2 have values of their own"),
+        Value::Other { ty: 1 | 2, .. } => {
+            return Err("types 1 and 2 require their own kind of value");
+        }
         Value::Other { text, .. } if text.contains('\n') => {
-            return Err("the value has a line feed");
+            return Err("the value contains a line feed");
         }
         // A reader treats a trailing carriage return as part of the line ending.
         Value::Other { ty, text } if text.ends_with('\r') => writeln!(out, "{key}={ty}|{text}\r"),
@@ -137,7 +139,9 @@ fn decimal(value: &str) -> Result<u32, &'static str> {
     if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("the value is not a decimal number");
     }
-    value.parse().map_err(|_| "the number does not fit 32 bits")
+    value
+        .parse()
+        .map_err(|_| "the number does not fit into 32 bits")
 }
 
 fn byte_array(value: &str) -> Result<Value, &'static str> {
@@ -151,7 +155,7 @@ fn byte_array(value: &str) -> Result<Value, &'static str> {
         .rev()
         .fold(0, |bits, byte| bits << 8 | u64::from(*byte));
     if bits.div_ceil(8) != data.len() as u64 {
-        return Err("the bit count does not fit the byte array");
+        return Err("the bit count does not match the byte array");
     }
     Ok(Value::Bytes { bits, data })
 }
@@ -255,22 +259,27 @@ mod tests {
                 Value::U32(1),
                 "key `[x`: the key begins with `[`",
             ),
-            ("s", "a=b", Value::U32(1), "key `a=b`: the key has a `=`"),
-            ("s", "a\nb", Value::U32(1), "the key has a line feed"),
+            (
+                "s",
+                "a=b",
+                Value::U32(1),
+                "key `a=b`: the key contains a `=`",
+            ),
+            ("s", "a\nb", Value::U32(1), "the key contains a line feed"),
             (
                 "s\n",
                 "k",
                 Value::U32(1),
-                "the name of the set has a line feed",
+                "the name of the set contains a line feed",
             ),
-            ("s", "k", short, "the bit count does not fit the bytes"),
+            ("s", "k", short, "the bit count does not match the bytes"),
             (
                 "s",
                 "k",
                 other(1, "x"),
-                "types 1 and 2 have values of their own",
+                "types 1 and 2 require their own kind of value",
             ),
-            ("s", "k", other(3, "x\n"), "the value has a line feed"),
+            ("s", "k", other(3, "x\n"), "the value contains a line feed"),
         ] {
             let mut sets = PropertySets::default();
             sets.insert(set, key, value);
@@ -327,7 +336,7 @@ mod tests {
             ("[a]\nk=1|+1", "line 2: the value is not a decimal number"),
             (
                 "[a]\nk=1|4294967296",
-                "line 2: the number does not fit 32 bits",
+                "line 2: the number does not fit into 32 bits",
             ),
             ("[a]\nk=2|!", "line 2: the value is not base64"),
             (
@@ -336,7 +345,7 @@ mod tests {
             ),
             (
                 "[a]\nk=2|IAAAAAAAAAA",
-                "line 2: the bit count does not fit the byte array",
+                "line 2: the bit count does not match the byte array",
             ),
         ] {
             let error = PropertySets::parse(text.as_bytes()).unwrap_err();

@@ -78,8 +78,8 @@ impl<'a> Images<'a> {
         }
         match bitcode {
             Some((index, at)) if found.modules.is_empty() => {
-                let remedy = "LLVM bitcode for SYCL, which no driver takes; link it with clang-sycl-linker, or \
-                              compile with -fsyclbin";
+                let remedy = "LLVM bitcode for SYCL, which no driver accepts; link it with clang-sycl-linker, or \
+                    compile with -fsyclbin";
                 let record = Owner::Entry(index).to_string();
                 Err(Error::new(record, at, ErrorKind::Unsupported(remedy)))
             }

@@ -199,7 +199,7 @@ fn module_index(entry: &Entry<'_>, count: usize) -> Result<usize, String> {
     let index = text.parse().ok().filter(|index| digits && *index < count);
     index.ok_or_else(|| {
         format!(
-            "`{}` is `{text}`, not a number below the {count} entries",
+            "`{}` is `{text}`, not the number of one of the {count} entries",
             key::AM_INDEX
         )
     })

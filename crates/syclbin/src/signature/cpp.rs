@@ -57,8 +57,8 @@ pub(super) enum Missing {
 impl From<Missing> for Unsupported {
     fn from(missing: Missing) -> Self {
         Self::new(match missing {
-            Missing::Named(name) => format!("the layout of `{name}` is not known"),
-            Missing::Layout => "has no layout that Rust could have".into(),
+            Missing::Named(name) => format!("the layout of `{name}` is unknown"),
+            Missing::Layout => "has a layout that Rust cannot represent".into(),
         })
     }
 }
@@ -349,8 +349,8 @@ pub(super) fn advice(text: &str) -> Option<&'static str> {
         "sycl::unsampled_image_accessor<",
     ];
     of_images.iter().any(|name| text.starts_with(name)).then_some(
-        ": DPC++ compiles it, and the code does not reach the image; take \
-         `sycl::accessor<sycl::float4, 2, sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`",
+        ": DPC++ compiles it, but the code does not access the image; use `sycl::accessor<sycl::float4, 2, \
+         sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`",
     )
 }
 

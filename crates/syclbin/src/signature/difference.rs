@@ -376,7 +376,7 @@ fn pointer(pointee: &Pointee, layouts: &Layouts) -> String {
 }
 
 fn unknown(reason: &Unsupported) -> String {
-    format!("not readable ({reason})")
+    format!("unreadable ({reason})")
 }
 
 fn declared(kernel: &KernelSignature) -> String {

@@ -116,7 +116,7 @@ pub(super) fn named(
             Ok((Type::Struct(bytes(name, size, align, layouts)), true))
         }
         _ => unsupported(format!(
-            "the layout of `{name}` is not known, the PTX takes {passed}"
+            "the layout of `{name}` is unknown, and the PTX takes {passed}"
         )),
     }
 }
@@ -147,7 +147,7 @@ pub(super) fn undeclared(
 ) -> Result<(Type, bool), Unsupported> {
     let either = |what: &str| {
         unsupported(format!(
-            "{passed} is {what}, and no declaration tells which"
+            "{passed} is {what}, and no declaration specifies which"
         ))
     };
     Ok(match passed {
@@ -167,13 +167,13 @@ pub(super) fn undeclared(
         }
         Passed::Number { bits: 64, .. } => return either("an integer or a pointer"),
         Passed::Number { bits: 32, .. } if shared => {
-            return either("a number or memory of the work-group");
+            return either("a number or work-group memory");
         }
         Passed::Number {
             kind: Kind::Bits,
             bits: 16 | 32,
         } => {
-            return either("an integer or a number with a fraction");
+            return either("an integer or a floating-point number");
         }
         Passed::Number { bits, .. } => {
             let scalar = Scalar::integer(bits, true).ok_or_else(|| other(passed))?;

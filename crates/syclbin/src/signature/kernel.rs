@@ -129,7 +129,7 @@ fn required_local_size(
     {
         let (a, b) = (recorded.xyz(), in_code.xyz());
         return unsupported(format!(
-            "its required work-group size is recorded as {a:?}, and the code has {b:?}"
+            "its required work-group size is recorded as {a:?}, but the code has {b:?}"
         ));
     }
     let Some(size) = recorded.or(in_code) else {
@@ -186,7 +186,7 @@ fn hidden_last(index: Option<u32>, passed: Passed<'_>) -> Result<Passed<'_>, Uns
             Ok(Passed::SpirV(visible))
         }
         _ => unsupported(
-            "its work-group scratch memory is recorded as another argument than the last of the code",
+            "its work-group scratch memory is not recorded as the last argument of the code",
         ),
     }
 }
@@ -235,16 +235,17 @@ fn of_runtime(symbol: &str) -> Option<Unsupported> {
     let own = runtimes_own(symbol)?;
     if is_rounded_range(symbol) {
         Some(no_kernel(
-            "it is the runtime's own form of another kernel, for ranges rounded up; launch that one",
+            "it is a variant of another kernel, with which the runtime launches rounded-up ranges; launch the \
+             original kernel",
         ))
     } else if own.contains("eduction") {
         Some(Unsupported::new(
-            "it is a step of `sycl::reduction`, which the SYCL runtime launches with memory of its own; \
-             write the reduction as a kernel, with `sycl::reduce_over_group` for instance",
+            "it is a step of `sycl::reduction`, which the SYCL runtime launches with its own memory; write the \
+             reduction as a kernel, for example with `sycl::reduce_over_group`",
         ))
     } else if own.starts_with("3_V1") {
         Some(no_kernel(
-            "the SYCL runtime launches it for one of its own functions",
+            "the SYCL runtime launches it from one of its own functions",
         ))
     } else {
         None
@@ -290,7 +291,7 @@ impl KernelSignature {
         })?;
         let name = parameter.name.clone().unwrap_or_else(|| index.to_string());
         Some(Unsupported::new(format!(
-            "parameter {name}: the file does not tell what the local accessor holds"
+            "parameter {name}: the file does not record the element type of the local accessor"
         )))
     }
 }

@@ -68,7 +68,7 @@ impl Names {
         if first != id {
             let (a, b) = (self.layouts.describe(first), self.layouts.describe(id));
             let reason = Unsupported::new(format!(
-                "two structs are called `{name}`, so rename one in C++: {a} and {b}"
+                "two structs are named `{name}`; rename one in C++: {a} and {b}"
             ));
             self.conflicts
                 .entry(first)

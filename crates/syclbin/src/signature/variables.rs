@@ -111,7 +111,7 @@ impl List {
         let first = &mut self.list[*place];
         match (first.size, variable.size) {
             (Some(a), Some(b)) if a != b => {
-                let reason = format!("one module has it with {a} bytes, another with {b}");
+                let reason = format!("its size is {a} bytes in one module and {b} in another");
                 first.ty = unsupported(reason);
                 first.contradicted = true;
             }
@@ -239,9 +239,7 @@ fn described(
     match recorded::variable(module, name, names) {
         Some(recorded) => recorded.and_then(|known| match names.layouts.size(&known.0) {
             Some(own) if own == size => Ok(known),
-            _ => unsupported(
-                "its recorded description has another size than it; build the file again",
-            ),
+            _ => unsupported("its recorded description has the wrong size; build the file again"),
         }),
         None => infer(names).unwrap_or_else(|| unsupported("the file does not describe it")),
     }
@@ -288,7 +286,7 @@ fn device_global(
     };
     if in_code == Some(None) {
         return unsupported(format!(
-            "it is recorded with {size} bytes, and the code has something else"
+            "it is recorded with {size} bytes, but the code differs"
         ));
     }
     if let Some(described) = sources.described_variable(name, size, names) {
@@ -300,7 +298,7 @@ fn device_global(
     }
     let found = in_code.flatten().zip(sources.meanings.as_mut());
     let found = found.and_then(|(ty, code)| code.element(ty, &mut names.layouts));
-    found.ok_or_else(|| Unsupported::new("neither a declaration nor the code tells its type"))
+    found.ok_or_else(|| Unsupported::new("neither a declaration nor the code specifies its type"))
 }
 
 /// Returns whether the parts of a constant that the code reads are where `text` has the same.
@@ -319,7 +317,7 @@ fn agree_with_parts(
     match declared.difference(&in_code) {
         None => Ok(()),
         Some(at) => unsupported(format!(
-            "it is declared `{text}`, and at byte {at} the code has something else"
+            "it is declared `{text}`, but the code differs at byte {at}"
         )),
     }
 }
@@ -332,7 +330,7 @@ fn of_parts(
     layouts: &mut Layouts,
 ) -> Result<Known, Unsupported> {
     let Some(spirv) = spirv else {
-        return unsupported("neither a declaration nor SPIR-V tells its type");
+        return unsupported("neither a declaration nor the SPIR-V specifies its type");
     };
     let mut fields = Vec::new();
     for part in parts.iter().filter(|part| !part.is_padding()) {
@@ -341,7 +339,7 @@ fn of_parts(
             Some(Some((scalar, known))) if scalar.size() == own => (Element::Scalar(scalar), known),
             Some(_) => {
                 return unsupported(format!(
-                    "at byte {offset} are {own} bytes, and the code has something else"
+                    "the code differs from the {own} bytes at byte {offset}"
                 ));
             }
             None => (Element::Bytes(own), true),
@@ -357,7 +355,7 @@ fn of_parts(
         .iter()
         .all(|field| matches!(field.ty, Element::Bytes(_)))
     {
-        return unsupported("the code does not read it, which would tell its type");
+        return unsupported("its type is unknown, because the code does not read it");
     }
     let known = fields.iter().all(|field| field.sign_known);
     if let [first, rest @ ..] = &fields[..]

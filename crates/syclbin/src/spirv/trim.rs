@@ -142,7 +142,7 @@ impl<'w> Module<'w> {
                 (op::FUNCTION | op::FUNCTION_END, ..) => {
                     return Err(error(
                         instruction.at,
-                        "a function is in another, or has no end",
+                        "a function is nested in another, or has no end",
                     ));
                 }
                 (_, _, Some(_)) => continue,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The words of a SPIR-V module: how to read and write opcodes, instructions and strings, whatever they mean. Numbers and names
+//! The words of a SPIR-V module: how to read and write opcodes, instructions and strings, whatever they mean. Numbers
+//! and names
 //! are those of the SPIR-V specification, section 3. For this crate and `syclbin-clang`.
 #![allow(missing_docs, reason = "the names are those of the specification")]
 
@@ -126,7 +127,7 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let words: Vec<u32> = words.iter().copied().map(u32::from_le_bytes).collect();
     match words.first() {
         Some(&MAGIC) if words.len() >= HEADER_WORDS => Ok(words),
-        Some(&MAGIC) => Err(error(0, "the header is cut off")),
+        Some(&MAGIC) => Err(error(0, "the header is truncated")),
         _ => Err(error(0, "it does not begin with the magic 0x07230203")),
     }
 }
@@ -154,7 +155,7 @@ pub fn instructions_from(
         next = at + (first >> 16) as usize;
         let Some(operands) = words.get(at + 1..next) else {
             next = words.len();
-            return Some(Err(error(at, "an instruction reaches beyond the module")));
+            return Some(Err(error(at, "an instruction extends beyond the module")));
         };
         // The low half is the opcode.
         let opcode = (first & 0xffff) as u16;

@@ -132,7 +132,7 @@ pub enum Error {
     },
     /// Strings or entries that only other containers can hold.
     #[error(
-        "{record}: {what} cannot be kept in container {}; remove it or write {}",
+        "{record}: {what} cannot be stored in container {}; remove it or write {}",
         container.name(),
         Container::Version2.name()
     )]
@@ -146,7 +146,7 @@ pub enum Error {
     },
     /// Strings that version 2 would confuse with SYCLBIN's own strings.
     #[error(
-        "{record}: {what} has a meaning of its own in container v2; remove it or write another"
+        "{record}: {what} has a special meaning in container v2; remove it or write another container"
     )]
     Reserved {
         /// The record that contains them.
@@ -155,9 +155,9 @@ pub enum Error {
         what: String,
     },
     /// A string that contains a terminating NUL: a key, or a value in a version 1 OffloadBinary.
-    #[error("the string `{0}` has a NUL, which would end it")]
+    #[error("the string `{0}` contains a NUL, which would terminate it")]
     Nul(String),
     /// More records than 32 bits can count.
-    #[error("{0} {1} are more than the format counts")]
+    #[error("{0} {1} exceed the limit of the format")]
     Count(usize, &'static str),
 }

@@ -135,7 +135,7 @@ fn unknown_strings_and_entries_survive_version_2() {
     );
     file.foreign.clear();
     let error = write::to_vec(&file, Container::OffloadBinary1).unwrap_err();
-    assert!(error.to_string().contains("has a NUL"), "{error}");
+    assert!(error.to_string().contains("contains a NUL"), "{error}");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn unwritable_property_is_named_with_its_record() {
         let error = write::to_vec(&file, container).unwrap_err().to_string();
         assert_eq!(
             error,
-            "an image of abstract module 1: set `set`, key `a=b`: the key has a `=`"
+            "an image of abstract module 1: set `set`, key `a=b`: the key contains a `=`"
         );
     }
 }
@@ -228,7 +228,7 @@ fn broken_rules_of_version_2_are_named() {
         ),
         (
             vec![entry(GLOBAL, b""), entry(&index("+0"), b"")],
-            "`am_index` is `+0`, not a number below the 2 entries",
+            "`am_index` is `+0`, not the number of one of the 2 entries",
         ),
         (
             vec![entry(GLOBAL, b""), entry(&index("2"), b"")],
@@ -585,8 +585,8 @@ fn image_range_beyond_the_table_is_refused() {
     file.modules.truncate(1);
     let good = write::to_vec(&file, Container::Bare).unwrap();
     for (at, expected) in [
-        (20, "IR modules 1 to 3 are not among the 2 there are"),
-        (28, "native images 1 to 2 are not among the 1 there are"),
+        (20, "IR modules 1 to 3 are out of range: there are 2"),
+        (28, "native images 1 to 2 are out of range: there are 1"),
     ] {
         let mut bytes = good.clone();
         put(&mut bytes, 56 + at, 1u32.to_le_bytes());

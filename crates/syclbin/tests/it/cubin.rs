@@ -89,11 +89,11 @@ fn damaged_fatbinary_error_says_where() {
         ),
         (
             changed(31, 1),
-            "an entry reaches beyond it (at offset 0x18)",
+            "an entry extends beyond it (at offset 0x18)",
         ),
         (
             shown(&test_files::bytes("nvidia/plain.fatbin")[..12]).concat(),
-            "its header is cut off",
+            "its header is truncated",
         ),
         (
             shown(&test_files::bytes("nvidia/plain.fatbin")[..99]).concat(),
@@ -105,7 +105,11 @@ fn damaged_fatbinary_error_says_where() {
     // Its flags say that it is compressed, and its size that it has more bytes than there are.
     let mut bytes = test_files::bytes("nvidia/plain.fatbin").to_vec();
     (bytes[16 + 41], bytes[16 + 18]) = (0x80, 1);
-    assert!(shown(&bytes).concat().contains("fewer bytes than it says"));
+    assert!(
+        shown(&bytes)
+            .concat()
+            .contains("shorter than its recorded size")
+    );
 }
 
 #[test]

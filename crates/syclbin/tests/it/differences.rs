@@ -123,7 +123,7 @@ fn unreadable_kernel_has_its_reason() {
     assert_eq!(
         found,
         [
-            "kernel f is not readable (parameter x: the layout of `Unknown` is not known) in the file, \
+            "kernel f is unreadable (parameter x: the layout of `Unknown` is unknown) in the file, \
           and `void f(float x)` in the stubs"
         ]
     );
@@ -258,7 +258,7 @@ fn constants_and_globals_are_compared() {
         differences(&stubs, &variables("float", "short[3]")),
         [
             "specialization constant ns::radius is `float` in the file, and `int` in the stubs",
-            "device global table is not readable (`short[3]` is declared with 6 bytes, and its size is 4) \
+            "device global table is unreadable (`short[3]` is declared with 6 bytes, but its size is 4) \
              in the file, and `short[2]` in the stubs",
         ]
     );

@@ -9,7 +9,8 @@ use test_files::Declared;
 fn entries() -> &'static [u8] {
     test_files::bytes("made/entries.ptx")
 }
-const PARTICLE: &str = "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ } /* size 32, align 8 */";
+const PARTICLE: &str = "struct Particle { float mass; /* 0 */ int id; /* 4 */ double position[3]; /* 8 */ } /* size \
+    32, align 8 */";
 
 /// A file of the kernels of `text`, with declarations of some.
 fn file(text: &[u8], declarations: &[(&str, &str)], definitions: &[&str]) -> Syclbin<'static> {
@@ -172,7 +173,8 @@ fn unknown_ptx_types_are_marked_or_refused() {
             pointer
         ]
     );
-    let either = "argument 0: `.u64` is an integer or a pointer, and no declaration tells which";
+    let either =
+        "argument 0: `.u64` is an integer or a pointer, and no declaration specifies which";
     assert_eq!(parameters(&found, "wide"), [either]);
 }
 
@@ -190,7 +192,8 @@ fn numbers_may_be_work_group_memory() {
     );
     let text = text(".extern .shared .align 8 .b8 __sycl_kernel_k_shared_mem[];");
     let found = read(text.as_bytes(), &[]);
-    let either = "argument 0: `.u32` is a number or memory of the work-group, and no declaration tells which";
+    let either =
+        "argument 0: `.u32` is a number or work-group memory, and no declaration specifies which";
     assert_eq!(parameters(&found, "k"), [either]);
     let declared = "void k(sycl::ext::oneapi::experimental::work_group_memory<int[8]> m, float f)";
     let found = read(text.as_bytes(), &[("k", declared)]);
@@ -203,37 +206,37 @@ fn declaration_that_contradicts_ptx_is_refused() {
         (
             "saxpy",
             "void saxpy(float a)",
-            "its 1 parameters are 1 arguments",
+            "its 1 parameters correspond to 1 arguments",
         ),
         (
             "saxpy",
             "void saxpy(int a, const float *x, float *y, int n)",
-            "parameter a: it is declared `int`, and the PTX takes `.f32`",
+            "parameter a: it is declared `int`, but the PTX takes `.f32`",
         ),
         (
             "saxpy",
             "void saxpy(float a, long x, float *y, int n)",
-            "parameter x: it is declared `long`, and the PTX takes `.ptr`",
+            "parameter x: it is declared `long`, but the PTX takes `.ptr`",
         ),
         (
             "saxpy",
             "void saxpy(float a, const float *x, float *y, long n)",
-            "parameter n: it is declared `long`, and the PTX takes `.u32`",
+            "parameter n: it is declared `long`, but the PTX takes `.u32`",
         ),
         (
             "structs",
             "void structs(Particle p, Particle s, sycl::vec<float, 4> v, sycl::half h)",
-            "parameter s: it is declared `Particle`, and the PTX takes `.b8[16]`",
+            "parameter s: it is declared `Particle`, but the PTX takes `.b8[16]`",
         ),
         (
             "shared",
             "void shared(int *s, int *out)",
-            "parameter s: it is declared `int *`, and the PTX takes `.ptr .shared`",
+            "parameter s: it is declared `int *`, but the PTX takes `.ptr .shared`",
         ),
         (
             "wide",
             "void wide(sycl::accessor<int, 1, sycl::access_mode::read> a)",
-            "its 1 parameters are 4 arguments",
+            "its 1 parameters correspond to 4 arguments",
         ),
     ] {
         let found = read(entries(), &[(name, declaration)]);

@@ -120,7 +120,7 @@ fn reference_globals_have_the_types_in_code() {
     assert_eq!(ids, ["_Z4bias", "_Z5table"]);
     let executable = globals(&read(test_files::bytes("globals.executable.syclbin")));
     assert_eq!(executable.len(), 2);
-    let unknown = "bias: neither a declaration nor the code tells its type";
+    let unknown = "bias: neither a declaration nor the code specifies its type";
     assert_eq!(executable[0], unknown);
 }
 
@@ -130,11 +130,11 @@ fn recorded_type_gives_sign_and_checks_size() {
         ("unsigned int[4]", "table: unsigned int[4]"),
         (
             "unsigned int[5]",
-            "table: `unsigned int[5]` is declared with 20 bytes, and its size is 16",
+            "table: `unsigned int[5]` is declared with 20 bytes, but its size is 16",
         ),
         // What no definition describes, the code may.
         ("Node", "table: int[4]?"),
-        ("", "table: its type cannot be read"),
+        ("", "table: cannot determine its type"),
     ] {
         let mut file = syclbin::read::parse(test_files::bytes("globals.object.syclbin")).unwrap();
         let declared = Declared::default().variable("_Z5table", recorded);
@@ -155,7 +155,7 @@ fn global_size_that_contradicts_code_is_refused() {
     let value = syclbin::metadata::Property::to_value(&global);
     sets.insert(set::DEVICE_GLOBALS, "rtc_0$_Z5table", value);
     let found = globals(&signature::kernels(&file).unwrap());
-    let reason = "table: it is recorded with 20 bytes, and the code has something else";
+    let reason = "table: it is recorded with 20 bytes, but the code differs";
     assert_eq!(found[1], reason);
 }
 
@@ -177,8 +177,8 @@ fn constants_of_one_part_are_numbers() {
             "radius: int?",
             "on: bool",
             "ns::gain: double",
-            "ns::unread: the code does not read it, which would tell its type",
-            "plain: at byte 0 are 8 bytes, and the code has something else",
+            "ns::unread: its type is unknown, because the code does not read it",
+            "plain: the code differs from the 8 bytes at byte 0",
         ]
     );
     let default = |index: usize| file.constants[index].default.clone().unwrap();
@@ -281,7 +281,7 @@ fn recorded_type_that_contradicts_constant_is_refused() {
     let declared = Declared::default().variable("s", "float[2]");
     declared.record(&mut module);
     let file = signatures(vec![module]);
-    let reason = "s: it is declared `float[2]`, and at byte 4 the code has something else";
+    let reason = "s: it is declared `float[2]`, but the code differs at byte 4";
     assert_eq!(constants(&file), [reason]);
 }
 
@@ -313,7 +313,7 @@ fn first_typed_module_describes_the_variable() {
         constant(None, 8),
         constant(code(), 4),
     ]);
-    let reason = "c: one module has it with 4 bytes, another with 8";
+    let reason = "c: its size is 4 bytes in one module and 8 in another";
     assert_eq!(constants(&file), [reason]);
 }
 
@@ -351,7 +351,7 @@ fn many_variables_of_large_struct_are_fast() {
     }
     let start = std::time::Instant::now();
     let file = signatures(vec![module]);
-    let reason = "it is recorded with 12 bytes, and the code has something else";
+    let reason = "it is recorded with 12 bytes, but the code differs";
     let mut reasons = file
         .globals
         .iter()

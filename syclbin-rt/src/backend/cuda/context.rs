@@ -8,14 +8,7 @@
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::backend::cuda::{
-    CUcontext, CUstream, Clock, DriverDevice, Functions, Kind, Memory, Pool, Queue, Stream, check,
-    failure_of, is_sticky, program,
-};
-use crate::backend::{
-    BuildError, CallGuard, Device, DriverContext, Failure, LiveQueues, Memory as AnyMemory,
-    MemoryHandle, Owner, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
-};
+use super::*;
 
 /// An owned context of a device.
 pub(crate) struct Context {
@@ -180,22 +173,6 @@ impl DriverContext for Context {
     ) -> Result<AnyMemory> {
         // SAFETY: as the caller says.
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
-    }
-
-    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError> {
-        Ok(Arc::new(program::Program::build(
-            &self,
-            sources,
-            Kind::Ptx,
-        )?))
-    }
-
-    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError> {
-        Ok(Arc::new(program::Program::build(
-            &self,
-            std::slice::from_ref(source),
-            Kind::Native,
-        )?))
     }
 }
 

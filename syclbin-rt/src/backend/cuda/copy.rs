@@ -5,14 +5,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use crate::backend::cuda::{
-    CUdeviceptr, CUstream, Context, Functions, Memory, Program, Queue, invalid,
-};
-use crate::backend::{
-    Copies, DriverQueue as _, Event as AnyEvent, Failure, HostBytes, Memory as AnyMemory,
-    Program as AnyProgram, Queue as AnyQueue, Region, Result, Unstarted, UsmKind, Variables,
-    WaitList, downcast,
-};
+use super::*;
 
 /// The driver function that copies memory. Where addresses are unified, it determines from them whether memory
 /// is on the host or the device.
@@ -31,23 +24,10 @@ impl Copies for Queue {
         Memory::new(&self.stream.context, kind, size).map(AnyMemory::from)
     }
 
-    fn read(&self, memory: &AnyMemory, offset: usize, bytes: &mut [u8]) -> Result<()> {
-        let from = self.address(memory, offset, bytes.len())?;
-        // SAFETY: the region is inside of the memory; `bytes` may be written, and outlive the
-        // copy, which is waited for.
-        unsafe {
-            self.copy_now(
-                bytes.as_mut_ptr().expose_provenance() as u64,
-                from,
-                bytes.len(),
-            )
-        }
-    }
-
-    fn write(&self, memory: &AnyMemory, offset: usize, bytes: &[u8]) -> Result<()> {
-        let to = self.address(memory, offset, bytes.len())?;
-        // SAFETY: as above, but read.
-        unsafe { self.copy_now(to, bytes.as_ptr().expose_provenance() as u64, bytes.len()) }
+    fn transfer(&self, memory: &AnyMemory, offset: usize, host: HostSlice<'_>) -> Result<()> {
+        let address = self.address(memory, offset, host.len())?;
+        // SAFETY: the region is inside of the memory.
+        unsafe { self.transfer_now(address, host) }
     }
 
     fn start_fill(
@@ -83,10 +63,7 @@ impl Copies for Queue {
         after: &WaitList<'_>,
     ) -> Result<AnyEvent, Unstarted> {
         let address = self.address_of(region)?;
-        let (to, from) = match host {
-            HostBytes::To(to) => (to.expose_provenance() as u64, address),
-            HostBytes::From(from) => (address, from.expose_provenance() as u64),
-        };
+        let (to, from) = ends(address, host);
         // SAFETY: the region is inside of the memory; the rest is as the caller says.
         Ok(unsafe { self.copy(to, from, region.bytes(), after) }?)
     }
@@ -123,6 +100,14 @@ impl Copies for Queue {
     }
 }
 
+/// Returns the target and the source of a copy between a device address and the host.
+fn ends(address: CUdeviceptr, host: HostBytes) -> (CUdeviceptr, CUdeviceptr) {
+    match host {
+        HostBytes::To(to) => (to.expose_provenance() as u64, address),
+        HostBytes::From(from) => (address, from.expose_provenance() as u64),
+    }
+}
+
 impl Variables for Queue {
     fn names_variables_as_code(&self) -> bool {
         true
@@ -137,38 +122,19 @@ impl Variables for Queue {
         let address = self.address(memory, 0, 0)?;
         // Kept first: a pointer to memory that is gone must never be in the program.
         downcast::<Program>(program.clone())?.keep(memory);
-        self.write_variable(program, name, &address.to_ne_bytes())
+        self.transfer_variable(program, name, 0, HostSlice::From(&address.to_ne_bytes()))
     }
 
-    fn write_variable(&self, program: &AnyProgram, name: &CStr, bytes: &[u8]) -> Result<()> {
-        let address = self.variable(program, name, 0, bytes.len())?;
-        // SAFETY: the variable has that many bytes, and lives as long as the program; `bytes` outlive
-        // the copy, which is waited for.
-        unsafe {
-            self.copy_now(
-                address,
-                bytes.as_ptr().expose_provenance() as u64,
-                bytes.len(),
-            )
-        }
-    }
-
-    fn read_variable(
+    fn transfer_variable(
         &self,
         program: &AnyProgram,
         name: &CStr,
         offset: usize,
-        bytes: &mut [u8],
+        host: HostSlice<'_>,
     ) -> Result<()> {
-        let address = self.variable(program, name, offset, bytes.len())?;
-        // SAFETY: as above; `bytes` may be written.
-        unsafe {
-            self.copy_now(
-                bytes.as_mut_ptr().expose_provenance() as u64,
-                address,
-                bytes.len(),
-            )
-        }
+        let address = self.variable(program, name, offset, host.len())?;
+        // SAFETY: the variable has that many bytes, and lives as long as the program.
+        unsafe { self.transfer_now(address, host) }
     }
 
     fn variable_size(&self, program: &AnyProgram, name: &CStr) -> Result<usize> {
@@ -212,17 +178,19 @@ impl Queue {
         program.variable(name)
     }
 
-    /// Copies `size` bytes after all earlier commands, and waits for that.
+    /// Copies between an address and `host`, after all earlier commands, and waits for that.
     ///
     /// # Safety
     ///
-    /// Both addresses are good for `size` bytes until everything in the queue has finished.
-    unsafe fn copy_now(&self, to: CUdeviceptr, from: CUdeviceptr, size: usize) -> Result<()> {
+    /// The address is good for as many bytes until everything in the queue has finished.
+    unsafe fn transfer_now(&self, address: CUdeviceptr, host: HostSlice<'_>) -> Result<()> {
+        let size = host.len();
         if size == 0 {
             return self.finish();
         }
+        let (to, from) = ends(address, host.raw());
         let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
-            // SAFETY: as the caller says.
+            // SAFETY: as the caller says; the bytes of the host outlive the copy, which is waited for.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
         });
         // Also if the call failed: it may have queued the copy.

@@ -8,14 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use syclbin::Aspect;
 use syclbin::ptx::Version;
 
-use crate::backend::cuda::{
-    CUdevice, CUdevice_attribute as Attribute, CUresult, Context, Functions, NO_DEVICE, Queue,
-    check, invalid,
-};
-use crate::backend::{
-    CallGuard, Context as AnyContext, DeviceHandle, DeviceKind, Facts, LibraryError, PtxFacts,
-    Queue as AnyQueue, QueueAbilities, QueueHandle, Result, Stage, gate, load_library,
-};
+use super::CUdevice_attribute as Attribute;
+use super::*;
 
 /// File names of the library, in the order they are tried. The driver installs the first. On Linux the
 /// second can also be a stub of the CUDA toolkit, whose functions only return errors.
@@ -403,7 +397,7 @@ mod tests {
     fn old_driver_error_names_missing_functions() {
         assert_eq!(
             LibraryError::TooOld(vec!["cuGraphCreate", "cuGraphLaunch"]).to_string(),
-            "the driver is too old: it has no cuGraphCreate, cuGraphLaunch; install a newer one"
+            "the driver is too old: it lacks cuGraphCreate, cuGraphLaunch; install a newer driver"
         );
     }
 

@@ -3,11 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::cuda::{Base, Mark, Stream, invalid};
-use crate::backend::{
-    Completion, DriverEvent, Event as AnyEvent, EventHandle, Failure, NativeEvent, Queue, Result,
-    Times,
-};
+use super::*;
 
 /// A command in a queue, by its number.
 ///
@@ -126,7 +122,7 @@ impl DriverEvent for Event {
 
     /// The driver can call back (`cuLaunchHostFunc`), but not after an error, and then a task would sleep for ever. So
     /// a thread of ours waits: one for each queue whose events are polled.
-    fn notify(&self, _queue: &Queue, completion: &Completion) -> Result<bool> {
+    fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         match self.mark().map_err(|failure| self.failed(failure))? {
             Some(mark) => Ok(self.stream.notify(mark, completion.clone())),
             None => {

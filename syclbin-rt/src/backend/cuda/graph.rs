@@ -5,14 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Zeroable;
 
-use crate::backend::cuda::{
-    CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphExec,
-    CUgraphNode, CUmemorytype, Context, FILL, Functions, Queue, invalid, steps,
-};
-use crate::backend::{
-    CallGuard, DriverQueue as _, Event as AnyEvent, Failure, Graph as AnyGraph, Grid,
-    KernelObject as AnyKernelObject, Region, Result, UsmKind, WaitList,
-};
+use super::*;
 
 /// The driver function that enqueues a graph.
 const LAUNCH: &str = "cuGraphLaunch";
@@ -84,7 +77,7 @@ impl Graph {
 }
 
 impl AnyGraph for Graph {
-    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &Grid) -> Result<()> {
+    unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &AnyRange) -> Result<()> {
         let call = "cuGraphAddKernelNode";
         let AnyKernelObject::Cuda(kernel) = kernel else {
             return Err(Failure::FOREIGN);
@@ -110,7 +103,7 @@ impl AnyGraph for Graph {
             self.add(call, |functions, graph, after, count, added| {
                 let add = functions.cuGraphAddKernelNode_v2.ok_or(Failure::Missing {
                     function: "cuGraphAddKernelNode_v2",
-                    needs: "a driver of CUDA 12.0",
+                    needs: "a CUDA 12.0 driver",
                 })?;
                 // SAFETY: graph and kernel are alive and of the current context. There is a pointer for
                 // each parameter, and the driver copies the arguments before it returns (CUDA driver
@@ -195,7 +188,7 @@ impl AnyGraph for Graph {
         let instantiate = functions.cuGraphInstantiateWithFlags;
         let instantiate = instantiate.ok_or(Failure::Missing {
             function: call,
-            needs: "a driver of CUDA 11.4",
+            needs: "a CUDA 11.4 driver",
         })?;
         let mut ready = std::ptr::null_mut();
         // SAFETY: the graph is alive; one handle is written.

@@ -6,14 +6,8 @@
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::cuda::{
-    CUfunction, CUfunction_attribute as Attribute, Context, Event, Handles, INVALID_VALUE,
-    KernelObject, NOT_FOUND, NOT_SUPPORTED, Program, Queue, TWIN, WARP, invalid,
-};
-use crate::backend::{
-    CallGuard, Code, DriverKernel, Failure, Grid, KernelAttributes, KernelBounds, KernelHandle,
-    KernelObject as AnyKernelObject, Result, Slot, Values, WaitList,
-};
+use super::CUfunction_attribute as Attribute;
+use super::*;
 
 /// A kernel that several threads can launch, with the driver's answers about it.
 pub(crate) struct Kernel {
@@ -38,7 +32,7 @@ impl Kernel {
                 Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
                 found => Some(found?).filter(|twin| is_twin(context, plain, *twin)),
             },
-            // No name has a zero byte in it.
+            // No name contains a NUL byte in it.
             Err(_) => None,
         };
         let parameters = agreed(reported_parameters(context, plain), parameters)?;
@@ -85,28 +79,23 @@ impl Kernel {
 
     /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
     ///
-    /// # Errors
-    ///
-    /// Contains the index of the argument, if it cannot be set.
-    ///
     /// # Safety
     ///
     /// As for [`Kernel::launch`](crate::backend::kernel::Kernel::launch).
-    pub(crate) unsafe fn launch(
+    pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
         queue: &Queue,
-        values: &impl Values,
-        grid: &Grid,
+        values: &V,
+        grid: &AnyRange,
         after: &WaitList<'_>,
-    ) -> Result<Event, (Option<usize>, Failure)> {
+    ) -> Result<Event, V::Error> {
         let _guard = CallGuard::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as the caller says.
-        let given = unsafe { values.give(&mut *object) };
-        given.map_err(|(index, failure)| (Some(index), failure))?;
+        unsafe { values.give(&mut *object) }?;
         // SAFETY: as the caller says.
         let launched = unsafe { object.launch(queue, grid, after) };
-        launched.map_err(|failure| (None, failure))
+        launched.map_err(|failure| values.not_launched(failure))
     }
 }
 
@@ -224,7 +213,7 @@ fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Sl
     let functions = context.enter()?;
     let ask = functions.cuFuncGetParamInfo.ok_or(Failure::Missing {
         function: call,
-        needs: "a driver of CUDA 12.4",
+        needs: "a CUDA 12.4 driver",
     })?;
     let mut parameters = Vec::new();
     loop {

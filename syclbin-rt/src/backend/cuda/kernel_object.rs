@@ -5,11 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::backend::cuda::{
-    Blocks, Bounds, CUfunction, CUfunction_attribute, CUstream, Context, Event, Functions, Program,
-    Queue, blocks, invalid,
-};
-use crate::backend::{Argument, Arguments, Failure, Grid, Rejection, Result, Slot, WaitList};
+use super::*;
 
 /// The driver function that enqueues a kernel.
 pub(crate) const LAUNCH: &str = "cuLaunchKernel";
@@ -58,10 +54,10 @@ pub(crate) struct Launch<'l> {
     pub(crate) pointers: &'l mut [*mut c_void],
 }
 
-impl Arguments for KernelObject {
+impl<'a> Arguments<'a> for KernelObject {
     // The kinds that nearly all arguments are of are inlined into the loop of a launch.
     #[inline(always)]
-    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+    unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
             Argument::Memory(region, _) => match region.memory.raw().cuda() {
@@ -69,36 +65,29 @@ impl Arguments for KernelObject {
                     let address = memory.pointer + region.offset as u64;
                     self.values.set(index, &address.to_le_bytes())
                 }
-                // SAFETY: as the caller says.
-                _ => unsafe { self.set_any(index, value) },
+                _ => Err(Failure::FOREIGN),
             },
-            // SAFETY: as the caller says.
-            _ => unsafe { self.set_any(index, value) },
-        }
-    }
-
-    #[inline(never)]
-    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
-        match value {
-            Argument::Bytes(bytes) => self.values.set(index, bytes),
-            Argument::Memory(region, _) => {
-                region
-                    .memory
-                    .check(Arc::as_ptr(&self.context).addr(), 0, 0)?;
-                let memory = region.memory.raw().cuda()?;
-                let address = memory.pointer + region.offset as u64;
-                self.values.set(index, &address.to_le_bytes())
-            }
-            Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
-            Argument::Local(bytes) => self.values.set_local(index, bytes),
-            Argument::Null => self.values.set_null(index),
-            // The device has none.
-            Argument::Sampler(_) | Argument::Image(..) => Err(REFUSED),
+            _ => self.set_any(index, value),
         }
     }
 }
 
 impl KernelObject {
+    /// Sets an argument as [`Arguments::set`] does, for rare kinds of values.
+    #[inline(never)]
+    fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+        match value {
+            Argument::Bytes(bytes) => self.values.set(index, bytes),
+            Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
+            Argument::Local(bytes) => self.values.set_local(index, bytes),
+            Argument::Null => self.values.set_null(index),
+            // Memory of another context; and the device does not support samplers and images.
+            Argument::Memory(..) | Argument::Sampler(_) | Argument::Image(..) => {
+                Err(Failure::FOREIGN)
+            }
+        }
+    }
+
     pub(crate) fn new(program: &Arc<Program>, handles: Handles, parameters: Vec<Slot>) -> Self {
         Self {
             context: Arc::clone(&program.context),
@@ -118,7 +107,7 @@ impl KernelObject {
     pub(crate) unsafe fn launch(
         &self,
         queue: &Queue,
-        grid: &Grid,
+        grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
         self.is_for(queue)?;
@@ -134,7 +123,7 @@ impl KernelObject {
     #[inline(always)]
     pub(crate) fn prepare<T>(
         &self,
-        grid: &Grid,
+        grid: &AnyRange,
         use_it: impl FnOnce(Launch<'_>) -> Result<T>,
     ) -> Result<T> {
         let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds)
@@ -243,7 +232,7 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
-        grid: &Grid,
+        grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
         self.is_for(queue)?;

@@ -4,14 +4,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::backend::cuda::{
-    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr, CUmemAttach_flags, Context,
-    invalid,
-};
-use crate::backend::{
-    Context as AnyContext, DriverContext as _, DriverMemory, Failure, MemoryHandle, Owner, Result,
-    UsmKind,
-};
+use super::*;
 
 /// Owned memory.
 pub(crate) struct Memory {

@@ -34,21 +34,32 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use context::*;
 pub(crate) use copy::*;
 pub(crate) use device::*;
 pub(crate) use event::*;
 pub(crate) use kernel::*;
 pub(crate) use kernel_object::*;
-pub(crate) use memory::*;
 pub(crate) use program::*;
-pub(crate) use queue::*;
 pub(crate) use stream::*;
 pub(crate) use sys::*;
 
+// What the files of this directory use. These names mean the CUDA types, and `Any...` those of both drivers.
+pub(crate) use context::Context;
+pub(crate) use device::DriverDevice;
+pub(crate) use event::Event;
+pub(crate) use kernel::Kernel;
+pub(crate) use kernel_object::KernelObject;
+pub(crate) use memory::Memory;
+pub(crate) use program::Program;
+pub(crate) use queue::Queue;
+
 use std::ffi::c_int;
 
-use crate::backend::{Failure, Result};
+use crate::backend::*;
+use crate::backend::{
+    Context as AnyContext, Event as AnyEvent, Graph as AnyGraph, Kernel as AnyKernel,
+    KernelObject as AnyKernelObject, Memory as AnyMemory, Program as AnyProgram, Queue as AnyQueue,
+};
 
 pub(crate) const SUCCESS: c_int = 0;
 pub(crate) const INVALID_VALUE: c_int = 1;

@@ -5,14 +5,7 @@ use std::ffi::{CStr, CString, c_uint, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::cuda::{
-    CUdeviceptr, CUjit_option, CUjitInputType, CUlinkState, CUmodule, Context, INVALID_VALUE,
-    Kernel, NOT_FOUND, invalid,
-};
-use crate::backend::{
-    BuildError, Code, DriverContext as _, DriverProgram, Failure, Kernel as AnyKernel, Memory,
-    Result, Slot, Source, Stage, gate, log_warnings,
-};
+use super::*;
 
 /// An owned, loaded program.
 pub(crate) struct Program {
@@ -22,7 +15,7 @@ pub(crate) struct Program {
     /// The code that was loaded.
     code: Vec<u8>,
     /// The memory that its variables point to.
-    memory: Mutex<Vec<Arc<Memory>>>,
+    memory: Mutex<Vec<Arc<AnyMemory>>>,
 }
 
 /// The kind of code.
@@ -39,6 +32,17 @@ pub(crate) enum Kind {
 unsafe impl Send for Program {}
 // SAFETY: as for Send.
 unsafe impl Sync for Program {}
+
+impl Builds for Context {
+    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
+        Ok(Arc::new(Program::build(&self, sources, Kind::Ptx)?))
+    }
+
+    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {
+        let sources = std::slice::from_ref(source);
+        Ok(Arc::new(Program::build(&self, sources, Kind::Native)?))
+    }
+}
 
 impl Program {
     /// Loads code. Several modules are linked to each other. PTX is compiled first.
@@ -123,7 +127,7 @@ impl Program {
     }
 
     /// Keeps `memory` as long as the program.
-    pub(crate) fn keep(&self, memory: &Arc<Memory>) {
+    pub(crate) fn keep(&self, memory: &Arc<AnyMemory>) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(Arc::clone(memory));
     }
@@ -134,7 +138,8 @@ impl DriverProgram for Program {
         Kernel::new(self, &symbol, slots).map(AnyKernel::from)
     }
 
-    /// The code that was loaded, or that the driver makes of the PTX. Specialization constants have their defaults in it.
+    /// The code that was loaded, or that the driver makes of the PTX. Specialization constants have their defaults in
+    /// it.
     fn binary(&self) -> Result<Vec<u8>> {
         match self.kind {
             Kind::Native => Ok(self.code.clone()),
@@ -153,7 +158,7 @@ impl DriverProgram for Program {
             functions.cuModuleEnumerateFunctions,
             functions.cuFuncGetName,
         ) else {
-            let (function, needs) = ("cuModuleEnumerateFunctions", "a driver of CUDA 12.4");
+            let (function, needs) = ("cuModuleEnumerateFunctions", "a CUDA 12.4 driver");
             return Err(Failure::Missing { function, needs });
         };
         let mut found = 0;

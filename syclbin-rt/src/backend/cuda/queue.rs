@@ -3,13 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::cuda::{
-    CUstream, Context, DriverDevice, Event, Functions, Mark, Stream, Timed,
-};
-use crate::backend::{
-    Context as AnyContext, DriverQueue, Event as AnyEvent, EventHandle, Failure, QueueHandle,
-    QueueOptions, Result, WaitList,
-};
+use super::*;
 
 /// A queue of a context.
 pub(crate) struct Queue {

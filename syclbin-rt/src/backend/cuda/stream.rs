@@ -9,11 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::backend::cuda::{
-    CUevent, CUevent_flags as Flags, CUstream, CUstream_flags, Context, Functions, NOT_READY,
-    SUCCESS,
-};
-use crate::backend::{CallGuard, Completion, Result};
+use super::CUevent_flags as Flags;
+use super::*;
 
 /// The number of stored marks of a stream. For a command whose mark was dropped, the next later mark counts.
 const MAX_MARKS: usize = 8;

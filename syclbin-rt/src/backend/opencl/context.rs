@@ -5,13 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use opencl3::types::{cl_context, cl_context_properties};
 
-use crate::backend::opencl::{
-    CpuTarget, DriverDevice, Functions, Memory, OwnedQueue, Queue, program,
-};
-use crate::backend::{
-    BuildError, CallGuard, Device, DriverContext, LiveQueues, Memory as AnyMemory, MemoryHandle,
-    Owner, Program, Queue as AnyQueue, QueueOptions, Result, Source, Stage, gate,
-};
+use super::*;
 
 /// An owned context of a device.
 pub(crate) struct Context {
@@ -132,35 +126,6 @@ impl DriverContext for Context {
     ) -> Result<AnyMemory> {
         // SAFETY: as the caller says.
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
-    }
-
-    fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError> {
-        Ok(Arc::new(program::Program::build(&self, sources)?))
-    }
-
-    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError> {
-        Ok(Arc::new(program::Program::from_file(&self, source)?))
-    }
-
-    fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<Program>, BuildError> {
-        let program = program::Program::from_cache(&self, code)?;
-        Ok(program.map(|program| -> Program { Arc::new(program) }))
-    }
-
-    fn keeps_programs(&self) -> bool {
-        true
-    }
-
-    fn variant(&self) -> Option<[u8; 4]> {
-        program::variant()
-    }
-
-    fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
-        program::variant_of_own(code)
-    }
-
-    fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
-        CpuTarget::of(code).map(CpuTarget::bytes)
     }
 }
 

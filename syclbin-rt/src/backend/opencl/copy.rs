@@ -6,11 +6,7 @@ use std::ffi::c_void;
 use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE};
 use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool};
 
-use crate::backend::opencl::{Event, Handle, Memory, Queue};
-use crate::backend::{
-    Copies, DriverEvent as _, DriverQueue as _, Event as AnyEvent, Failure, HostBytes,
-    Memory as AnyMemory, Region, Result, Unstarted, UsmKind, WaitList,
-};
+use super::*;
 
 impl Copies for Queue {
     fn has_addresses(&self) -> bool {
@@ -25,29 +21,19 @@ impl Copies for Queue {
         memory.map(AnyMemory::from)
     }
 
-    fn read(&self, memory: &AnyMemory, offset: usize, bytes: &mut [u8]) -> Result<()> {
-        if bytes.is_empty() {
-            self.handle_of(memory, offset, 0)?;
-            return self.finish();
-        }
-        self.in_order()?;
-        let (host, none) = (HostBytes::To(bytes.as_mut_ptr().cast()), WaitList::NOTHING);
-        // SAFETY: `bytes` may be written, and the call blocks, so they outlive the copy.
-        unsafe { self.transfer(memory, offset, host, bytes.len(), CL_TRUE, none) }?.wait()
-    }
-
     /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
     /// clEnqueueWriteBuffer). The memory may be used on another queue next, which would not wait for the command. With
     /// the CPU driver, such a read finds the old content in some of a hundred cases. So this waits.
-    fn write(&self, memory: &AnyMemory, offset: usize, bytes: &[u8]) -> Result<()> {
-        if bytes.is_empty() {
+    fn transfer(&self, memory: &AnyMemory, offset: usize, host: HostSlice<'_>) -> Result<()> {
+        let size = host.len();
+        if size == 0 {
             self.handle_of(memory, offset, 0)?;
             return self.finish();
         }
         self.in_order()?;
-        let (host, none) = (HostBytes::From(bytes.as_ptr().cast()), WaitList::NOTHING);
-        // SAFETY: `bytes` may be read, and the call blocks, so they outlive the copy.
-        unsafe { self.transfer(memory, offset, host, bytes.len(), CL_TRUE, none) }?.wait()
+        let (host, none) = (host.raw(), WaitList::NOTHING);
+        // SAFETY: the call blocks, so the bytes, which it may write or read, outlive the copy.
+        unsafe { self.enqueue_transfer(memory, offset, host, size, CL_TRUE, none) }?.wait()
     }
 
     fn start_fill(
@@ -143,7 +129,7 @@ impl Copies for Queue {
     ) -> Result<AnyEvent, Unstarted> {
         let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
         // SAFETY: as the caller says.
-        let event = unsafe { self.transfer(memory, offset, host, size, CL_FALSE, after) };
+        let event = unsafe { self.enqueue_transfer(memory, offset, host, size, CL_FALSE, after) };
         event.map(AnyEvent::from).map_err(|mut unstarted| {
             // Without an event, the copy may have been enqueued all the same.
             unstarted.may_run = unstarted.may_run && self.finish().is_err();
@@ -160,7 +146,7 @@ impl Queue {
     ///
     /// The host memory has `size` bytes, and is good for writing or reading until the command has completed. If
     /// `blocking`, it has completed on return.
-    unsafe fn transfer(
+    unsafe fn enqueue_transfer(
         &self,
         memory: &AnyMemory,
         offset: usize,

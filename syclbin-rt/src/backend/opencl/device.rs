@@ -16,15 +16,7 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_platform_id, cl_uint, cl_ulon
 use syclbin::__private::spirv::portable::Version;
 use syclbin::architecture::Architecture;
 
-use crate::backend::opencl::{
-    BY_UNITS, Context, Extensions, Functions, Queue, USM, add_driver_facts, affinities, list,
-};
-use crate::backend::{
-    Abilities, CallGuard, Code, Context as AnyContext, Device, DeviceHandle, DeviceKind, Facts,
-    LibraryError, PartPosition, Partition, Partitions as PartitionAbilities, Queue as AnyQueue,
-    QueueAbilities, QueueHandle, Result, Stage, aspects_of, gate, host_has_matrix_units,
-    load_library, loader_reason,
-};
+use super::*;
 
 /// An OpenCL loader or driver.
 pub(crate) struct Library {
@@ -299,7 +291,7 @@ pub(crate) fn facts(
         images,
         queues,
         compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
-        partitions: PartitionAbilities {
+        partitions: Partitions {
             max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
             equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
             counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),

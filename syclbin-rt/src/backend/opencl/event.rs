@@ -11,11 +11,7 @@ use opencl_sys::{
 };
 use opencl3::types::{cl_event, cl_int, cl_uint, cl_ulong};
 
-use crate::backend::opencl::{Functions, check, check_handle, watch};
-use crate::backend::{
-    Completion, CompletionState, DriverEvent, Event as AnyEvent, EventHandle, FEW, NativeEvent,
-    Queue, Result, Times, Unstarted, WaitList,
-};
+use super::*;
 
 /// An owned event.
 pub(crate) struct Event {
@@ -174,7 +170,7 @@ impl DriverEvent for Event {
 
     /// The driver calls back on a thread of its own, where OpenCL allows hardly a call (OpenCL 3.0,
     /// clSetEventCallback) and maybe with locks held. So the callback only hands the waker to a thread of ours.
-    fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool> {
+    fn notify(&self, queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         let data = completion.clone().into_raw();
         let pointer = data.cast_mut().cast();
         // SAFETY: the event is alive. The callback takes over `data`, a reference of its own, and is called once at

@@ -22,8 +22,7 @@ use opencl3::types::{
     cl_bool, cl_command_queue, cl_device_id, cl_event, cl_int, cl_platform_id, cl_program, cl_uint,
 };
 
-use crate::backend::opencl::{check, invalid};
-use crate::backend::{Gated, Result};
+use super::*;
 
 /// Calls a function that returns a status.
 macro_rules! call {

@@ -8,11 +8,7 @@ use opencl3::types::{
     CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler, cl_uint,
 };
 
-use crate::backend::opencl::{Context, Queue};
-use crate::backend::{
-    Addressing, Context as AnyContext, Device, DriverEvent as _, Failure, Filtering, Order,
-    Queue as AnyQueue, Rejection, Result, Shape, Storage, WaitList, downcast,
-};
+use super::*;
 
 /// An owned image object.
 pub(crate) struct Image {
@@ -161,39 +157,28 @@ impl Drop for Image {
 }
 
 impl AnyQueue {
-    /// Copies all of `image` to `pixels`, after all earlier commands.
-    pub(crate) fn read_image(&self, image: &Image, pixels: &mut [u8]) -> Result<()> {
-        let queue = self.for_image(image, pixels.len())?;
-        let (size, to) = (image.shape.size.as_ptr(), pixels.as_mut_ptr().cast());
-        let (object, origin, none) = (image.handle, ORIGIN.as_ptr(), WaitList::NOTHING);
-        // SAFETY: queue and image share a context. The region is all of the image, and `pixels` has as many bytes.
-        // The call blocks, so they outlive the copy.
-        unsafe {
-            enqueue!(queue, none => clEnqueueReadImage(object, CL_TRUE, origin, size, 0, 0, to))
-        }?
-        .wait()
-    }
-
-    /// Copies `pixels` to all of `image`, after all earlier commands.
-    pub(crate) fn write_image(&self, image: &Image, pixels: &[u8]) -> Result<()> {
-        let queue = self.for_image(image, pixels.len())?;
-        let (size, from) = (image.shape.size.as_ptr(), pixels.as_ptr().cast());
-        let (object, origin, none) = (image.handle, ORIGIN.as_ptr(), WaitList::NOTHING);
-        // SAFETY: as for a read; `pixels` are only read.
-        unsafe {
-            enqueue!(queue, none => clEnqueueWriteImage(object, CL_TRUE, origin, size, 0, 0, from))
-        }?
-        .wait()
-    }
-
-    /// Returns the queue for a copy of all `bytes` of `image`, after all earlier commands.
-    fn for_image(&self, image: &Image, bytes: usize) -> Result<&Queue> {
+    /// Copies between all of `image` and `pixels`, after all earlier commands, and waits for that.
+    pub(crate) fn transfer_image(&self, image: &Image, pixels: HostSlice<'_>) -> Result<()> {
         if !image.is_for(self) {
             return Err(Failure::FOREIGN);
         }
-        same_bytes(&image.shape, bytes)?;
+        same_bytes(&image.shape, pixels.len())?;
         self.in_order()?;
-        self.opencl().map(|queue| &**queue)
+        let (queue, none) = (self.opencl()?, WaitList::NOTHING);
+        let (object, origin, size) = (image.handle, ORIGIN.as_ptr(), image.shape.size.as_ptr());
+        // SAFETY: queue and image share a context. The region is all of the image, and `pixels` has as many bytes, which
+        // the call may write or read. It blocks, so they outlive the copy.
+        unsafe {
+            match pixels.raw() {
+                HostBytes::To(to) => enqueue!(
+                    queue, none => clEnqueueReadImage(object, CL_TRUE, origin, size, 0, 0, to)
+                ),
+                HostBytes::From(from) => enqueue!(
+                    queue, none => clEnqueueWriteImage(object, CL_TRUE, origin, size, 0, 0, from)
+                ),
+            }
+        }?
+        .wait()
     }
 }
 

@@ -14,14 +14,7 @@ use opencl_sys::{
 use opencl3::error_codes::CL_INVALID_KERNEL_ARGS;
 use opencl3::types::{cl_uint, cl_ulong};
 
-use crate::backend::opencl::{
-    Event, GuardedObject, Hidden, KernelObject, Program, Query, Queue, version_at_least,
-};
-use crate::backend::{
-    Argument, Arguments as _, CallGuard, Code, DriverKernel, DriverQueue as _, Failure, Grid,
-    KernelAttributes, KernelBounds, KernelHandle, KernelObject as AnyKernelObject,
-    Queue as AnyQueue, Result, Values, WaitList,
-};
+use super::*;
 
 /// The query of `cl_intel_maximum_registers`.
 const REGISTER_COUNT: cl_uint = 0x425B;
@@ -66,38 +59,28 @@ impl Kernel {
 
     /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
     ///
-    /// # Errors
-    ///
-    /// Contains the index of the argument, if it cannot be set.
-    ///
     /// # Safety
     ///
     /// As for [`Kernel::launch`](crate::backend::kernel::Kernel::launch).
-    pub(crate) unsafe fn launch(
+    pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
         queue: &Queue,
-        values: &impl Values,
-        grid: &Grid,
+        values: &V,
+        grid: &AnyRange,
         after: &WaitList<'_>,
-    ) -> Result<Event, (Option<usize>, Failure)> {
-        let guard = CallGuard::new();
-        let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut passed = GuardedObject {
-            object: &mut object,
-            guard: &guard,
-        };
+    ) -> Result<Event, V::Error> {
+        let guard = &CallGuard::new();
+        let mut locked = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        let object = &mut *locked;
         // SAFETY: as the caller says.
-        let launched = match unsafe { values.give(&mut passed) } {
-            Ok(()) => {
-                // SAFETY: as the caller says.
-                let launched = unsafe { object.enqueue_within(&guard, queue, grid, after) };
-                launched.map_err(|failure| (None, failure))
-            }
-            Err((index, failure)) => Err((Some(index), failure)),
-        };
-        object.drop_parts();
-        drop(object);
-        drop(guard);
+        let given = unsafe { values.give(&mut GuardedObject { object, guard }) };
+        let launched = given.and_then(|()| {
+            // SAFETY: as the caller says.
+            let launched = unsafe { locked.enqueue_within(guard, queue, grid, after) };
+            launched.map_err(|failure| values.not_launched(failure))
+        });
+        locked.drop_parts();
+        drop(locked);
         let event = launched?;
         // A failed flush is not a failure of the launch: the kernel is enqueued, and a second launch would run
         // it twice. A query or a wait reports the failure.
@@ -196,7 +179,7 @@ impl DriverKernel for Kernel {
     fn suggested_local(
         &self,
         queue: &AnyQueue,
-        values: &mut dyn Iterator<Item = Argument<'_>>,
+        values: &[Argument<'_>],
         global: &[usize],
     ) -> Result<Option<[usize; 3]>> {
         if queue.context_address() != Arc::as_ptr(&self.program.context).addr() {
@@ -206,9 +189,9 @@ impl DriverKernel for Kernel {
             return Ok(None);
         };
         let mut object = self.new_object()?;
-        for (index, value) in values.enumerate() {
+        for (index, value) in values.iter().enumerate() {
             // SAFETY: the values are of the kinds that the kernel takes.
-            unsafe { object.set(index, value) }?;
+            unsafe { object.set(index, *value) }?;
         }
         let (offset, mut local) = ([0; 3], [1; 3]);
         let dimensions = global.len().min(local.len());

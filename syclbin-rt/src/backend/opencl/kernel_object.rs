@@ -12,10 +12,7 @@ use opencl_sys::{
 use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
-use crate::backend::opencl::{
-    Context, Event, Functions, Handle, Handles, Memory, Program, Queue, check, check_handle,
-};
-use crate::backend::{Argument, Arguments, CallGuard, Failure, Grid, Region, Result, WaitList};
+use super::*;
 
 /// The driver function that enqueues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
@@ -75,6 +72,17 @@ impl KernelObject {
         Ok(object)
     }
 
+    /// Gives an argument a value, as [`Arguments::set`] does.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`Arguments::set`] apply.
+    pub(crate) unsafe fn set(&mut self, position: usize, value: Argument<'_>) -> Result<()> {
+        let (object, guard) = (self, &CallGuard::new());
+        // SAFETY: as the caller says.
+        unsafe { GuardedObject { object, guard }.set(position, value) }
+    }
+
     /// Returns the buffer object of a region that covers all of it, if it is of this context.
     #[inline(always)]
     fn object_of<'p>(&self, region: &'p Region) -> Option<&'p cl_mem> {
@@ -97,28 +105,11 @@ pub(crate) struct GuardedObject<'a> {
     pub(crate) guard: &'a CallGuard,
 }
 
-impl Arguments for KernelObject {
-    #[inline(always)]
-    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
-        let guard = &CallGuard::new();
-        let object = self;
-        // SAFETY: as the caller says.
-        unsafe { GuardedObject { object, guard }.set(index, value) }
-    }
-
-    unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
-        let guard = &CallGuard::new();
-        let object = self;
-        // SAFETY: as the caller says.
-        unsafe { GuardedObject { object, guard }.set_any(index, value) }
-    }
-}
-
-impl Arguments for GuardedObject<'_> {
+impl<'a> Arguments<'a> for GuardedObject<'_> {
     // The objects of parts of buffers are kept here. The kinds that nearly all arguments are of are
     // inlined into the loop of a launch.
     #[inline(always)]
-    unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+    unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             Argument::Memory(region, _) => match self.object.object_of(region) {
@@ -132,7 +123,14 @@ impl Arguments for GuardedObject<'_> {
         // SAFETY: the pointer has that many bytes; the rest is as the caller says.
         unsafe { self.give(index, size, pointer) }
     }
+}
 
+impl GuardedObject<'_> {
+    /// Sets an argument as [`Arguments::set`] does, for rare kinds of values.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arguments::set`].
     #[inline(never)]
     unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         let (kernel, context) = (self.object.handle, &self.object.context);
@@ -188,9 +186,7 @@ impl Arguments for GuardedObject<'_> {
         // null only meet the parameters they are for is a duty of the caller.
         unsafe { self.give(index, size, pointer) }
     }
-}
 
-impl GuardedObject<'_> {
     /// # Safety
     ///
     /// `pointer` has `size` bytes, or is null for work-group memory, and is of the kind that the
@@ -248,7 +244,7 @@ impl KernelObject {
         &self,
         guard: &CallGuard,
         queue: &Queue,
-        grid: &Grid,
+        grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
         let mut event = std::ptr::null_mut();
@@ -267,7 +263,7 @@ impl KernelObject {
         &self,
         guard: &CallGuard,
         queue: &Queue,
-        grid: &Grid,
+        grid: &AnyRange,
         after: &WaitList<'_>,
         event: *mut cl_event,
     ) -> Result<()> {
@@ -312,7 +308,7 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue(
         &self,
         queue: &Queue,
-        grid: &Grid,
+        grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
         // SAFETY: as the caller says.
@@ -328,7 +324,7 @@ impl KernelObject {
     pub(crate) unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
-        grid: &Grid,
+        grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
         let none = std::ptr::null_mut();

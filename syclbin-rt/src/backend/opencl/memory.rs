@@ -7,11 +7,7 @@ use std::sync::Arc;
 use opencl_sys::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_CONTEXT, CL_MEM_READ_WRITE, CL_MEM_SIZE};
 use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
-use crate::backend::opencl::{Context, Queue, USM, Usm};
-use crate::backend::{
-    Context as AnyContext, DriverContext as _, DriverMemory, DriverQueue as _, Failure,
-    Memory as AnyMemory, MemoryHandle, Owner, Rejection, Result, UsmKind,
-};
+use super::*;
 
 /// Owned memory.
 pub(crate) struct Memory {

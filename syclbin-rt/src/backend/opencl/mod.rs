@@ -26,12 +26,9 @@ pub(crate) mod queue;
 mod quirks;
 mod variable;
 
-pub(crate) use context::*;
 pub(crate) use device::*;
 pub(crate) use event::*;
 pub(crate) use functions::*;
-pub(crate) use image::*;
-pub(crate) use kernel::*;
 pub(crate) use kernel_object::*;
 pub(crate) use memory::*;
 pub(crate) use partition::*;
@@ -40,9 +37,24 @@ pub(crate) use queue::*;
 pub(crate) use quirks::*;
 pub(crate) use variable::*;
 
+// What the files of this directory use. These names mean the OpenCL types, and `Any...` those of both drivers.
+pub(crate) use context::Context;
+pub(crate) use device::DriverDevice;
+pub(crate) use event::Event;
+pub(crate) use image::{Image, Sampler};
+pub(crate) use kernel::Kernel;
+pub(crate) use kernel_object::KernelObject;
+pub(crate) use memory::Memory;
+pub(crate) use program::Program;
+pub(crate) use queue::Queue;
+
 use opencl3::types::cl_int;
 
-use crate::backend::{Failure, Result};
+use crate::backend::*;
+use crate::backend::{
+    Context as AnyContext, Event as AnyEvent, Kernel as AnyKernel, KernelObject as AnyKernelObject,
+    Memory as AnyMemory, Program as AnyProgram, Queue as AnyQueue,
+};
 
 /// Turns the status that a call returned into a result.
 #[inline]

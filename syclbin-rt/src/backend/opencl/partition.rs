@@ -6,8 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use opencl_sys as cl;
 use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
 
-use crate::backend::opencl::{DriverDevice, invalid};
-use crate::backend::{Affinity, CallGuard, PartPosition, Partition, Result, opencl::device};
+use super::*;
 
 /// The end marker of a list of compute unit numbers (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
 const UNITS_END: isize = -1;

@@ -12,21 +12,14 @@ use opencl3::error_codes::{CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS};
 use opencl3::types::{cl_program, cl_uint};
 use syclbin::__private::spirv::Uses;
 
-use crate::backend::opencl::{
-    BEST_FIRST, Context, CpuTarget, Hidden, Kernel, Seen, check, check_handle, invalid,
-    refuse_abort,
-};
-use crate::backend::{
-    BuildError, CallGuard, Code, DriverProgram, Failure, Kernel as AnyKernel, Memory, Result, Slot,
-    Source, Stage, gate, log_warnings,
-};
+use super::*;
 
 /// An owned, built program.
 pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_program,
     /// The memory that its variables point to.
-    memory: Mutex<Vec<Arc<Memory>>>,
+    memory: Mutex<Vec<Arc<AnyMemory>>>,
     /// The hidden arguments of its kernels, if they have any.
     pub(crate) hidden: OnceLock<Hidden>,
 }
@@ -40,8 +33,8 @@ static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 /// The capability of `SPV_INTEL_bindless_images`. Intel's CPU driver (2026.2) does not have it.
 pub(crate) const BINDLESS_IMAGES: u32 = 6528;
 /// The advice where the driver refuses code with it.
-const NO_BINDLESS_IMAGES: &str = "the code has bindless images (BindlessImagesINTEL, 6528), which few drivers support; \
-    let its kernels take `sycl::accessor` with `sycl::target::image`";
+const NO_BINDLESS_IMAGES: &str = "the code uses bindless images (BindlessImagesINTEL, 6528), which few drivers \
+    support; use `sycl::accessor` with `sycl::target::image` in its kernels";
 
 /// Returns whether a SPIR-V module has bindless images.
 fn has_bindless_images(code: &[u8]) -> bool {
@@ -54,24 +47,72 @@ unsafe impl Send for Program {}
 // SAFETY: as for Send.
 unsafe impl Sync for Program {}
 
-impl Program {
-    /// Builds SPIR-V modules for the device of `context`. Several modules are linked to each other.
-    ///
+impl Builds for Context {
     /// The modules may only import from each other: the CPU driver ends the process because of an unresolved
-    /// import. No two of them may define the same symbol.
-    pub(crate) fn build(
-        context: &Arc<Context>,
-        modules: &[Source<'_>],
-    ) -> Result<Self, BuildError> {
-        Self::build_all(context, modules).map_err(|mut error| {
-            let mut codes = modules.iter();
-            if error.advice.is_none() && codes.any(|module| has_bindless_images(&module.code)) {
-                error.advice = Some(NO_BINDLESS_IMAGES);
+    /// import.
+    fn build(self: Arc<Self>, modules: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
+        match Program::build_all(&self, modules) {
+            Ok(program) => Ok(Arc::new(program)),
+            Err(mut error) => {
+                let mut codes = modules.iter();
+                if error.advice.is_none() && codes.any(|module| has_bindless_images(&module.code)) {
+                    error.advice = Some(NO_BINDLESS_IMAGES);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {
+        let _guard = CallGuard::new();
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        let program = Program::from_binary(&self, &source.code).map_err(|mut error| {
+            let invalid = error.failure.code() == Some(Code::OpenCl(CL_INVALID_BINARY));
+            if invalid && seen.of_file().is_some() && !seen.fits(&source.code) {
+                error.advice = Some(BEST_FIRST);
             }
             error
+        })?;
+        seen.file(&source.code);
+        Ok(Arc::new(program))
+    }
+
+    fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<AnyProgram>, BuildError> {
+        let _guard = CallGuard::new();
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        if !seen.fits(code) {
+            return Ok(None);
+        }
+        let program = Program::from_binary(&self, code)?;
+        seen.own(code);
+        Ok(Some(Arc::new(program)))
+    }
+
+    fn keeps_programs(&self) -> bool {
+        true
+    }
+
+    /// The variant is the processor of native code that came out of a file.
+    fn variant(&self) -> Option<[u8; 4]> {
+        let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
+        seen.of_file().map(CpuTarget::bytes)
+    }
+
+    fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
+        let _guard = CallGuard::new();
+        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
+        seen.fits(code).then(|| {
+            seen.own(code);
+            seen.of_file().map(CpuTarget::bytes)
         })
     }
 
+    fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
+        CpuTarget::of(code).map(CpuTarget::bytes)
+    }
+}
+
+impl Program {
     fn build_all(context: &Arc<Context>, modules: &[Source<'_>]) -> Result<Self, BuildError> {
         let _guard = CallGuard::new();
         let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
@@ -91,40 +132,6 @@ impl Program {
         // One program is one native code. As in the reference runtime, the first module decides.
         let options = modules.first().map(|module| module.options.link.as_str());
         Self::link(context, &objects, options.unwrap_or_default())
-    }
-
-    /// Builds native code of a file for the device of `context`. Values of constants are in the code.
-    pub(crate) fn from_file(
-        context: &Arc<Context>,
-        source: &Source<'_>,
-    ) -> Result<Self, BuildError> {
-        let _guard = CallGuard::new();
-        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
-        let program = Self::from_binary(context, &source.code).map_err(|mut error| {
-            let invalid = error.failure.code() == Some(Code::OpenCl(CL_INVALID_BINARY));
-            if invalid && seen.of_file().is_some() && !seen.fits(&source.code) {
-                error.advice = Some(BEST_FIRST);
-            }
-            error
-        })?;
-        seen.file(&source.code);
-        Ok(program)
-    }
-
-    /// Builds native code that an earlier process got from [`DriverProgram::binary`]. Returns `None` if it is for
-    /// another processor than this process compiles for.
-    pub(crate) fn from_cache(
-        context: &Arc<Context>,
-        binary: &[u8],
-    ) -> Result<Option<Self>, BuildError> {
-        let _guard = CallGuard::new();
-        let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
-        if !seen.fits(binary) {
-            return Ok(None);
-        }
-        let program = Self::from_binary(context, binary)?;
-        seen.own(binary);
-        Ok(Some(program))
     }
 
     /// Builds native code; the caller holds the lock.
@@ -254,7 +261,7 @@ impl Program {
     }
 
     /// Keeps `memory` as long as the program.
-    pub(crate) fn keep(&self, memory: &Arc<Memory>) {
+    pub(crate) fn keep(&self, memory: &Arc<AnyMemory>) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(Arc::clone(memory));
     }
@@ -297,22 +304,6 @@ impl DriverProgram for Program {
         let names = names.split(';').filter(|name| !name.is_empty());
         Ok(names.map(str::to_owned).collect())
     }
-}
-
-/// Returns the processor of native code that came out of a file.
-pub(crate) fn variant() -> Option<[u8; 4]> {
-    let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
-    seen.of_file().map(CpuTarget::bytes)
-}
-
-/// Returns the variant of `code`, which was compiled here; `None` if processes of that variant compile to other code.
-pub(crate) fn variant_of_own(code: &[u8]) -> Option<Option<[u8; 4]>> {
-    let _guard = CallGuard::new();
-    let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
-    seen.fits(code).then(|| {
-        seen.own(code);
-        seen.of_file().map(CpuTarget::bytes)
-    })
 }
 
 fn terminated(call: &'static str, options: &str) -> Result<CString> {

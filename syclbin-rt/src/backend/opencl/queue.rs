@@ -10,13 +10,7 @@ use opencl_sys::{
 };
 use opencl3::types::{cl_bitfield, cl_command_queue};
 
-use crate::backend::opencl::{
-    Context, DriverDevice, Event, Failing, Functions, is_intel_cpu, queues_stay_failed,
-};
-use crate::backend::{
-    CallGuard, Context as AnyContext, DriverQueue, Event as AnyEvent, EventHandle, Failure,
-    QueueHandle, QueueOptions, Result, WaitList,
-};
+use super::*;
 
 /// A queue of a context.
 pub(crate) struct Queue {

@@ -46,8 +46,7 @@ use std::time::Duration;
 use opencl_sys::CL_COMPLETE;
 use syclbin::__private::spirv::Uses;
 
-use crate::backend::opencl::{BINDLESS_IMAGES, Event};
-use crate::backend::{Completion, DeviceKind, Facts, Failure, Rejection, Result};
+use super::*;
 
 /// Returns whether this is Intel's CPU device.
 pub(crate) fn is_intel_cpu(facts: &Facts) -> bool {
@@ -55,8 +54,8 @@ pub(crate) fn is_intel_cpu(facts: &Facts) -> bool {
 }
 
 /// The advice where the driver refuses code for a better processor than it saw first.
-pub(crate) const BEST_FIRST: &str = "this process has loaded a file for another processor, \
-    and Intel's CPU driver takes none for a better one after that: load the file for the best one first";
+pub(crate) const BEST_FIRST: &str = "this process has already loaded a file for another processor, and Intel's CPU \
+    driver then rejects files for a more capable one: load the file for the most capable processor first";
 
 /// A target as the driver numbers them, in `e_flags` of the ELF header. Of the numbers only equality
 /// counts here.
@@ -206,25 +205,22 @@ impl Watched {
 /// Capabilities that compilers for SYCL write and that the compiler of Mesa 25.0 does not have.
 const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (59, "named barriers"),
-    (5570, "block reads of images (SubgroupImageBlockIOINTEL)"),
+    (5570, "image block reads (SubgroupImageBlockIOINTEL)"),
     (5582, "rounding modes (RoundToInfinityINTEL)"),
     (5583, "floating-point modes (FloatingPointModeINTEL)"),
     (5603, "function pointers (FunctionPointersINTEL)"),
-    (5606, "assembly (AsmINTEL)"),
+    (5606, "inline assembly (AsmINTEL)"),
     (5617, "vector kernels (VectorComputeINTEL)"),
-    (5817, "arrays of variable length (VariableLengthArrayINTEL)"),
+    (5817, "variable-length arrays (VariableLengthArrayINTEL)"),
     (
         5844,
-        "integers of any width (ArbitraryPrecisionIntegersINTEL)",
+        "arbitrary-width integers (ArbitraryPrecisionIntegersINTEL)",
     ),
     (6025, "bit instructions (BitInstructions)"),
     (6089, "long constants (LongCompositesINTEL)"),
-    (6115, "conversions of bfloat16 (BFloat16ConversionINTEL)"),
+    (6115, "bfloat16 conversions (BFloat16ConversionINTEL)"),
     (6141, "split barriers (SplitBarrierINTEL)"),
-    (
-        6400,
-        "arithmetic over uniform groups (GroupUniformArithmeticKHR)",
-    ),
+    (6400, "uniform group arithmetic (GroupUniformArithmeticKHR)"),
     (BINDLESS_IMAGES, "bindless images (BindlessImagesINTEL)"),
 ];
 
@@ -257,9 +253,7 @@ fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
     }
     let uses = Uses::of(words);
     if uses.initialized_variable {
-        return Some(
-            "variables with an initial value in global memory, such as tables of constants",
-        );
+        return Some("initialized variables in global memory, such as constant tables");
     }
     if uses.all_devices_scope {
         return Some("atomic operations or fences of memory_scope::system");

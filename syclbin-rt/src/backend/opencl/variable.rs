@@ -9,11 +9,7 @@ use opencl_sys::CL_KERNEL_NUM_ARGS;
 use opencl3::types::{CL_TRUE, cl_mem, cl_uint};
 use syclbin::__private::spirv::portable::lift::{Layout, Slot};
 
-use crate::backend::opencl::{Globals, Handle, KernelObject, Program, Queue};
-use crate::backend::{
-    Copies as _, DriverEvent as _, DriverQueue as _, Extent, Failure, Grid, Memory,
-    Program as AnyProgram, Queue as AnyQueue, Rejection, Result, Variables, WaitList, downcast,
-};
+use super::*;
 
 impl Variables for Queue {
     fn names_variables_as_code(&self) -> bool {
@@ -24,7 +20,7 @@ impl Variables for Queue {
         &self,
         program: &AnyProgram,
         name: &CStr,
-        memory: &Arc<Memory>,
+        memory: &Arc<AnyMemory>,
     ) -> Result<()> {
         let raw: Arc<Program> = downcast(program.clone())?;
         if let Some(hidden) = raw.hidden.get() {
@@ -34,56 +30,43 @@ impl Variables for Queue {
         let address = memory.address().ok_or(Failure::UNSUITABLE)?;
         // Kept first: a pointer to memory that is gone must never be in the program.
         raw.keep(memory);
-        self.write_variable(program, name, &address.to_ne_bytes())
+        self.transfer_variable(program, name, 0, HostSlice::From(&address.to_ne_bytes()))
     }
 
-    fn write_variable(&self, program: &AnyProgram, name: &CStr, bytes: &[u8]) -> Result<()> {
-        let program: Arc<Program> = downcast(program.clone())?;
-        if let Some(hidden) = program.hidden.get() {
-            let start = hidden.place(&name.to_string_lossy(), 0, bytes.len())?;
-            return self.write(&hidden.arena, start, bytes);
-        }
-        let globals = self.globals("clEnqueueWriteGlobalVariableINTEL", &program)?;
-        if bytes.is_empty() {
-            return self.finish();
-        }
-        self.in_order()?;
-        let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
-        let (len, from) = (bytes.len(), bytes.as_ptr().cast());
-        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver refuses names and
-        // sizes that it does not know. The call blocks, so `bytes` outlive the copy.
-        unsafe {
-            enqueue!(self, none, globals => clEnqueueWriteGlobalVariableINTEL(
-                handle, name, CL_TRUE, len, 0, from
-            ))
-        }?
-        .wait()
-    }
-
-    fn read_variable(
+    fn transfer_variable(
         &self,
         program: &AnyProgram,
         name: &CStr,
         offset: usize,
-        bytes: &mut [u8],
+        host: HostSlice<'_>,
     ) -> Result<()> {
         let program: Arc<Program> = downcast(program.clone())?;
         if let Some(hidden) = program.hidden.get() {
-            let start = hidden.place(&name.to_string_lossy(), offset, bytes.len())?;
-            return self.read(&hidden.arena, start, bytes);
+            let start = hidden.place(&name.to_string_lossy(), offset, host.len())?;
+            return self.transfer(&hidden.arena, start, host);
         }
         let globals = self.globals("clEnqueueReadGlobalVariableINTEL", &program)?;
-        if bytes.is_empty() {
+        let size = host.len();
+        if size == 0 {
             return self.finish();
         }
         self.in_order()?;
         let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
-        let (len, to) = (bytes.len(), bytes.as_mut_ptr().cast());
-        // SAFETY: as above; `bytes` may be written.
+        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver refuses names and
+        // sizes that it does not know. The call blocks, so the bytes, which it may write or read, outlive the copy.
         unsafe {
-            enqueue!(self, none, globals => clEnqueueReadGlobalVariableINTEL(
-                handle, name, CL_TRUE, len, offset, to
-            ))
+            match host.raw() {
+                HostBytes::To(to) => enqueue!(
+                    self, none, globals => clEnqueueReadGlobalVariableINTEL(
+                        handle, name, CL_TRUE, size, offset, to
+                    )
+                ),
+                HostBytes::From(from) => enqueue!(
+                    self, none, globals => clEnqueueWriteGlobalVariableINTEL(
+                        handle, name, CL_TRUE, size, offset, from
+                    )
+                ),
+            }
         }?
         .wait()
     }
@@ -126,9 +109,9 @@ impl Queue {
 pub(crate) struct Hidden {
     layout: Layout,
     /// The first argument, which has a slot for each variable.
-    pub(crate) arena: Arc<Memory>,
+    pub(crate) arena: Arc<AnyMemory>,
     /// The other arguments. Each is missing until the variable gets its memory.
-    buffers: Mutex<Vec<Option<Arc<Memory>>>>,
+    buffers: Mutex<Vec<Option<Arc<AnyMemory>>>>,
 }
 
 impl Hidden {
@@ -158,7 +141,7 @@ impl Hidden {
     }
 
     /// Makes `memory` the value of a variable, for kernels that are created later.
-    pub(crate) fn point(&self, name: &str, memory: &Arc<Memory>) -> Result<()> {
+    pub(crate) fn point(&self, name: &str, memory: &Arc<AnyMemory>) -> Result<()> {
         let mut names = self.layout.buffers.iter();
         let index = names.position(|known| known == name).ok_or(NO_VARIABLE)?;
         let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -169,7 +152,7 @@ impl Hidden {
     }
 
     /// Returns the arguments after the arena.
-    pub(crate) fn buffers(&self) -> Vec<Option<Arc<Memory>>> {
+    pub(crate) fn buffers(&self) -> Vec<Option<Arc<AnyMemory>>> {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         buffers.clone()
     }
@@ -192,7 +175,7 @@ impl AnyQueue {
             let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
             // The code has a kernel of this name only if it was made with this layout.
             let kernel = KernelObject::new(&program, &name)?;
-            let one = Grid::new(None, Extent::from(1), None);
+            let one = AnyRange::new(Extent::from(1));
             // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
             // arena, which has the size that the code was made for.
             unsafe { kernel.enqueue(self.opencl()?, &one, WaitList::NOTHING) }?.wait()?;

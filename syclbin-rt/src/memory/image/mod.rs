@@ -7,8 +7,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend;
-use crate::backend::image::Shape;
+use crate::backend::image::{Addressing, Filtering, Shape};
+use crate::backend::{self, HostSlice};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::copy::{checked_size, host_memory};
@@ -84,8 +84,8 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// Fails if the image is on another device, if the host does not have enough memory, or if the driver reports that
-    /// an earlier kernel failed.
+    /// Fails if the image is on another device, if the host does not have enough memory, or if an earlier
+    /// kernel or one of its asserts failed.
     pub fn download(&self, queue: &Queue) -> Result<Vec<F::Pixel>> {
         self.same_device(queue)?;
         let mut pixels = host_memory(self.raw.shape().pixels().unwrap_or(usize::MAX))?;
@@ -97,14 +97,14 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// Fails if the number of pixels does not match, if the image is on another device, or if the driver reports that
-    /// an earlier kernel failed.
+    /// Fails if the number of pixels does not match, if the image is on another device, or if an earlier
+    /// kernel or one of its asserts failed.
     pub fn read(&self, queue: &Queue, pixels: &mut [F::Pixel]) -> Result<()> {
         self.can_copy(queue, pixels.len())?;
-        let read = queue
-            .raw()
-            .read_image(&self.raw, bytemuck::cast_slice_mut(pixels));
-        read.map_err(|failure| failed(failure, "reading", queue))
+        let pixels = HostSlice::To(bytemuck::cast_slice_mut(pixels));
+        let read = queue.raw().transfer_image(&self.raw, pixels);
+        read.map_err(|failure| failed(failure, "reading", queue))?;
+        queue.check_asserts()
     }
 
     /// Copies `pixels` to the image, after all commands enqueued earlier on `queue`.
@@ -114,9 +114,8 @@ impl<const D: usize, F: Format> Image<D, F> {
     /// Fails for the same reasons as [`Image::read`].
     pub fn write(&mut self, queue: &Queue, pixels: &[F::Pixel]) -> Result<()> {
         self.can_copy(queue, pixels.len())?;
-        let written = queue
-            .raw()
-            .write_image(&self.raw, bytemuck::cast_slice(pixels));
+        let pixels = HostSlice::From(bytemuck::cast_slice(pixels));
+        let written = queue.raw().transfer_image(&self.raw, pixels);
         written.map_err(|failure| failed(failure, "writing", queue))
     }
 
@@ -147,7 +146,7 @@ impl<const D: usize, F: Format> Image<D, F> {
             return Ok(());
         }
         let (image, queue) = (self.device(), queue.device());
-        let message = format_args!("the image is on {image}, the queue is on {queue}");
+        let message = format_args!("the image is on {image}, but the queue is on {queue}");
         Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 }
@@ -168,7 +167,7 @@ fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     if !device.facts().images {
         return Err(Error::unsupported("images", NEEDS_IMAGES, device));
     }
-    let asking = |failure| failed(failure, "asking for the formats and sizes of", queue);
+    let asking = |failure| failed(failure, "querying the formats and sizes of", queue);
     let context = queue.raw().context();
     if !backend::Image::has_format(&context, shape).map_err(asking)? {
         let needs = "that format (clGetSupportedImageFormats)";
@@ -190,7 +189,7 @@ fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     let dimensions = usize::from(shape.dimensions);
     let (size, max) = (by(&shape.size[..dimensions]), by(&max[..dimensions]));
     let message = format_args!(
-        "an image cannot have {size} pixels: {device} has images of 1 to {max} pixels"
+        "cannot create an image of {size} pixels: {device} supports images of 1 to {max} pixels"
     );
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
@@ -203,8 +202,9 @@ fn same_length(size: &[usize], pixels: usize) -> Result<()> {
         return Ok(());
     }
     let size = by(size);
-    let message =
-        format_args!("the image has {size} pixels, the slice has {pixels}; they must be equal");
+    let message = format_args!(
+        "the image has {size} pixels, but the slice has {pixels}; the numbers must be equal"
+    );
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
@@ -227,5 +227,45 @@ impl<const D: usize, F: Format> fmt::Debug for Image<D, F> {
             self.size(),
             self.device()
         )
+    }
+}
+
+/// A SYCL 1.2.1 `sampler`, for devices that support images.
+pub struct Sampler {
+    raw: Arc<backend::Sampler>,
+}
+
+impl Sampler {
+    /// Creates a sampler for kernels on `queue`. With `normalized`, coordinates range from 0 to 1; otherwise they count
+    /// pixels.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support images. Also
+    /// fails if the driver rejects the request, for instance because an addressing mode needs normalized coordinates.
+    pub fn new(
+        queue: &Queue,
+        addressing: Addressing,
+        filtering: Filtering,
+        normalized: bool,
+    ) -> Result<Self> {
+        let device = queue.device();
+        if !device.facts().images {
+            return Err(Error::unsupported("samplers", NEEDS_IMAGES, device));
+        }
+        let context = queue.raw().context();
+        let raw = backend::Sampler::new(&context, addressing, filtering, normalized)
+            .map_err(device.failed("creating a sampler"))?;
+        Ok(Self { raw: Arc::new(raw) })
+    }
+
+    pub(crate) fn raw(&self) -> &Arc<backend::Sampler> {
+        &self.raw
+    }
+}
+
+impl fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sampler")
     }
 }

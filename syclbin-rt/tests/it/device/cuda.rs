@@ -108,7 +108,7 @@ fn a_child_faults() -> Result<()> {
     let device = queue.device().clone();
     drop((event, kernel, module, queue, kept));
     let message = device.queue().unwrap_err().to_string();
-    assert!(message.ends_with("start the program again"), "{message}");
+    assert!(message.ends_with("restart the program"), "{message}");
     Ok(())
 }
 

@@ -132,7 +132,10 @@ fn before_and_after(queue: &Queue) -> Result<()> {
     let refused = common::load(queue, &saved_before)?.build();
     let refused = refused.expect_err("the driver is lowered");
     let refused = refused.to_string();
-    assert!(refused.contains("for the best one first"), "{refused}");
+    assert!(
+        refused.contains("for the most capable processor first"),
+        "{refused}"
+    );
 
     // The first module is the program from before.
     let mixed = common::load(queue, &bytes)?;

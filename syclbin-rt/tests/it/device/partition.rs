@@ -125,7 +125,7 @@ fn part_refuses_buffer_of_whole_device() -> Result<()> {
     let buffer = whole.queue()?.upload(&[1i32])?;
     let message = parts[1].queue()?.download(&buffer).unwrap_err().to_string();
     let expected = format!(
-        "the buffer is on {whole}, the queue is on part 1 of {} of {whole}",
+        "the buffer is on {whole}, but the queue is on part 1 of {} of {whole}",
         parts.len()
     );
     assert_eq!(message, expected);
@@ -202,7 +202,7 @@ fn parts_nest_at_most_eight_deep() -> Result<()> {
             Err(error)
                 if error
                     .to_string()
-                    .contains("parts of parts are at most 8 deep") =>
+                    .contains("parts can be nested at most 8 deep") =>
             {
                 assert_eq!(part.to_string().matches("part ").count(), 8);
                 return Ok(());

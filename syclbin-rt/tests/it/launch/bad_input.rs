@@ -40,8 +40,8 @@ fn invalid_range_leaves_the_queue_usable() -> Result<()> {
     let refused = |range: AnyRange| scale(&queue, &kernel, range).expect_err("a bad range");
     let empty = [" is empty;"; 2];
     let indivisible = [" does not divide the range "; 2];
-    let too_many = ["the most that the kernel was compiled to count"; 2];
-    let too_large = [" it can have ", " exceeds the largest one of "];
+    let too_many = ["the maximum that the kernel was compiled for"; 2];
+    let too_large = [" allows at most ", " exceeds the largest work-group of "];
     for (range, texts) in [
         (NdRange::new(0).into(), empty),
         (NdRange::new([3, 0]).into(), empty),

@@ -94,7 +94,7 @@ fn a_value_of_the_wrong_size_is_named() -> Result<()> {
         assert_eq!(
             message,
             format!(
-                "kernel kinetic: argument 0 (proto) has {size} bytes, but the kernel takes 48 there"
+                "kernel kinetic: argument 0 (proto) has {size} bytes, but the kernel expects 48"
             )
         );
     }
@@ -152,8 +152,7 @@ fn excessive_local_memory_never_reaches_the_driver() -> Result<()> {
         assert_problem(
             launched,
             &format!(
-                "kernel block_sum: argument 2 (scratch) asks for {requested} bytes of work-group \
-                 memory, and the kernel uses 0 bytes besides; {device} has {max}"
+                "kernel block_sum: argument 2 (scratch) requests {requested} bytes of work-group memory in addition to 0 bytes that the kernel already uses, but {device} has only {max}"
             ),
         );
     }
@@ -213,8 +212,7 @@ fn local_memory_of_all_arguments_is_summed() -> Result<()> {
     assert_problem(
         launch([Arg::local(most - 7), Arg::local(8)]),
         &format!(
-            "kernel two: argument 1 (b) asks for 8 bytes of work-group memory, and the kernel uses \
-             {} bytes besides; {device} has {max}",
+            "kernel two: argument 1 (b) requests 8 bytes of work-group memory in addition to {} bytes that the kernel already uses, but {device} has only {max}",
             max - 7
         ),
     );
@@ -240,8 +238,7 @@ fn wrong_argument_kind_never_reaches_the_driver() -> Result<()> {
         assert_problem(
             launched,
             &format!(
-                "kernel block_sum: argument 2 (scratch) is {given}, but the kernel takes \
-                 work-group memory there"
+                "kernel block_sum: argument 2 (scratch) is {given}, but the kernel expects work-group memory"
             ),
         );
     }
@@ -250,13 +247,12 @@ fn wrong_argument_kind_never_reaches_the_driver() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, &["in", "out", "scratch"], args).launch(64) };
     assert_problem(
         launched,
-        "kernel block_sum: argument 0 (in) is a value, but the kernel takes a buffer there",
+        "kernel block_sum: argument 0 (in) is a value, but the kernel expects a buffer",
     );
     let message = kinetic(&queue, Arg::local(48)).unwrap_err().to_string();
     assert_eq!(
         message,
-        "kernel kinetic: argument 0 (proto) is work-group memory, but the kernel takes a struct by \
-         value there"
+        "kernel kinetic: argument 0 (proto) is work-group memory, but the kernel expects a struct by value"
     );
     block_sum(&kernel, &input, &mut out, Arg::local(256))?;
     assert_eq!(queue.download(&out)?, [64]);
@@ -335,14 +331,13 @@ fn accessor_beyond_its_buffer_is_refused() -> Result<()> {
     let message = triad(&queue, tile(), whole, 129.into()).unwrap_err();
     assert_eq!(
         message.to_string(),
-        "kernel Triad: argument 2 (out) is an accessor of [129] elements of a buffer that has \
+        "kernel Triad: argument 2 (out) is an accessor to a buffer of [129] elements, but the buffer has \
          128"
     );
     let message = triad(&queue, tile(), whole.part(65, 64), whole).unwrap_err();
     assert_eq!(
         message.to_string(),
-        "kernel Triad: argument 1 (in) is an accessor of [64] elements from [65] on, of a \
-         buffer of [128]"
+        "kernel Triad: argument 1 (in) is an accessor of [64] elements at offset [65], which does not fit into a buffer of [128]"
     );
     let large = Arg::local_accessor::<f32>([1 << 20, 1 << 20]);
     let error = triad(&queue, large, whole, whole).unwrap_err();
@@ -389,7 +384,7 @@ fn an_argument_after_accessors_keeps_its_name() -> Result<()> {
     let message = launched.unwrap_err().to_string();
     // An id of two dimensions is too large for an accessor of one.
     assert!(
-        message.contains("argument 2 (out) has 16 bytes, but the kernel takes 8 there"),
+        message.contains("argument 2 (out) has 16 bytes, but the kernel expects 8"),
         "{message}"
     );
     let args = [
@@ -422,8 +417,7 @@ fn a_sampler_is_made_where_there_are_images() -> Result<()> {
     let message = kinetic(&queue, Arg::sampler(&sampler)).unwrap_err();
     assert_eq!(
         message.to_string(),
-        "kernel kinetic: argument 0 (proto) is a sampler, but the kernel takes a struct by value \
-         there"
+        "kernel kinetic: argument 0 (proto) is a sampler, but the kernel expects a struct by value"
     );
     Ok(())
 }
@@ -555,12 +549,12 @@ fn kernel_handler_is_passed_as_null_pointer() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, names, args).launch(1) };
     assert_problem(
         launched,
-        "kernel saxpy: argument 0 (a) is a kernel handler, but the kernel takes a number there",
+        "kernel saxpy: argument 0 (a) is a kernel handler, but the kernel expects a number",
     );
     let message = kinetic(&queue, Arg::kernel_handler()).unwrap_err();
     assert_eq!(
         message.to_string(),
-        "kernel kinetic: argument 0 (proto) has 8 bytes, but the kernel takes 48 there"
+        "kernel kinetic: argument 0 (proto) has 8 bytes, but the kernel expects 48"
     );
     Ok(())
 }

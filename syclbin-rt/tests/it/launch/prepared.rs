@@ -45,7 +45,7 @@ fn safe_saxpy<'a>(
     let launch = saxpy(kernel, a, x, y);
     // SAFETY: `y` has `n` elements, and so has `x` where the contract holds.
     unsafe {
-        SafeLaunch::new(launch, |given| {
+        SafeLaunch::with_contract(launch, |given| {
             let (x, n) = (given.memory(1, 4), given.number::<u32>(3, 0));
             if given.holds(x.len() >= n) {
                 return Ok(());
@@ -117,7 +117,7 @@ fn a_prepared_launch_changes_what_differs() -> Result<()> {
         .change(saxpy(&other, 9.0, &x, &mut y), 4)
         .unwrap_err();
     assert!(
-        problem(&error).contains("this was prepared for kernel"),
+        problem(&error).contains("this launch was prepared for kernel"),
         "{error}"
     );
     Ok(())
@@ -140,7 +140,7 @@ fn refused_argument_leaves_prepared_launch_as_before() -> Result<()> {
     let error = prepared.change(Launch::new(&kernel, names, of_eight_bytes), 4);
     let error = error.unwrap_err();
     assert!(
-        problem(&error).contains(" bytes, but the kernel takes "),
+        problem(&error).contains(" bytes, but the kernel expects "),
         "{error}"
     );
     // SAFETY: both buffers have four elements.
@@ -261,7 +261,7 @@ fn launch_with_dependencies_cannot_be_prepared() -> Result<()> {
     let safe = safe_saxpy(&kernel, 1.0, &x, &mut y);
     let of_safe = safe.after(&[&event]).prepare(1).unwrap_err();
     for error in [error, of_safe] {
-        assert!(problem(&error).contains("not by `after`"), "{error}");
+        assert!(problem(&error).contains("`after` does not work"), "{error}");
     }
     Ok(())
 }
@@ -325,7 +325,7 @@ fn recording_keeps_order_without_in_order_queue() -> Result<()> {
                 !is_intels_cpu(&queue) && !common::on_cuda(),
                 "it has such queues"
             );
-            common::say_skipped("the device has no queues out of order");
+            common::say_skipped("the device has no out-of-order queues");
             Ok(())
         }
     }

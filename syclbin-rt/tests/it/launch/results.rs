@@ -260,7 +260,7 @@ fn scalar_of_wrong_size_is_refused() -> Result<()> {
     let message = launched.unwrap_err().to_string();
     assert_eq!(
         message,
-        "kernel saxpy: argument 0 (a) has 8 bytes, but the kernel takes 4 there"
+        "kernel saxpy: argument 0 (a) has 8 bytes, but the kernel expects 4"
     );
     saxpy(&kernel, 1.0, &x, &mut y, 1)?;
     assert_eq!(queue.download(&y)?, [2.0]);
@@ -323,8 +323,8 @@ fn uncountable_range_never_reaches_the_driver() -> Result<()> {
     for id_range in [None, Some(0)] {
         assert_eq!(
             refused(id_range, line)?,
-            "kernel saxpy: the range [2147483648] has more than 2147483647 work-items, the most \
-             that the kernel was compiled to count; reduce it, or compile with \
+            "kernel saxpy: the range [2147483648] has more than 2147483647 work-items, the maximum that the kernel \
+             was compiled for; reduce it, or compile with \
              -fsycl-id-queries-range=size_t"
         );
     }
@@ -334,7 +334,7 @@ fn uncountable_range_never_reaches_the_driver() -> Result<()> {
         "{message}"
     );
     let message = refused(Some(2), [1 << 32, 1 << 32].into())?;
-    assert!(message.ends_with("to count; reduce it"), "{message}");
+    assert!(message.ends_with("compiled for; reduce it"), "{message}");
     Ok(())
 }
 
@@ -435,7 +435,9 @@ fn invalid_offset_is_refused() -> Result<()> {
         let range = NdRange::new(4).offset(first);
         let refused = saxpy(&kernel, 1.0, &x, &mut y, range).unwrap_err();
         assert!(
-            refused.to_string().contains("the most that the kernel was"),
+            refused
+                .to_string()
+                .contains("the maximum that the kernel was"),
             "{refused}"
         );
     }

@@ -38,7 +38,7 @@ fn saxpy<'a>(
     let args = [Arg::scalar(a), Arg::read(x), Arg::write(y), Arg::scalar(n)];
     let launch = Launch::new(kernel, &["a", "x", "y", "n"], args);
     // SAFETY: the kernel checks its index against `n`, in any range, and reads no index from memory.
-    unsafe { SafeLaunch::new(launch, contract) }
+    unsafe { SafeLaunch::with_contract(launch, contract) }
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_contract_about_the_range_blames_the_launch() -> Result<()> {
     let args = [Arg::write(&mut data), Arg::scalar(3i32)];
     let launch = Launch::new(&kernel, &["data", "factor"], args);
     // SAFETY: this contract never holds.
-    let launched = unsafe { SafeLaunch::new(launch, contract) }.launch(8);
+    let launched = unsafe { SafeLaunch::with_contract(launch, contract) }.launch(8);
     let message = launched.unwrap_err().to_string();
     assert!(
         message.ends_with(
@@ -154,7 +154,7 @@ fn coords<'a>(kernel: &'a Result<Kernel>, out: &'a mut Buffer<i32>) -> SafeLaunc
     }
     let launch = Launch::new(kernel, &["out"], [Arg::write(out)]);
     // SAFETY: the kernel writes one element for each work-item.
-    unsafe { SafeLaunch::new(launch.with_range(), contract) }
+    unsafe { SafeLaunch::with_contract(launch.with_range(), contract) }
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_launch_with_a_contract_takes_no_offset() -> Result<()> {
     assert!(
         refused
             .to_string()
-            .starts_with("kernel saxpy: its contract assumes ids that begin at 0"),
+            .starts_with("kernel saxpy: its contract assumes ids that start at 0"),
         "{refused}"
     );
     assert_eq!(queue.download(&y)?, [0.0; 8]);

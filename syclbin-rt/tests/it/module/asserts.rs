@@ -2,18 +2,21 @@
 //! Asserts in kernels: one that fails is an error at the next wait, once, and the kernel goes on.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
+use std::future::IntoFuture as _;
+
 use syclbin_rt::{
     AnyRange, Arg, Buffer, Error, Event, Launch, Module, Queue, QueueOptions, Result,
 };
 
 use crate::common;
+use crate::queue::events::block_on;
 
-fn module(queue: &Queue) -> Result<Module> {
+pub(crate) fn module(queue: &Queue) -> Result<Module> {
     common::load(queue, &common::testfile("made/asserts.syclbin"))
 }
 
 /// Launches `kernel` with a work-item for each of `data`.
-fn launch(module: &Module, kernel: &str, data: &mut Buffer<i32>) -> Result<Event> {
+pub(crate) fn launch(module: &Module, kernel: &str, data: &mut Buffer<i32>) -> Result<Event> {
     let range: AnyRange = match kernel {
         "_ZTSZ4mainE9Framework" => [2, data.len() / 2].into(),
         _ => data.len().into(),
@@ -56,10 +59,18 @@ fn asserts_that_hold_are_not_noticed() -> Result<()> {
 #[test]
 fn every_wait_reports_a_failed_assert_once() -> Result<()> {
     type Wait = fn(&Queue, &Event, &Buffer<i32>) -> Result<()>;
-    const WAITS: [Wait; 3] = [
+    const WAITS: [Wait; 8] = [
         |queue, _, _| queue.wait(),
         |_, event, _| event.wait(),
+        |_, event, _| block_on(event.into_future()),
         |queue, _, data| queue.download(data).map(drop),
+        |queue, _, data| queue.download_later(data)?.wait().map(drop),
+        |queue, _, data| block_on(queue.download_later(data)?.into_future()).map(drop),
+        |queue, _, data| queue.map(data).map(drop),
+        |queue, _, _| {
+            let module = common::load(queue, &common::testfile("globals.object.syclbin"))?;
+            module.global::<[i32; 4]>("table")?.read().map(drop)
+        },
     ];
     let Some(queue) = common::queue() else {
         return Ok(());

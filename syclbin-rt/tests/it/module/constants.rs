@@ -100,7 +100,7 @@ fn wrong_names_and_sizes_never_reach_the_driver() -> Result<()> {
     let module = Module::builder(&queue).specialization_constant("pair", [3u16, 4]);
     assert_eq!(
         load(module, &constants()).unwrap_err().to_string(),
-        "specialization constant pair has 8 bytes, the value has 4"
+        "specialization constant pair has 8 bytes, but the value has 4"
     );
     Ok(())
 }
@@ -119,7 +119,7 @@ fn bools_are_0_or_1() -> Result<()> {
     with([0x2_01_c8, 1])?;
     assert_eq!(
         with([1, 200]).unwrap_err().to_string(),
-        "byte 4 of the value for specialization constant pair is 200, but it is a `bool`; write 0 or 1"
+        "byte 4 of the value for specialization constant pair is 200, but this byte is a `bool`; use 0 or 1"
     );
     Ok(())
 }
@@ -140,7 +140,7 @@ fn constant_size_must_match_the_code() -> Result<()> {
     let message = load(module, &constants)?.build().unwrap_err().to_string();
     let failed = match common::on_cuda() {
         true => "cuModuleGetGlobal failed with CUDA_ERROR_INVALID_VALUE",
-        false => "specialization constant 5 has 4 bytes in the code, and its value has 8",
+        false => "specialization constant 5 has 4 bytes in the code, but its value has 8",
     };
     assert!(message.contains(failed), "{message}");
     Ok(())
@@ -175,7 +175,7 @@ fn constants_are_saved_with_the_module() -> Result<()> {
         error.kind() == ErrorKind::Unavailable
             && error
                 .to_string()
-                .contains("nothing in this SYCLBIN file runs"),
+                .contains("nothing in this SYCLBIN file can run"),
         "{error}"
     );
     let message = error.to_string();

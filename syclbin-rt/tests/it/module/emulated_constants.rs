@@ -40,7 +40,7 @@ fn load(builder: ModuleBuilder<'_>, bytes: &[u8]) -> Result<Module> {
     // SAFETY: the code is well-formed.
     let module = unsafe { builder.load(bytes)? };
     let choice = common::choices(&module)[0].to_string();
-    assert!(choice.contains("takes this native code"), "{choice}");
+    assert!(choice.contains("accepts this native code"), "{choice}");
     Ok(module)
 }
 
@@ -85,7 +85,7 @@ fn emulated_constants_have_defaults_and_set_values() -> Result<()> {
     let short = builder().specialization_constant("triple", [0u32; 2]);
     let message = load(short, &bytes).unwrap_err().to_string();
     assert!(
-        message.ends_with("triple has 12 bytes, the value has 8"),
+        message.ends_with("triple has 12 bytes, but the value has 8"),
         "{message}"
     );
     Ok(())

@@ -94,8 +94,8 @@ fn duplicate_function_is_refused_unless_equal() -> Result<()> {
     let message = refusal(&queue, &importing(), &[&first, &second]).to_string();
     assert!(
         message.contains(
-            "shape(float) [_Z5shapef] is exported by module 0 (_Z5shapef) of linked file 1 and by \
-             module 0 (_Z5shapef) of linked file 2; leave one of them out"
+            "shape(float) [_Z5shapef] is exported by both module 0 (_Z5shapef) of linked file 1 and module 0 \
+             (_Z5shapef) of linked file 2; remove one of them"
         ),
         "{message}"
     );
@@ -153,14 +153,13 @@ fn missing_symbol_error_names_the_searched_files() -> Result<()> {
         error.kind() == ErrorKind::Unavailable
             && error
                 .to_string()
-                .contains("nothing in this SYCLBIN file runs"),
+                .contains("nothing in this SYCLBIN file can run"),
         "{error}"
     );
     let message = error.to_string();
     assert!(
         message.contains(
-            "shape(float) [_Z5shapef]; nothing exports them in this file or the one that is \
-             linked with it"
+            "shape(float) [_Z5shapef]; nothing exports them in this file or in the file that is linked with it"
         ),
         "{message}"
     );
@@ -186,14 +185,14 @@ fn image_with_a_false_export_is_named() -> Result<()> {
         .metadata
         .insert(set::EXPORTED_SYMBOLS, "_Z5shapef", 1u32);
     let message = refusal(&queue, &importing(), &[&common::written(&file)]).to_string();
-    assert!(message.contains("its code does not have it"), "{message}");
+    assert!(message.contains("its code does not define it"), "{message}");
     let mut file = syclbin::read::parse(&exporting).expect("a good file");
     file.modules[0].images[0].bytes.to_mut()[0] ^= 1;
     let message = refusal(&queue, &importing(), &[&common::written(&file)]).to_string();
     assert!(
         message.contains(
-            "shape(float) [_Z5shapef] is to be in module 0 (_Z5shapef) of linked file 1, image 0 \
-             (SPIR-V, spir64-unknown-unknown): it is stored as SPIR-V, but contains something else"
+            "shape(float) [_Z5shapef] should be in module 0 (_Z5shapef) of linked file 1, image 0 (SPIR-V, \
+             spir64-unknown-unknown): it is marked as SPIR-V, but contains something else"
         ),
         "{message}"
     );

@@ -2,7 +2,7 @@
 //! Modules: loaded, linked, saved and cached.
 
 mod ahead_of_time;
-mod asserts;
+pub(crate) mod asserts;
 mod cache;
 mod constants;
 mod emulated_constants;

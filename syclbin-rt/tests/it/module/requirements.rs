@@ -57,7 +57,7 @@ fn unmet_requirement_is_named() -> Result<()> {
         let is_refusal = error.kind() == ErrorKind::Unavailable
             && error
                 .to_string()
-                .contains("nothing in this SYCLBIN file runs");
+                .contains("nothing in this SYCLBIN file can run");
         assert!(
             is_refusal && error.to_string().contains(expected),
             "{error}"
@@ -85,7 +85,8 @@ fn kernel_needs_a_sub_group_size_of_device() -> Result<()> {
     let is_refusal =
         error.kind() == ErrorKind::Unavailable && error.to_string().contains("does not run on");
     assert!(is_refusal, "{error}");
-    let expected = "it needs sub-groups of 3 (reqd_sub_group_size), and the device has those of";
+    let expected =
+        "it requires sub-groups of 3 (reqd_sub_group_size), but the device only supports sizes";
     assert!(error.to_string().contains(expected), "{error}");
     Ok(())
 }

@@ -31,7 +31,10 @@ fn reloaded(queue: &Queue, module: &Module) -> Result<Module> {
     let again = common::load(queue, &saved(module)?)?;
     for choice in common::choices(&again) {
         let text = choice.to_string();
-        assert!(text.contains("the driver takes this native code"), "{text}");
+        assert!(
+            text.contains("the driver accepts this native code"),
+            "{text}"
+        );
     }
     Ok(again)
 }

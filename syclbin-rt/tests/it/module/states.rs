@@ -234,7 +234,10 @@ fn parts_of_a_device_share_one_file() -> Result<()> {
         let module = common::load(queue, &merged)?;
         for choice in common::choices(&module) {
             let text = choice.to_string();
-            assert!(text.contains("the driver takes this native code"), "{text}");
+            assert!(
+                text.contains("the driver accepts this native code"),
+                "{text}"
+            );
         }
         assert_saxpy(&module, "saxpy")?;
     }

@@ -55,7 +55,7 @@ fn copy_of_wrong_length_names_both_lengths() -> Result<()> {
         return Ok(());
     };
     let mut buffer = queue.upload(&[1u32, 2, 3])?;
-    let message = "the buffer has 3 elements, the slice has 2; they must be equal";
+    let message = "the buffer has 3 elements, but the slice has 2; the lengths must be equal";
     assert_eq!(
         queue.write(&mut buffer, &[0, 0]).unwrap_err().to_string(),
         message

@@ -456,7 +456,7 @@ fn futures_may_be_dropped_and_moved() -> Result<()> {
 }
 
 /// The smallest executor there is.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(std::thread::Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -596,8 +596,7 @@ fn missing_profile_error_names_the_option() -> Result<()> {
     let event = kernels.iota(0.0, &mut x, &[])?;
     assert_eq!(
         event.profile().unwrap_err().to_string(),
-        "no times were recorded for running kernel fill::iota; make the queue by \
-         Device::queue_with(QueueOptions::new().profiling())"
+        "no times were recorded for running kernel fill::iota; create the queue with Device::queue_with(QueueOptions::new().profiling())"
     );
     event.wait()
 }

@@ -3,7 +3,7 @@
 
 mod between;
 mod copies;
-mod events;
+pub(crate) mod events;
 mod exit;
 mod starvation;
 mod trace;

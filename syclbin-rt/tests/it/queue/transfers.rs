@@ -103,7 +103,7 @@ fn a_transfer_of_another_length_names_both() -> Result<()> {
         return Ok(());
     };
     let mut buffer = queue.upload(&[1u32, 2, 3])?;
-    let message = "the buffer has 3 elements, the slice has 2; they must be equal";
+    let message = "the buffer has 3 elements, but the slice has 2; the lengths must be equal";
     let refused = queue.write_later(&mut buffer, vec![0, 0]);
     assert_eq!(refused.unwrap_err().to_string(), message);
     let refused = queue.read_later(&buffer, vec![0, 0]);

@@ -120,10 +120,10 @@ pub(crate) fn rust(name: &str) -> String {
     }
 }
 
-/// The module of a namespace: types of Rust and of the generated module keep their names.
+/// The module of a namespace: types and crates of Rust, and what the generated module has, keep their names.
 pub(crate) fn module(namespace: &str) -> String {
     match namespace {
-        "u8" | "left_out" => format!("{namespace}_"),
+        "core" | "u8" | "left_out" => format!("{namespace}_"),
         name => rust(name),
     }
 }

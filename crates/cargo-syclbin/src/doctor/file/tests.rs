@@ -86,7 +86,7 @@ fn trial_goes_on_behind_each_crash() {
     assert_eq!(kernels, [("a", Usable), ("b", Hung), ("c", Usable)]);
     let text = report::render(&report);
     for expected in [
-        "module 0: the driver crashed\n  !! the driver ended the process: signal: 6",
+        "module 0: the driver crashed\n  !! the driver terminated the process: signal: 6",
         "  kernel  work-group  multiple  registers  local\n  a              256        32         40   1024\n",
         "  b       the driver hung\n",
         "  !! unfit\n",

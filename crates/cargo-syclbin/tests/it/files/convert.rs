@@ -136,7 +136,7 @@ fn unsupported_content_is_an_error_until_dropped() {
             &[
                 "the string `of the file` of the file",
                 "the string `of the module` of abstract module 0",
-                "entry 0 of the wrapper that is not SYCLBIN's (ptx, 6 bytes)",
+                "non-SYCLBIN entry 0 of the wrapper (ptx, 6 bytes)",
             ],
         ),
         (
@@ -145,7 +145,7 @@ fn unsupported_content_is_an_error_until_dropped() {
             &[
                 "the string `of the file` of the file",
                 "the string `of the module` of abstract module 0",
-                "entry 0 of the wrapper that is not SYCLBIN's (ptx, 6 bytes)",
+                "non-SYCLBIN entry 0 of the wrapper (ptx, 6 bytes)",
             ],
         ),
     ] {

@@ -32,8 +32,8 @@ fn every_mistake_in_the_items_is_told() {
     let items = "fn saxpy as match; types { P => P } only { saxpi }";
     let complaint = complaint(&["expand", "vector_ops.object.syclbin", "--items", items]);
     for expected in [
-        "`match` is a keyword of Rust; write `r#match`, or another name",
-        "begin its path with `crate::`",
+        "`match` is a Rust keyword; write `r#match` or choose another name",
+        "start it with `crate::`",
         "has no kernel `saxpi`; it has `fill::iota`, `saxpy`, `scale_double`, `scale_int`",
     ] {
         assert!(complaint.contains(expected), "{expected}: {complaint}");
@@ -92,7 +92,7 @@ fn kernels_without_a_stub_are_counted() {
     assert!(run.status.success() && run.stdout.is_empty(), "{run:?}");
     let told = stderr(&run);
     assert!(
-        told.contains("`cargo syclbin inspect structs.executable.syclbin` gives the reasons"),
+        told.contains("`cargo syclbin inspect structs.executable.syclbin` shows why"),
         "{told}"
     );
 }

@@ -298,7 +298,7 @@ fn other_file_formats_are_recognized() {
     );
     let output = run_with(&["inspect", "-"], b"");
     assert!(
-        stderr(&output).contains("it has no bytes at all"),
+        stderr(&output).contains("the file is empty"),
         "{}",
         stderr(&output)
     );

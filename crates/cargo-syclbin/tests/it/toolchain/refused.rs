@@ -118,7 +118,7 @@ fn a_member_that_climbs_out_is_refused() {
             }]);
         });
         let text = refusal(&world).to_string();
-        assert!(text.contains("leads out of its directory"), "{text}");
+        assert!(text.contains("points outside its directory"), "{text}");
     }
 }
 

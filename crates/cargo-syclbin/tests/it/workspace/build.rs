@@ -66,7 +66,7 @@ fn packages_without_prebuilt_files_get_a_hint() {
     let output = world.run(&["build", "--check"], script);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stdout(&output), "");
-    assert!(stderr(&output).contains("name one with .prebuilt("));
+    assert!(stderr(&output).contains("add one with .prebuilt("));
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn a_wrong_selection_is_named() {
     for (words, expected) in [
         (
             vec!["-p", "three"],
-            "no package of the workspace is called three",
+            "the workspace has no package named three",
         ),
         (vec!["-p", "plain"], "no package here builds kernels"),
         (
             vec!["--manifest-path", "/nowhere/Cargo.toml"],
-            "Cargo finds no workspace: ",
+            "Cargo found no workspace: ",
         ),
     ] {
         let output = world.run(&[&["build", "--check"], &words[..]].concat(), "exit 3");

@@ -133,7 +133,7 @@ fn saved_sources_replace_the_file_until_killed() {
     save(&world, "one/k/a.cpp", "mistake");
     let failed = "failed    made (k/a.cpp) after ";
     let said = watching.wait_for(&[failed, "error: k/a.cpp ", "k/a.cpp:1:1: error: not a file"]);
-    let kept = |line: &String| line.ends_with("the file of the last compile stays");
+    let kept = |line: &String| line.ends_with("the previous file remains");
     assert!(said.iter().any(kept), "{said:?}");
     assert!(made() == second);
 
@@ -164,7 +164,6 @@ fn nothing_to_watch_is_an_error() {
     assert_eq!(stdout(&output), "");
     let said = stderr(&output);
     assert!(said.contains("error: a mistake\n"), "{said}");
-    let expected =
-        "error: no build script has built a file; correct the errors above, and start again\n";
+    let expected = "error: no build script built a file; fix the errors above, and start again\n";
     assert!(said.ends_with(expected), "{said}");
 }

@@ -179,7 +179,7 @@ impl Reader {
             "-fsyclbin=" => {
                 self.state = Some(State::from_name(&value).ok_or_else(|| {
                     Failure::Own(format!(
-                        "invalid value '{value}' in '{spelled}': it is input, object or executable"
+                        "invalid value '{value}' in '{spelled}': expected input, object or executable"
                     ))
                 })?);
             }
@@ -277,9 +277,7 @@ impl Reader {
                 output: output.into(),
                 options,
             }),
-            Err(_) => {
-                own("--build-for-cpu takes a SPIR-V file, an output and options of the driver")
-            }
+            Err(_) => own("--build-for-cpu requires a SPIR-V file, an output and driver options"),
         }
     }
 
@@ -291,8 +289,7 @@ impl Reader {
             (Some(State::Executable) | None, true) => State::Executable,
             (Some(state), true) => {
                 return own(format!(
-                    "-fsycl-link makes an executable, and -fsyclbin={} asks for another state; leave \
-                     one of them out",
+                    "-fsycl-link creates an executable, but -fsyclbin={} requests another state; remove one of them",
                     crate::command_line::states::name(state)
                 ));
             }
@@ -313,7 +310,7 @@ impl Reader {
         }
         let output = self.output.unwrap_or_else(|| PathBuf::from("a.syclbin"));
         if output == Path::new("-") {
-            return own("-o -: a SYCLBIN file is not written to standard output; name a file");
+            return own("-o -: cannot write a SYCLBIN file to standard output; specify a file");
         }
         let depfile = match self.kind {
             Some(kind) => Some(Depfile {

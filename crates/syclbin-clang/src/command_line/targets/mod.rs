@@ -124,7 +124,7 @@ impl Targets {
     pub(crate) fn add_optional(&mut self, value: &str) -> Result<()> {
         if target_named(value) != Some(Target::Nvidia { gpu: None }) {
             return own(format!(
-                "--optional-target={value}: only {NVIDIA} can be optional; name {value} in -fsycl-targets"
+                "--optional-target={value}: only {NVIDIA} can be optional; specify {value} in -fsycl-targets"
             ));
         }
         self.ptx_is_optional = true;
@@ -221,8 +221,8 @@ impl Targets {
         gpus.dedup();
         if let ([], [option, ..]) = (gpus.as_slice(), options.as_slice()) {
             return own(format!(
-                "'{option}' for {NVIDIA}: it is for ptxas, which has nothing to do as no GPU is named; add \
-                 --offload-arch=sm_80 or another, or leave it out"
+                "'{option}' for {NVIDIA}: it is an option of ptxas, which does not run because no GPU is specified; \
+                 add --offload-arch=sm_80 or another GPU, or remove the option"
             ));
         }
         let ptx = match gpus.as_slice() {
@@ -292,8 +292,8 @@ impl Targets {
         let is_cpu = |target: &&Target| matches!(target, Target::Cpu { .. });
         if native.iter().filter(is_cpu).count() > 1 {
             return own(
-                "native code for several processors: a program could not choose between their images; name only \
-                 the oldest processor that must run it",
+                "cannot compile native code for several processors: a program could not choose between their images; \
+                 specify only the oldest processor that must run it",
             );
         }
         let mut kinds: Vec<_> = native.iter().map(Target::name).collect();
@@ -302,8 +302,8 @@ impl Targets {
             match named.as_deref() {
                 Some("spir64") => {
                     return own(format!(
-                        "-Xsycl-target-backend=spir64 '{shown}': SPIR-V is compiled when the program \
-                         runs, and the file has no place for options; leave it out"
+                        "-Xsycl-target-backend=spir64 '{shown}': SPIR-V is compiled when the program runs, and the \
+                         file cannot store options for that; remove the option"
                     ));
                 }
                 Some(name) if !native.iter().any(|target| target.is_named(name)) => {
@@ -314,13 +314,13 @@ impl Targets {
                 }
                 None if kinds.is_empty() => {
                     return own(format!(
-                        "-Xsycl-target-backend '{shown}': no target of this file is compiled now; name \
-                         one in -fsycl-targets, as spir64_x86_64, spir64_gen or {NVIDIA}"
+                        "-Xsycl-target-backend '{shown}': no target of this file is compiled ahead of time; specify \
+                         one in -fsycl-targets, such as spir64_x86_64, spir64_gen or {NVIDIA}"
                     ));
                 }
                 None if kinds.len() > 1 => {
                     return own(format!(
-                        "-Xsycl-target-backend '{shown}' may mean any of {}; name the target: \
+                        "-Xsycl-target-backend '{shown}' is ambiguous between {}; specify the target: \
                          -Xsycl-target-backend={}",
                         kinds.join(", "),
                         kinds[0]
@@ -333,8 +333,10 @@ impl Targets {
             let options = self.backend(target);
             let device = |option: &String| option == "-device" || option.starts_with("-device=");
             if *target == (Target::Gpu { device: None }) && !options.iter().any(device) {
-                return own("-fsycl-targets=spir64_gen does not say for which GPU; add \
-                     -Xsycl-target-backend=spir64_gen '-device NAME', or name one, as intel_gpu_pvc");
+                return own(
+                    "-fsycl-targets=spir64_gen does not specify a GPU; add -Xsycl-target-backend=spir64_gen \
+                    '-device NAME', or use a GPU target such as intel_gpu_pvc",
+                );
             }
         }
         Ok(())

@@ -9,11 +9,11 @@ use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
 
 /// The advice to build with another compiler, and the variable for it.
-const ELSEWHERE: &str = "use a DPC++ clang++ for it (SYCLBIN_CLANG)";
+const ELSEWHERE: &str = "use a DPC++ clang++ for others (SYCLBIN_CLANG)";
 
 pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<Item = &'v str>> {
     if value.split(',').any(str::is_empty) {
-        return own(format!("'{option}': the name of a target is missing"));
+        return own(format!("'{option}': a target name is missing"));
     }
     Ok(value.split(','))
 }
@@ -71,8 +71,8 @@ fn target(name: &str, option: &str) -> Result<Target> {
         return Ok(Target::Nvidia { gpu });
     }
     own(format!(
-        "'{option}': '{name}' is not built in; spir64, spir64_x86_64, spir64_gen, intel_gpu_..., {NVIDIA} and \
-         nvidia_gpu_... are; {ELSEWHERE}"
+        "'{option}': '{name}' is not supported; supported are spir64, spir64_x86_64, spir64_gen, intel_gpu_..., \
+         {NVIDIA} and nvidia_gpu_...; {ELSEWHERE}"
     ))
 }
 
@@ -116,7 +116,7 @@ pub(super) fn architecture(name: &str, option: &str) -> Result<Target> {
             Ok(Target::Nvidia { gpu })
         }
         _ => own(format!(
-            "'{option}': '{name}' is not built in; GPUs (pvc, bmg_g21, sm_80 ...) and processors ({}) are; \
+            "'{option}': '{name}' is not supported; supported are GPUs (pvc, bmg_g21, sm_80 ...) and processors ({}); \
              {ELSEWHERE}",
             processors()
         )),

@@ -71,7 +71,7 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
             let refused = |reason: &str| refused(Some(&key), reason);
             let default = read
                 .default
-                .ok_or_else(|| refused("its default value is only known when the kernel runs"))?;
+                .ok_or_else(|| refused("its default value is known only when the kernel runs"))?;
             let variable = text.variables.get(default);
             let variable = variable.filter(|variable| variable.bytes.is_some());
             let variable =
@@ -83,7 +83,7 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
             match constants.iter().find(|known| known.key == key) {
                 None => constants.push(Constant { key, variable }),
                 Some(known) if known.variable.name == variable.name => {}
-                Some(_) => return Err(refused("its reads differ in default value")),
+                Some(_) => return Err(refused("its reads use different default values")),
             }
         }
     }
@@ -92,7 +92,7 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
         return Err(Refusal {
             constant: None,
             kernels: Vec::new(),
-            reason: "it is read in a place that is not understood".into(),
+            reason: "it is read in an unsupported place".into(),
         });
     }
     Ok(Some(Lowered {
@@ -123,7 +123,7 @@ pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &Specialization
 
 /// Returns the host's symbol for a constant.
 fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
-    const UNKNOWN: &str = "which one is only known when the kernel runs";
+    const UNKNOWN: &str = "the kernel chooses the constant only when it runs";
     let variable = read.symbol.and_then(|name| text.variables.get(name));
     let bytes = variable.and_then(|variable| variable.bytes.as_deref());
     let bytes = bytes.ok_or(UNKNOWN)?;

@@ -55,7 +55,8 @@ impl<'t> Reader<'t> {
         }
         if size < 4 && matches!(self.returns, Returns::Number(_)) && self.is_signed().is_none() {
             return Err(
-                "nothing tells the sign of its type of 8 or 16 bits, as of an enumeration; give it one of 32 (`: int`)",
+                "the signedness of its 8-bit or 16-bit type is unknown (as for an enumeration); give it a 32-bit type \
+                 (`: int`)",
             );
         }
         self.size = Some(size);
@@ -89,7 +90,8 @@ impl<'t> Reader<'t> {
             return format!(".extern .func ({result}) {name}\n(\n{all}\n)\n;\n");
         };
         let mut code = format!(
-            ".func ({result}) {name}(\n{all}\n)\n{{\n\t.reg .b16 %half;\n\t.reg .b32 %word;\n\t.reg .b64 %address, %long;\n\n\
+            ".func ({result}) {name}(\n{all}\n)\n{{\n\t.reg .b16 %half;\n\t.reg .b32 %word;\n\t.reg .b64 %address, \
+             %long;\n\n\
              \tld.param.b64 %address, [{default}];\n"
         );
         // Writing to a string cannot fail.

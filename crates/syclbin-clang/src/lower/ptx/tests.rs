@@ -175,7 +175,8 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "mov.b64 \t%rd14, _ZL4gain;",
                 "selp.b64 \t%rd14, _ZL4gain, _ZL7stencil, %p1;",
             ),
-            "specialization constant gain, which blur reads, cannot be lowered: its default value is only known when the kernel runs; pass",
+            "specialization constant gain, which blur reads, cannot be lowered: its default value is known only when \
+             the kernel runs; pass",
         ),
         (
             changed(
@@ -200,7 +201,8 @@ fn untraceable_read_is_refused_with_its_kernel() {
         ),
         (
             changed(
-                "call.uni (retval0), _Z37__sycl_getScalar2020SpecConstantValueIdET_PKcPKvS4_, (param0, param1, param2);",
+                "call.uni (retval0), _Z37__sycl_getScalar2020SpecConstantValueIdET_PKcPKvS4_, (param0, param1, \
+                 param2);",
                 "mov.b64 %rd17, _Z37__sycl_getScalar2020SpecConstantValueIdET_PKcPKvS4_;",
             ),
             "a specialization constant, which blur reads, cannot be lowered: it is read in an unknown way",
@@ -210,11 +212,12 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "__usid_str2[14] = {95, 95, 95, 95, 90, 76, 54, 111, 102, 102, 115, 101, 116};",
                 "__usid_str2[14] = {95, 95, 95, 95, 90, 76, 52, 103, 97, 105, 110};",
             ),
-            "its reads differ in default value",
+            "its reads use different default values",
         ),
         (
             refusal(&MANY.replace("SpecConstantValueIhE", "SpecConstantValueI4SizeE")),
-            "nothing tells the sign of its type of 8 or 16 bits, as of an enumeration; give it one of 32 (`: int`)",
+            "the signedness of its 8-bit or 16-bit type is unknown (as for an enumeration); give it a 32-bit type (`: \
+             int`)",
         ),
         (
             // Two paths lead there, with two constants.
@@ -245,10 +248,7 @@ fn inline_assembly_does_not_end_a_body() {
     // If a body seems to end early, the reads that were not found are an error.
     let cut = TEXT.replacen("\t{ // callseq 1, 0", "}\n\t{ // callseq 1, 0", 1);
     let message = refusal(&cut);
-    assert!(
-        message.contains("in a place that is not understood"),
-        "{message}"
-    );
+    assert!(message.contains("in an unsupported place"), "{message}");
 }
 
 #[test]

@@ -179,8 +179,8 @@ fn the_same_constant_read_twice_is_one() {
     builder.read(first, other);
     assert_eq!(
         builder.refused(),
-        "specialization constant a, which blur reads, cannot be lowered: its reads differ in type or \
-         default value; pass the value as a kernel argument instead"
+        "specialization constant a, which blur reads, cannot be lowered: its reads use different types or default \
+         values; pass the value as a kernel argument instead"
     );
 }
 
@@ -198,7 +198,7 @@ fn symbols_are_followed_through_local_variables() {
     ] {
         assert_eq!(count(&lowered.code, opcode), 0, "opcode {opcode}");
     }
-    let unknown = "which one is only known when the kernel runs";
+    let unknown = "the kernel chooses the constant only when it runs";
     for (volatile, stores) in [(false, 2), (false, 0), (true, 1)] {
         let refused = through_a_local(volatile, stores).refused();
         assert!(refused.contains(unknown), "{refused}");

@@ -67,7 +67,7 @@ impl Declarations {
     pub(super) fn new_id(&mut self) -> Result<u32, Unfit> {
         let id = self.bound;
         let next = id.checked_add(1);
-        self.bound = next.ok_or(Unfit::Variable("its ids leave none for arguments"))?;
+        self.bound = next.ok_or(Unfit::Variable("it has no free ids for arguments"))?;
         Ok(id)
     }
 

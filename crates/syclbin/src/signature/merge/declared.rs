@@ -45,8 +45,8 @@ impl Sources<'_> {
             && count + gone != total
         {
             return unsupported(format!(
-                "its {} parameters are {total} arguments, of which the compiler removed {gone}, \
-                 and the code takes {count}",
+                "its {} parameters correspond to {total} arguments, of which the compiler removed {gone}, but the \
+                 code takes {count}",
                 declared.len(),
             ));
         }
@@ -79,7 +79,7 @@ impl Sources<'_> {
             if let Err(other) = entry::agree(&ty, &of_ptx, &names.layouts) {
                 let (name, ty) = (label(name.as_deref(), index), &declared.ty);
                 return unsupported(format!(
-                    "parameter {name}: it is declared `{ty}`, and the PTX takes {other}"
+                    "parameter {name}: it is declared `{ty}`, but the PTX takes {other}"
                 ));
             }
             parameters.push(Parameter {
@@ -128,7 +128,7 @@ impl Sources<'_> {
         if let Type::LocalMemory { size: None, .. } = ty
             && !is_unbounded
         {
-            return unsupported(format!("the size of `{text}` is not known"));
+            return unsupported(format!("the size of `{text}` is unknown"));
         }
         Ok((ty, true))
     }
@@ -158,8 +158,8 @@ impl Sources<'_> {
                 layout.name = name.into();
                 Ok((Type::Struct(layouts.insert(layout)), known))
             }
-            Some(_) => unsupported(format!("the code takes something else than `{name}`")),
-            None => unsupported(format!("the layout of `{name}` is not known")),
+            Some(_) => unsupported(format!("the code takes something other than `{name}`")),
+            None => unsupported(format!("the layout of `{name}` is unknown")),
         }
     }
 }

@@ -82,14 +82,14 @@ impl<'m> Sources<'m> {
             // The code may describe a type that no definition describes.
             Some(Err(Missing::Named(_))) => return None,
             Some(Err(missing)) => return Some(Err(within(missing.into()))),
-            None => return Some(unsupported("its type cannot be read")),
+            None => return Some(unsupported("cannot determine its type")),
         };
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
             Some(own) => unsupported(format!(
-                "`{text}` is declared with {own} bytes, and its size is {size}"
+                "`{text}` is declared with {own} bytes, but its size is {size}"
             )),
-            None => unsupported(format!("`{text}` is beyond all memory")),
+            None => unsupported(format!("`{text}` is larger than the address space")),
         })
     }
 
@@ -200,7 +200,7 @@ impl<'p> Passed<'p> {
 }
 
 fn of_size(bits: u32) -> Unsupported {
-    Unsupported::new(format!("a number of {bits} bits is not supported"))
+    Unsupported::new(format!("a {bits}-bit number is not supported"))
 }
 
 /// An integer of the code, and whether its sign is known.
@@ -229,17 +229,17 @@ impl Sources<'_> {
         let layouts = &names.layouts;
         if let Some(bits) = code.wide_integer(ty) {
             return unsupported(format!(
-                "bit-fields in `{text}` are an integer of {bits} bits in the code, and drivers lay that out \
-                 in another way than C++; separate them by another member"
+                "bit-fields in `{text}` form a {bits}-bit integer in the code, which drivers lay out differently from \
+                 C++; separate them with another member"
             ));
         }
         match (layouts.size(element), code.size(ty)) {
             (Some(size), Some(in_code)) if size != in_code => {
                 return unsupported(format!(
-                    "it is declared `{text}`, {size} bytes, and the code has {in_code}"
+                    "it is declared `{text}`, {size} bytes, but the code has {in_code}"
                 ));
             }
-            (None, _) => return unsupported(format!("`{text}` is beyond all memory")),
+            (None, _) => return unsupported(format!("`{text}` is larger than the address space")),
             _ => {}
         }
         if names.steps.get() >= MAX_STEPS {
@@ -252,7 +252,7 @@ impl Sources<'_> {
         match declared.difference(&in_code) {
             None => Ok(()),
             Some(at) => unsupported(format!(
-                "it is declared `{text}`, and at byte {at} the code has something else"
+                "it is declared `{text}`, but the code differs at byte {at}"
             )),
         }
     }
@@ -295,7 +295,7 @@ impl Sources<'_> {
                     // The code may see less: an array that the first element begins with.
                     (Some(size), Some(in_code)) if *size < in_code => {
                         return unsupported(format!(
-                            "it is declared `{text}`, {size} bytes, and the code has {in_code}"
+                            "it is declared `{text}`, {size} bytes, but the code has {in_code}"
                         ));
                     }
                     // The array of a functor is recorded without a size where debug information has none. Its
@@ -330,7 +330,7 @@ impl Sources<'_> {
         };
         if !agrees {
             return unsupported(format!(
-                "it is declared `{text}`, and the code takes something else"
+                "it is declared `{text}`, but the code takes something else"
             ));
         }
         // Ranges and the id of an accessor: 8 bytes a dimension, each.
@@ -342,7 +342,7 @@ impl Sources<'_> {
         };
         if !{ ranges }.all(agrees) {
             return unsupported(format!(
-                "it is declared `{text}`, and the code takes other ranges"
+                "it is declared `{text}`, but the code takes other ranges"
             ));
         }
         Ok(())

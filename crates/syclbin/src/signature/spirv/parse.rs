@@ -49,7 +49,7 @@ impl Module {
                     .get(1)
                     .is_some_and(|id| !module.parameter_ids.insert(*id))
             {
-                return Err(error(at, "a parameter has the id of another"));
+                return Err(error(at, "two parameters have the same id"));
             }
             module
                 .instruction(opcode, operands, &mut function)

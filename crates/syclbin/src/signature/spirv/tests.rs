@@ -122,7 +122,7 @@ fn duplicate_parameter_id_is_rejected() {
     ]);
     let error = Module::parse(&bytes).unwrap_err();
     assert_eq!(error.offset(), 20 + 5 * 4 + 3 * 4);
-    assert!(error.to_string().contains("the id of another"), "{error}");
+    assert!(error.to_string().contains("have the same id"), "{error}");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn truncated_instruction_is_rejected_with_its_offset() {
     bytes.truncate(bytes.len() - 4);
     let error = Module::parse(&bytes).unwrap_err();
     assert_eq!(error.offset(), 20);
-    assert!(error.to_string().contains("reaches beyond"), "{error}");
+    assert!(error.to_string().contains("extends beyond"), "{error}");
     let zero = module(&[]).into_iter().chain([0; 4]).collect::<Vec<_>>();
     assert!(Module::parse(&zero).is_err(), "an instruction of no words");
     let short = module(&[(op::TYPE_POINTER, &[4])]);

@@ -58,7 +58,7 @@ fn malformed_value_error_names_set_and_key() {
             set::KERNEL_PARAM_OPT,
             "k",
             flag(),
-            "a bit for each argument",
+            "one bit for each argument",
         ),
         (set::REGISTERED_KERNELS, "k", text(), "UTF-8 text"),
         (
@@ -122,13 +122,13 @@ fn malformed_value_error_names_set_and_key() {
             set::VIRTUAL_FUNCTIONS,
             "virtual-functions-set",
             text(),
-            "UTF-8 text, names with a comma between",
+            "UTF-8 text: names separated by commas",
         ),
         (
             set::VIRTUAL_FUNCTIONS,
             "uses-virtual-functions-set",
             1.into(),
-            "UTF-8 text, names with a comma between",
+            "UTF-8 text: names separated by commas",
         ),
         (
             set::DEVICELIB_REQ_MASK,
@@ -209,13 +209,13 @@ fn malformed_value_error_names_set_and_key() {
             set::DEVICE_REQUIREMENTS,
             "joint_matrix",
             text(),
-            "UTF-8 text, records with `;` between, 65536 fields at most",
+            "UTF-8 text: records separated by `;`, with at most 65536 fields",
         ),
         (
             set::DEVICE_REQUIREMENTS,
             "joint_matrix_mad",
             1.into(),
-            "UTF-8 text, records with `;` between, 65536 fields at most",
+            "UTF-8 text: records separated by `;`, with at most 65536 fields",
         ),
         (
             set::DEVICE_REQUIREMENTS,

@@ -130,9 +130,19 @@ fn variables_are_read_and_written_by_name() -> Tested {
     };
     let (queue, program) = (&bench.queue, &bench.program);
     let mut value = [0; 4];
-    queue.read_variable(program, c"__syclbin_constant_by", 0, &mut value)?;
+    queue.transfer_variable(
+        program,
+        c"__syclbin_constant_by",
+        0,
+        HostSlice::To(&mut value),
+    )?;
     assert_eq!(value, 3u32.to_le_bytes());
-    queue.write_variable(program, c"__syclbin_constant_by", &1u32.to_le_bytes())?;
+    queue.transfer_variable(
+        program,
+        c"__syclbin_constant_by",
+        0,
+        HostSlice::From(&1u32.to_le_bytes()),
+    )?;
     let out = Numbers::new(queue)?;
     bench.iota(queue, &out, 0, WaitList::NOTHING)?;
     bench.double(queue, &out, WaitList::NOTHING)?;
@@ -140,11 +150,11 @@ fn variables_are_read_and_written_by_name() -> Tested {
 
     queue.point_variable(program, c"table", &out.0.memory)?;
     let mut address = [0; 8];
-    queue.read_variable(program, c"table", 0, &mut address)?;
+    queue.transfer_variable(program, c"table", 0, HostSlice::To(&mut address))?;
     assert_eq!(u64::from_le_bytes(address), out.memory().pointer);
     let names = [
-        queue.write_variable(program, c"nothing", &[1]),
-        queue.write_variable(program, c"table", &[1; 17]),
+        queue.transfer_variable(program, c"nothing", 0, HostSlice::From(&[1])),
+        queue.transfer_variable(program, c"table", 0, HostSlice::From(&[1; 17])),
     ];
     let names = names.map(|written| written.err().map_or("", name));
     assert_eq!(names, ["CUDA_ERROR_NOT_FOUND", "CUDA_ERROR_INVALID_VALUE"]);

@@ -10,18 +10,18 @@ use std::sync::{Arc, mpsc};
 use std::task::{Poll, Wake, Waker};
 
 use super::*;
+use crate::backend::AnyRange;
 use crate::backend::cuda::program::{Kind, Program as CudaProgram};
 use crate::backend::cuda::{context::Context as CudaContext, memory::Memory as CudaMemory};
 use crate::backend::failure::{BuildError, Code, Failure, Rejection};
 use crate::backend::kernel::{Argument, Slot};
-use crate::backend::range::Grid;
 use crate::backend::{
-    BuildOptions, Context, Device, Event, HostBytes, Kernel, KernelObject, Library, Memory,
-    Program, Queue, QueueOptions, Result, Source, UsmKind, WaitList, device::downcast,
+    BuildOptions, Context, Device, Event, HostBytes, HostSlice, Kernel, KernelObject, Library,
+    Memory, Program, Queue, QueueOptions, Result, Source, UsmKind, WaitList, device::downcast,
     slice::OwnedRegion,
 };
 use crate::common::{on_cuda, say_skipped};
-use crate::launch::range::{AnyRange, NdRange};
+use crate::launch::range::NdRange;
 
 const PTX: &[u8] = include_bytes!("../tests.ptx");
 /// How many elements most tests have.
@@ -154,9 +154,8 @@ fn name(failure: Failure) -> &'static str {
     failure.code().map_or("", Code::name)
 }
 
-fn grid<const D: usize>(range: NdRange<D>) -> Grid {
-    let range = AnyRange::from(range);
-    range.grid(range.local_extent())
+fn grid<const D: usize>(range: NdRange<D>) -> AnyRange {
+    range.into()
 }
 
 fn counted(from: u32) -> Vec<u32> {

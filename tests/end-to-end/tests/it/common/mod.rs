@@ -44,11 +44,8 @@ pub(crate) fn lacks(queue: &Queue, aspect: Aspect) -> bool {
 
 /// Returns whether a launch did not fail for lack of functions of a whole work-group, and says so if it did.
 pub(crate) fn has_group_functions<T>(launched: &syclbin_rt::Result<T>) -> bool {
-    let lacks = |error: &syclbin_rt::Error| {
-        error
-            .to_string()
-            .contains("functions of a whole work-group")
-    };
+    let lacks =
+        |error: &syclbin_rt::Error| error.to_string().contains("it uses work-group functions");
     let lacks = launched.as_ref().is_err_and(lacks);
     if lacks {
         say_skipped("the device has no work-group collective functions");

@@ -286,7 +286,8 @@ fn several_targets_are_images_of_one_file() {
     }
 }
 
-/// A stand-in for ocloc that records its arguments and makes an empty archive. Like ocloc, it adds a suffix for one GPU.
+/// A stand-in for ocloc that records its arguments and makes an empty archive. Like ocloc, it adds a suffix for one
+/// GPU.
 const OCLOC: &str = "#!/bin/sh
 printf '%s\\n' \"$@\" >> \"$(dirname \"$0\")/arguments\"
 while [ $# -gt 0 ]; do
@@ -317,7 +318,7 @@ fn intel_gpus_are_compiled_for_by_ocloc() {
     let (code, error) = with_path(&folder.join("nowhere"), line);
     assert_eq!(code, Some(1));
     assert!(
-        error.contains("ocloc is not found on PATH; install it"),
+        error.contains("ocloc was not found on PATH; install it"),
         "{error}"
     );
 
@@ -469,10 +470,10 @@ fn mistakes_are_named_and_files_stay_unchanged() {
     std::fs::create_dir(folder.join("folder")).unwrap();
     let before = contents(folder);
     for (line, expected) in [
-        ("@none", "response file 'none' cannot be read"),
-        ("@circle", "response file 'circle' names itself"),
-        ("-fsyclbin none.cpp", "input 'none.cpp' cannot be read"),
-        ("-fsyclbin folder", "input 'folder' cannot be read"),
+        ("@none", "cannot read response file 'none'"),
+        ("@circle", "response file 'circle' includes itself"),
+        ("-fsyclbin none.cpp", "cannot read input 'none.cpp'"),
+        ("-fsyclbin folder", "cannot read input 'folder'"),
         (
             "-fsyclbin two.o",
             "'two.o' is neither a source, a SYCLBIN file nor an object",
@@ -499,11 +500,11 @@ fn mistakes_are_named_and_files_stay_unchanged() {
         ),
         (
             "-fsyclbin two.cpp -MD -MF k -o k",
-            "depfile 'k' is the output as well",
+            "depfile 'k' is also the output",
         ),
         (
             "-fsyclbin two.cpp -MD -MF none/k.d",
-            "depfile 'none/k.d' cannot be written",
+            "cannot write depfile 'none/k.d'",
         ),
         (
             "-fsyclbin one.cpp two.cpp -MD -MF k.d",
@@ -511,7 +512,7 @@ fn mistakes_are_named_and_files_stay_unchanged() {
         ),
         (
             "-fsyclbin two.cpp ./two.cpp",
-            "input './two.cpp' is named twice",
+            "input './two.cpp' is given twice",
         ),
         (
             "-fsyclbin damaged.syclbin",
@@ -525,7 +526,10 @@ fn mistakes_are_named_and_files_stay_unchanged() {
             "-fsyclbin executable.syclbin",
             "'executable.syclbin' is an executable",
         ),
-        ("-fsyclbin=input object.syclbin", "cannot go back to input"),
+        (
+            "-fsyclbin=input object.syclbin",
+            "cannot be converted back to input",
+        ),
         (
             "-fsycl-link object.syclbin one.cpp",
             "'one.cpp' is a source",

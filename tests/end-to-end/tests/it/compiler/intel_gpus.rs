@@ -272,7 +272,7 @@ fn register_spills_are_warnings() {
         for expected in [
             "syclbin-clang: warning: GPU acm_g10: ",
             "spilled",
-            "kernel precise: only SPIR-V and no native code for GPU acm_g10, as it uses double precision",
+            "kernel precise: only SPIR-V and no native code for GPU acm_g10, because it uses double precision",
         ] {
             assert!(said.contains(expected), "{expected}: {said}");
         }
@@ -301,7 +301,7 @@ fn register_spills_are_warnings() {
         ],
     );
     let said = clang::said(&output);
-    let expected = "kernel precise: no native code for GPU tgllp, as it uses double precision";
+    let expected = "kernel precise: no native code for GPU tgllp, because it uses double precision";
     assert!(
         !output.status.success() && said.contains(expected),
         "{said}"

@@ -283,7 +283,7 @@ fn function_of_two_needed_modules_is_refused() {
         error.kind() == ErrorKind::Unavailable
             && error
                 .to_string()
-                .contains("nothing in this SYCLBIN file runs"),
+                .contains("nothing in this SYCLBIN file can run"),
         "{error}"
     );
     let message = error.to_string();

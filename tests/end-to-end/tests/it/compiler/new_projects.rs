@@ -7,7 +7,7 @@ use std::process::Command;
 
 use cargo_syclbin::project::{Source, init, new};
 
-use super::user_crate::{shared_target, workspace};
+use super::user_crate::{shared_builds, workspace};
 use crate::common;
 
 fn checkout() -> Source {
@@ -23,7 +23,7 @@ fn runs(directory: &Path) {
         command
             .args([word, "--quiet"])
             .current_dir(directory)
-            .env("CARGO_TARGET_DIR", shared_target())
+            .envs(shared_builds())
             .env("SYCLBIN_DEVICE", "cpu");
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

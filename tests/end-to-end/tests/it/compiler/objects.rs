@@ -205,11 +205,14 @@ fn objects_without_device_code_are_errors() {
     tool(folder, "ar", "rcs libhost.a host.o");
     std::fs::write(folder.join("bad.bc"), b"BC\xc0\xde").unwrap();
     for (line, expected) in [
-        ("host.o", "'host.o' has no device code"),
-        ("libhost.a", "no member of 'libhost.a' has device code"),
+        ("host.o", "'host.o' contains no device code"),
+        ("libhost.a", "no member of 'libhost.a' contains device code"),
         ("amd.o", "LLVM bitcode for amdgcn-amd-amdhsa"),
         ("bad.bc", "'bad.bc'"),
-        ("fill.bc", "undefined in the device code: _Z6scaledi"),
+        (
+            "fill.bc",
+            "undefined symbols in the device code: _Z6scaledi",
+        ),
     ] {
         let error = run(folder, &format!("-fsyclbin {line} -o not.syclbin")).unwrap_err();
         assert!(error.contains(expected), "{error}");

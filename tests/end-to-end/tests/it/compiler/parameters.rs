@@ -102,7 +102,7 @@ fn sampler(queue: &Queue) -> Result<Option<Sampler>> {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "samplers need images (CL_DEVICE_IMAGE_SUPPORT), which {device} does not have"
+                    "samplers require images (CL_DEVICE_IMAGE_SUPPORT), which {device} does not have"
                 )
             );
             common::say_skipped(&error.to_string());

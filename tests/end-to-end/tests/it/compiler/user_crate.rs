@@ -130,9 +130,14 @@ pub(crate) fn workspace() -> &'static Path {
         .unwrap()
 }
 
-/// A target directory that stays between runs, so that dependencies are compiled once.
-pub(crate) fn shared_target() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-crate")
+/// Variables for Cargo that have several crates, and several runs, compile each dependency once.
+pub(crate) fn shared_builds() -> [(&'static str, PathBuf); 3] {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-crate");
+    [
+        ("CARGO_TARGET_DIR", target),
+        ("CARGO_INCREMENTAL", "0".into()),
+        ("CARGO_PROFILE_DEV_DEBUG", "none".into()),
+    ]
 }
 
 /// The fenced block of `readme` whose first line names the file.
@@ -353,8 +358,7 @@ fn main() {
 }
 ",
     );
-    let mut check = user.cargo("check");
-    check.env("CARGO_TARGET_DIR", shared_target());
-    let (checked, log) = text(&check.output().unwrap());
-    assert!(checked, "{log}");
+    let mut build = user.cargo("build");
+    let (built, log) = text(&build.envs(shared_builds()).output().unwrap());
+    assert!(built, "{log}");
 }

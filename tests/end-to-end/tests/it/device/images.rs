@@ -316,7 +316,7 @@ fn other_dimensions_and_accesses_are_refused() {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
         let text = error.to_string();
-        let problem = format!(" is {given}, but the kernel takes {takes} there");
+        let problem = format!(" is {given}, but the kernel expects {takes}");
         assert!(
             text.contains(&format!("argument {index} (")) && text.ends_with(&problem),
             "{text}"

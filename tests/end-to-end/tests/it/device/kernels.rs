@@ -147,7 +147,7 @@ fn vector_and_void_buffers_arrive() {
     unsafe { kernels.raw(&from, &mut to).launch(1) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [42]);
 
-    // A vector of three has the size of four.
+    // A vector of three elements is as large as one of four.
     let mut points = queue.upload(&[[1.0f32, 2.0, 3.0, 0.0]]).unwrap();
     // SAFETY: there is one point.
     unsafe {

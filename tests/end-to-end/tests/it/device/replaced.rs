@@ -111,14 +111,14 @@ fn other_types_are_named_all_at_once() {
     let error = load(&queue, TYPES).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("this SYCLBIN file does not fit the stubs:{lines}")
+        format!("this SYCLBIN file does not match the stubs:{lines}")
     );
     assert_eq!(error.kind(), ErrorKind::StubMismatch);
     assert_eq!(error.reasons().len(), 4);
     let (_folder, path) = written(TYPES);
     // SAFETY: a compiler made the file.
     let error = unsafe { kernels::Module::builder(&queue).load_file(&path) }.unwrap_err();
-    let expected = format!("{} does not fit the stubs:{lines}", path.display());
+    let expected = format!("{} does not match the stubs:{lines}", path.display());
     assert_eq!(error.to_string(), expected);
 }
 
@@ -127,7 +127,7 @@ fn missing_kernel_is_an_error_for_stubs() {
     let Some(queue) = queue() else { return };
     assert_eq!(
         load(&queue, LACKING).unwrap_err().to_string(),
-        "this SYCLBIN file does not fit the stubs:\n  kernel charges is missing in the file, and \
+        "this SYCLBIN file does not match the stubs:\n  kernel charges is missing in the file, and \
          `void charges(const Body *bodies, int *out)` in the stubs"
     );
     // SAFETY: a compiler made the file.

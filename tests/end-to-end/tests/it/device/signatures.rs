@@ -301,8 +301,8 @@ fn image_accessors_of_sycl_2020_are_explained() {
     assert_eq!(
         reason,
         "parameter in: `sycl::sampled_image_accessor<sycl::vec<float, 4>, 2, 0>` is not supported: DPC++ compiles it, \
-         and the code does not reach the image; take \
-         `sycl::accessor<sycl::float4, 2, sycl::access_mode::read, sycl::target::image>`, and a `sycl::sampler`"
+         but the code does not access the image; use `sycl::accessor<sycl::float4, 2, sycl::access_mode::read, \
+         sycl::target::image>`, and a `sycl::sampler`"
     );
     assert_eq!(reasons.next(), None);
 }
@@ -329,7 +329,8 @@ fn device_globals_have_the_types_of_the_source() {
         globals(&file),
         [
             "count: unsigned int",
-            "cell: struct Cell { float mass; /* 0 */ unsigned short kind; /* 4 */ int at[3]; /* 8 */ } /* size 20, align 4 */",
+            "cell: struct Cell { float mass; /* 0 */ unsigned short kind; /* 4 */ int at[3]; /* 8 */ } /* size 20, \
+             align 4 */",
             "cells: Cell[2]",
             "grid: sycl::half[2][3]",
             "pointer: float *",

@@ -20,7 +20,7 @@ fn required_sub_group_size_is_used_or_refused() {
         Err(error) => {
             let text = error.to_string();
             assert!(!sizes.contains(&16), "{text}");
-            assert!(text.contains("it needs sub-groups of 16"), "{text}");
+            assert!(text.contains("it requires sub-groups of 16"), "{text}");
             return;
         }
     };

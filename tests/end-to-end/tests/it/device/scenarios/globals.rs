@@ -16,7 +16,10 @@ fn check_names(module: &Module) {
     let wrong = module.global::<i64>("total").unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::InvalidArgument);
     let text = wrong.to_string();
-    assert!(text.ends_with("has 4 bytes, the Rust type has 8"), "{text}");
+    assert!(
+        text.ends_with("has 4 bytes, but the Rust type has 8"),
+        "{text}"
+    );
     let unknown = module.global::<i32>("elsewhere").unwrap_err();
     assert!(
         unknown.kind() == ErrorKind::NotFound && unknown.to_string().contains("no device global"),

@@ -96,7 +96,7 @@ fn native_objects_load_and_imports_use_spirv() {
     module.build().unwrap();
     let choice = module.images().next().unwrap().to_string();
     assert!(
-        choice.contains("the driver takes this native code"),
+        choice.contains("the driver accepts this native code"),
         "{choice}"
     );
     let builder = Module::builder(&queue).link(exporting_both::SYCLBIN);
