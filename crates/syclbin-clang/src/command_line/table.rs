@@ -177,7 +177,7 @@ const ROWS: [Row; 29] = [
     (
         Joined,
         Refused("this program has no such step; use a DPC++ clang++ (SYCLBIN_CLANG)"),
-        "-Xsycl-target-linker -Xdevice-post-link -Xoffload-linker -fsycl-link- -fsycl-link= --no-offload-arch=",
+        "-Xspirv-translator -Xsycl-target-linker -Xdevice-post-link -Xoffload-linker -fsycl-link- -fsycl-link= --no-offload-arch=",
     ),
 ];
 
