@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn each_problem_of_an_intel_gpu_has_a_remedy() {
+    fn each_problem_of_the_gpu_has_a_remedy() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let remedy = || problem(root).map(|problem| problem.remedy);
