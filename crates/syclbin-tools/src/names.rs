@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use syclbin::AbstractModule;
 use syclbin::__private::mangled;
 pub use syclbin::__private::mangled::declared as spelled;
+use syclbin::AbstractModule;
 
 /// Returns the qualified C++ name of a symbol, or the symbol itself if it cannot be demangled.
 #[must_use]

@@ -3,6 +3,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
@@ -101,6 +102,35 @@ impl Architecture {
                 short(name) == wanted || aliases.iter().any(|alias| short(alias) == wanted)
             })
             .map(|(id, ..)| Self(*id))
+    }
+
+    /// Returns the architectures that a name stands for: one, or the members of a family of Intel GPUs such as
+    /// `intel_gpu_bmg`, whose names go on with `_`. An unknown name has none.
+    ///
+    /// ```
+    /// use syclbin::Architecture;
+    ///
+    /// let names: Vec<_> = Architecture::members("intel_gpu_bmg")
+    ///     .iter()
+    ///     .filter_map(|member| member.name())
+    ///     .collect();
+    /// assert_eq!(names, ["intel_gpu_bmg_g21", "intel_gpu_bmg_g31"]);
+    /// ```
+    #[must_use]
+    pub fn members(name: &str) -> Vec<Self> {
+        if let Some(architecture) = Self::from_name(name) {
+            return Vec::from([architecture]);
+        }
+        let family = short(name);
+        let is_member = |member: &&str| {
+            let rest = member.strip_prefix("intel_gpu_");
+            rest.and_then(|rest| rest.strip_prefix(&*family))
+                .is_some_and(|rest| rest.starts_with('_'))
+        };
+        let rows = TABLE
+            .iter()
+            .filter(|(_, name, aliases)| is_member(name) || aliases.iter().any(&is_member));
+        rows.map(|(id, ..)| Self(*id)).collect()
     }
 
     fn row(self) -> Option<&'static Row> {
@@ -261,7 +291,6 @@ const TABLE: &[Row] = &[
 mod tests {
     use super::*;
     use alloc::string::ToString;
-    use alloc::vec::Vec;
 
     #[test]
     fn names_and_aliases_parse_in_both_spellings() {
@@ -309,6 +338,25 @@ mod tests {
             assert_eq!(architecture.family(), family, "{architecture}");
         }
         assert_eq!(Architecture(4 << 56).family(), Family::Other(4));
+    }
+
+    #[test]
+    fn families_have_their_members() {
+        let names = |family| {
+            let members = Architecture::members(family).into_iter();
+            let names = members.filter_map(|member| member.name()?.strip_prefix("intel_gpu_"));
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names("intel_gpu_bmg"), "bmg_g21 bmg_g31");
+        assert_eq!(names("dg2"), "acm_g10 acm_g11 acm_g12");
+        assert_eq!(names("intel_gpu_mtl"), "mtl_u mtl_h");
+        assert_eq!(names("ptl"), "ptl_h ptl_u");
+        // An architecture of this name comes first.
+        assert_eq!(names("pvc"), "pvc");
+        assert_eq!(names("bmg-g21"), "bmg_g21");
+        for none in ["", "intel_gpu_", "bm", "bmg_", "sm", "gfx9"] {
+            assert_eq!(Architecture::members(none), [], "{none}");
+        }
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
     // The compiler option for Intel's GPUs may name several, or all with `*`. The driver checks the names that
     // are not known here.
     let named = arch.split([',', ' ']).filter(|name| !name.is_empty());
-    let known: Vec<Architecture> = named.filter_map(|name| name.parse().ok()).collect();
+    let known: Vec<Architecture> = named.flat_map(Architecture::members).collect();
     if known.is_empty() || arch.contains('*') {
         return Ok(());
     }
@@ -355,6 +355,23 @@ mod tests {
         assert!(!fits("pvc", "spir64-unknown-unknown"));
         let message = checked(&native("pvc,dg2", ""), &cpu()).unwrap_err();
         assert_eq!(message, "it is for pvc,dg2, but the device is x86_64");
+    }
+
+    #[test]
+    fn family_is_for_its_members() {
+        let bytes = [b"!<arch>\n".as_slice(), &[0; 64]].concat();
+        let taken = |arch, device: &str| {
+            let gpu = Facts {
+                kind: DeviceKind::Gpu,
+                architecture: device.parse().ok(),
+                ..Facts::default()
+            };
+            let image = Image::native(arch, "spir64_gen-unknown-unknown", bytes.clone());
+            checked(&image, &gpu).is_ok()
+        };
+        assert!(taken("bmg", "bmg_g21") && taken("intel_gpu_bmg", "bmg_g31"));
+        assert!(!taken("bmg", "pvc") && !taken("dg2,mtl", "ptl_h"));
+        assert!(taken("dg2,mtl", "acm_g11") && taken("ptl", "ptl_u"));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use syclbin::Aspect;
-use syclbin::architecture::{Architecture, same};
+use syclbin::architecture::Architecture;
 use syclbin::metadata::{
     Bfloat16, DeviceRequirements, ModuleMetadata, Records, Sanitizer, Target, VirtualFunctions,
 };
@@ -169,8 +169,8 @@ pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
     if Target::of_triple(compiled) == Target::Spir64X86_64 {
         return facts.kind == DeviceKind::Cpu;
     }
-    let name = facts.architecture.and_then(Architecture::name);
-    name.is_some_and(|name| same(name, compiled))
+    let mut members = Architecture::members(compiled).into_iter();
+    members.any(|member| Some(member) == facts.architecture)
 }
 
 /// Returns the name of the device's architecture in messages.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What the name of a device of the workspace's simulated CUDA driver begins with.
 const SIMULATED: &str = "Simulated CUDA device";
 /// The variable that is `no` where a driver takes commands and executes none.
-const EXECUTES: &str = "SYCLBIN_DEVICE_EXECUTES";
+pub(crate) const EXECUTES: &str = "SYCLBIN_DEVICE_EXECUTES";
 /// Where the kernel module of NVIDIA's driver tells its version.
 const NVIDIA_MODULE: &str = "/proc/driver/nvidia/version";
 

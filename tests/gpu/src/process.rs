@@ -17,7 +17,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// for a driver may never end.
 const GRACE: Duration = Duration::from_secs(5);
 /// How many bytes of each stream are kept.
-const KEPT: usize = 4 << 20;
+const KEPT: usize = 32 << 20;
 
 /// How long a process may take.
 #[derive(Clone, Copy, Debug)]

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::device::EXECUTES;
 use crate::plan::{Kind, Step};
 use crate::process::{End, Ended, Limits, run};
 use crate::report::{Outcome, StepReport};
@@ -45,6 +46,13 @@ impl Context {
             command.env(name, self.expand(value));
         }
         command
+    }
+
+    /// Returns whether the device executes kernels.
+    pub(crate) fn executes(&self) -> bool {
+        self.environment
+            .get(EXECUTES)
+            .is_none_or(|value| value != "no")
     }
 
     /// The arguments of a step.

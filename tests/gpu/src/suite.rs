@@ -51,7 +51,11 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
     let mut skips = libtest::skips(&whole.stderr);
     for name in &names {
         let test = match verdicts.get(name) {
-            Some(verdict) => finished(name, verdict, failures.remove(name), skips.remove(name)),
+            Some(verdict) => {
+                let output = failures.remove(name);
+                let verdict = without_results(context, name, verdict, output.as_deref());
+                finished(name, &verdict, output, skips.remove(name))
+            }
             None => alone(context, step, tool, name, until),
         };
         report.tests.push(test);
@@ -85,6 +89,28 @@ fn finished(
     }
 }
 
+/// Tests whose assertions are about what kernels compute.
+const NEED_RESULTS: &str = include_str!("need_results.txt");
+
+/// The reason of a test that ended where it looks at results.
+const NO_RESULTS: &str = "the rest, as the device executes no kernel";
+
+/// The verdict on a device that executes no kernel: there, a panic of a listed test is no failure, but an error of a call is
+/// one.
+fn without_results(
+    context: &Context,
+    name: &str,
+    verdict: &Verdict,
+    output: Option<&str>,
+) -> Verdict {
+    let panicked = output.is_some_and(|output| output.contains(" panicked at "));
+    let is_listed = || NEED_RESULTS.lines().any(|listed| listed == name);
+    if *verdict == Verdict::Failed && panicked && !context.executes() && is_listed() {
+        return Verdict::Ignored(Some(NO_RESULTS.to_owned()));
+    }
+    verdict.clone()
+}
+
 /// Runs one test in a process of its own.
 fn alone(
     context: &Context,
@@ -111,6 +137,10 @@ fn alone(
         let skip = skips.remove(name).or_else(|| skips.remove(MAIN));
         return finished(name, &Verdict::Ok, None, skip);
     }
+    let failed = without_results(context, name, &Verdict::Failed, Some(&ended.stdout));
+    if failed != Verdict::Failed && ended.end == End::Exit(101) {
+        return finished(name, &failed, None, None);
+    }
     report.outcome = of_end(&ended.end);
     report.reason = Some(ended.end.to_string());
     report.output = Some(ended.tail());
@@ -132,9 +162,11 @@ fn conclude(report: &mut StepReport, whole: &Ended, without_result: usize) {
         worst
     };
     // 101 says that a test failed, which the tests tell.
+    let no_results = Some(NO_RESULTS.to_owned());
+    let lacks_results = || report.tests.iter().any(|test| test.reason == no_results);
     let is_explained = match whole.end {
         End::Exit(0) => true,
-        End::Exit(101) => worst == Outcome::Failed,
+        End::Exit(101) => worst == Outcome::Failed || lacks_results(),
         _ => false,
     };
     if !is_explained {
@@ -145,5 +177,36 @@ fn conclude(report: &mut StepReport, whole: &Ended, without_result: usize) {
         }
         report.reason = Some(reason);
         report.output = Some(whole.tail());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::EXECUTES;
+
+    #[test]
+    fn only_listed_tests_may_panic_without_results() {
+        let listed = NEED_RESULTS.lines().next().unwrap();
+        let verdict = |executes: &str, name: &str, printed: &str| {
+            let context = Context {
+                pack: "".into(),
+                work: "".into(),
+                environment: [(EXECUTES.to_owned(), executes.into())].into(),
+                deadline: Instant::now(),
+                less: false,
+            };
+            without_results(&context, name, &Verdict::Failed, Some(printed))
+        };
+        let panic = "thread 'a' panicked at src/lib.rs:1:1:\n0 is not 1";
+        let ignored = Verdict::Ignored(Some(NO_RESULTS.to_owned()));
+        assert_eq!(verdict("no", listed, panic), ignored);
+        for (executes, name, printed) in [
+            ("no", listed, "Error: clBuildProgram failed"),
+            ("no", "another", panic),
+            ("yes", listed, panic),
+        ] {
+            assert_eq!(verdict(executes, name, printed), Verdict::Failed);
+        }
     }
 }

@@ -19,7 +19,7 @@ use crate::arguments::{self, Made};
 use crate::{memory, say};
 
 /// How often all files are loaded where memory is compared. Drivers keep what they need after the first time.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 /// The elements of the buffer that is copied and that kernels get.
 const ELEMENTS: usize = 1 << 16;
 /// How often a driver may end a process before the rest is given up.
@@ -54,12 +54,12 @@ const LEFT_OUT: [(&str, &str, &str); 9] = [
     // IGC (2.40) cannot legalize an integer of another width in one, and crashes on the other.
     (
         "described/functors.syclbin",
-        "Intel(R) Graphics",
+        "Intel(R) OpenCL Graphics",
         "it is compiled without optimization",
     ),
     (
         "described/described.syclbin",
-        "Intel(R) Graphics",
+        "Intel(R) OpenCL Graphics",
         "it is compiled without optimization",
     ),
     // rusticl (26.2.6) reads what kernels have printed from a buffer that nothing has written, and panics.
@@ -157,7 +157,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
 
 /// Does the work of [`run`] in this process, without some of the files.
 pub(crate) fn run_without(without: &str, directories: &[&str]) -> Result<(), String> {
-    let executes = std::env::var("SYCLBIN_DEVICE_EXECUTES").map_or(true, |value| value != "no");
+    let executes = crate::executes();
     let without: Vec<usize> = without
         .split(',')
         .filter_map(|number| number.parse().ok())
@@ -216,7 +216,7 @@ pub(crate) fn run_without(without: &str, directories: &[&str]) -> Result<(), Str
 impl Tally {
     fn file(&mut self, queue: &Queue, path: &Path, bytes: &[u8], executes: bool) {
         let name = path.display().to_string();
-        let device = queue.device().to_string();
+        let device = format!("{} of {}", queue.device(), queue.device().platform());
         let left_out = LEFT_OUT
             .iter()
             .find(|(end, part, _)| path.ends_with(end) && device.contains(part));

@@ -14,6 +14,7 @@ root=$1 pack=$2 out=$3
 shift 3
 for directory in proc dev sys; do mount --rbind "/$directory" "$root/$directory"; done
 mount -t tmpfs tmpfs "$root/tmp"
+[ ! -d /dev/dri ] || mount -t tmpfs tmpfs "$root/dev/dri"
 mount --bind "$pack" "$root/pack"
 mount --bind "$out" "$root/out"
 exec chroot "$root" /pack/bin/gpu-report run --pack /pack --out /out "$@""#;

@@ -19,7 +19,7 @@ use gpu_report::Report;
 
 use crate::files::at;
 use crate::gpu;
-use crate::steps::{Result, target_folder};
+use crate::steps::{Result, cargo, step, target_folder};
 use debian::{Release, STABLE, UNSTABLE};
 use root::Root;
 use summary::Outcome;
@@ -42,12 +42,29 @@ struct Driver {
     device: &'static str,
     /// Variables for the driver.
     environment: Variables,
-    /// The GPUs that it simulates without executing kernels, each with the variables that choose it.
-    gpus: &'static [(&'static str, Variables)],
+    /// The GPUs that it takes commands for without executing kernels.
+    gpus: &'static [Gpu],
 }
+
+/// A GPU that is not there.
+struct Gpu {
+    name: &'static str,
+    /// The variable that chooses it.
+    chosen_by: (&'static str, &'static str),
+    /// The steps that run.
+    steps: &'static [&'static str],
+}
+
+/// Compiles and launches every kernel.
+const ONLY_KERNELS: &[&str] = &[gpu::KERNELS];
 
 /// Names and values of environment variables.
 type Variables = &'static [(&'static str, &'static str)];
+
+/// Intel's GPU driver.
+const NEO: &str = "neo";
+/// The library that takes the place of the kernel driver below it.
+const SIMULATED_XE: &str = "libsimulated_xe.so";
 
 const DRIVERS: [Driver; 4] = [
     Driver {
@@ -84,67 +101,72 @@ const DRIVERS: [Driver; 4] = [
             ("SYCLBIN_DEVICE_EXECUTES", "no"),
         ],
         gpus: &[
-            ("navi31", &[("AMDGPU_GPU_ID", "navi31")]),
-            ("vega10", &[("AMDGPU_GPU_ID", "vega10")]),
-            ("gfx1201", &[("AMDGPU_GPU_ID", "gfx1201")]),
+            Gpu {
+                name: "navi31",
+                chosen_by: ("AMDGPU_GPU_ID", "navi31"),
+                steps: ONLY_KERNELS,
+            },
+            Gpu {
+                name: "vega10",
+                chosen_by: ("AMDGPU_GPU_ID", "vega10"),
+                steps: ONLY_KERNELS,
+            },
+            Gpu {
+                name: "gfx1201",
+                chosen_by: ("AMDGPU_GPU_ID", "gfx1201"),
+                steps: ONLY_KERNELS,
+            },
         ],
     },
-    // The driver's own simulation. Without these variables it waits for timestamps that no GPU writes, or looks for a
-    // library that is not public.
+    // Over a simulated kernel driver, which moves the data of copies. So all copies are made by the copy engine.
     Driver {
-        name: "neo",
+        name: NEO,
         release: &UNSTABLE,
         vendor: "intel.icd",
         package: "intel-opencl-icd",
         device: "opencl:gpu:0",
         environment: &[
+            ("LD_PRELOAD", "/out/libsimulated_xe.so"),
             ("NEOReadDebugKeys", "1"),
             ("NEO_CACHE_PERSISTENT", "0"),
-            ("SetCommandStreamReceiver", "1"),
-            ("UseAubStream", "0"),
+            ("EnableDirectSubmission", "0"),
             ("EnableLEO", "0"),
-            ("UseBindlessMode", "0"),
-            ("UseExternalAllocatorForSshAndDsh", "0"),
-            ("EnableTimestampWaitForQueues", "0"),
-            ("EnableTimestampWaitForEvents", "0"),
+            ("PreferCopyEngineForCopyBufferToBuffer", "1"),
+            // New memory is 0 then, as nothing fills it.
+            ("ExperimentalSmallBufferPoolAllocator", "0"),
+            ("EnableDeviceUsmAllocationPool", "0"),
+            ("EnableHostUsmAllocationPool", "0"),
+            ("ExperimentalEnableDeviceAllocationCache", "0"),
+            ("ExperimentalEnableHostAllocationCache", "0"),
             ("SYCLBIN_DEVICE_EXECUTES", "no"),
         ],
         gpus: &[
-            (
-                "bmg",
-                &[
-                    ("ProductFamilyOverride", "bmg"),
-                    ("HardwareInfoOverride", "5x4x8"),
-                ],
-            ),
-            (
-                "pvc",
-                &[
-                    ("ProductFamilyOverride", "pvc"),
-                    ("HardwareInfoOverride", "8x8x8"),
-                ],
-            ),
-            (
-                "lnl",
-                &[
-                    ("ProductFamilyOverride", "lnl-m"),
-                    ("HardwareInfoOverride", "2x4x8"),
-                ],
-            ),
-            (
-                "dg2",
-                &[
-                    ("ProductFamilyOverride", "dg2"),
-                    ("HardwareInfoOverride", "8x4x16"),
-                ],
-            ),
-            (
-                "ptl",
-                &[
-                    ("ProductFamilyOverride", "ptl-h"),
-                    ("HardwareInfoOverride", "3x4x8"),
-                ],
-            ),
+            Gpu {
+                name: "bmg",
+                // Two, which copy to each other.
+                chosen_by: ("SIMULATED_XE", "e20b,e20b"),
+                steps: &["tests", "stress", gpu::KERNELS],
+            },
+            Gpu {
+                name: "pvc",
+                chosen_by: ("SIMULATED_XE", "0bd5"),
+                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
+            },
+            Gpu {
+                name: "lnl",
+                chosen_by: ("SIMULATED_XE", "64a0"),
+                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
+            },
+            Gpu {
+                name: "dg2",
+                chosen_by: ("SIMULATED_XE", "56a0"),
+                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
+            },
+            Gpu {
+                name: "ptl",
+                chosen_by: ("SIMULATED_XE", "b080"),
+                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
+            },
         ],
     },
 ];
@@ -246,6 +268,10 @@ fn run_on(
     pack: &Path,
     mut outcomes: Vec<Outcome>,
 ) -> Result<()> {
+    if drivers.iter().any(|driver| driver.name == NEO) {
+        let build = ["build", "--quiet", "--package", "simulated-xe"];
+        step("simulated xe", cargo().args(build))?;
+    }
     for driver in drivers {
         let root = roots.iter().find(|root| root.release == driver.release);
         let root = root.ok_or("the root of a driver was not made")?;
@@ -255,9 +281,9 @@ fn run_on(
             let report = driver.run(root, pack, None)?;
             outcomes.push(Outcome::new(driver.name, &version, report));
         }
-        for gpu in driver.gpus {
-            let report = driver.run(root, pack, Some(gpu))?;
-            let name = format!("{} {}", driver.name, gpu.0);
+        let reports = driver.run_on_gpus(root, pack)?;
+        for (gpu, report) in driver.gpus.iter().zip(reports) {
+            let name = format!("{} {}", driver.name, gpu.name);
             outcomes.push(Outcome::new(&name, &version, report));
         }
     }
@@ -279,28 +305,47 @@ fn run_on(
 const REPORTS: &str = "reports";
 
 impl Driver {
-    /// Runs the pack on this driver, or only its kernels on a GPU that executes none.
-    fn run(&self, root: &Root, pack: &Path, gpu: Option<&(&str, Variables)>) -> Result<Report> {
+    /// Runs the pack on all GPUs: on the first, which may have the most to do, while it runs on the others in turn.
+    fn run_on_gpus(&self, root: &Root, pack: &Path) -> Result<Vec<Report>> {
+        let (first, others) = self.gpus.split_at(self.gpus.len().min(1));
+        let run = |gpus: &[Gpu]| {
+            let reports = gpus.iter().map(|gpu| self.run(root, pack, Some(gpu)));
+            reports.collect::<Result<Vec<Report>>>()
+        };
+        let (first, others) = std::thread::scope(|scope| {
+            let others = scope.spawn(|| run(others));
+            (run(first), others.join())
+        });
+        let others = others.map_err(|_| "a thread of xtask panicked".to_owned())??;
+        Ok([first?, others].concat())
+    }
+
+    /// Runs the pack on this driver, and on one of the GPUs that are not there.
+    fn run(&self, root: &Root, pack: &Path, gpu: Option<&Gpu>) -> Result<Report> {
         let name = match gpu {
-            Some((gpu, _)) => format!("{}-{gpu}", self.name),
+            Some(gpu) => format!("{}-{}", self.name, gpu.name),
             None => self.name.to_owned(),
         };
         let out = directory()?.join(REPORTS).join(name);
         std::fs::create_dir_all(&out).map_err(|error| at(&out, &error))?;
         let mut command = root.command(pack, &out);
         command.args(["--quick", "--minutes", "8", "--device", self.device]);
-        let only: &[&str] = match gpu {
-            Some(_) => &[gpu::KERNELS],
-            None => &["tests", "example", "stress", gpu::KERNELS],
-        };
+        let only = gpu.map_or(&["tests", "example", "stress", gpu::KERNELS][..], |gpu| {
+            gpu.steps
+        });
         for step in only {
             command.args(["--only", step]);
         }
         let vendor = format!("/etc/OpenCL/vendors/{}", self.vendor);
         let own = [("OCL_ICD_VENDORS", vendor.as_str())];
-        let chosen = gpu.map_or(&[][..], |(_, chosen)| *chosen);
-        for (name, value) in own.iter().chain(self.environment).chain(chosen) {
+        let chosen = gpu.map(|gpu| gpu.chosen_by);
+        for (name, value) in own.iter().chain(self.environment).chain(&chosen) {
             command.arg("--set").arg(format!("{name}={value}"));
+        }
+        if self.name == NEO {
+            let library = target_folder()?.join("debug").join(SIMULATED_XE);
+            std::fs::copy(&library, out.join(SIMULATED_XE))
+                .map_err(|error| at(&library, &error))?;
         }
         gpu::run_pack(&mut command, &out)
     }

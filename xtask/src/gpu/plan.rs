@@ -25,6 +25,7 @@ pub(super) fn plan(commit: String, executables: &[Executable]) -> Plan {
     steps.extend(examples());
     steps.push(benchmark());
     steps.push(stress());
+    steps.push(intel_gpus());
     steps.push(kernels());
     steps.extend(["memcheck", "racecheck"].map(sanitizer));
     Plan { commit, steps }
@@ -96,6 +97,15 @@ pub(crate) const KERNELS: &str = "every kernel";
 fn kernels() -> Step {
     let mut step = Step::new(KERNELS, Kind::Program, "bin/stress", 90);
     step.arguments = words("kernels {pack}/files {pack}/modules");
+    step
+}
+
+/// The name of the step that tests what differs between Intel's GPUs.
+pub(crate) const INTEL_GPUS: &str = "Intel's GPUs";
+
+fn intel_gpus() -> Step {
+    let mut step = Step::new(INTEL_GPUS, Kind::Tests, "bin/syclbin-rt-it", 30);
+    step.arguments = words("module::intel_gpus::");
     step
 }
 

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Detected, Search};
+use syclbin_rt::DeviceKind;
 use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
 
+use super::intel_gpu;
 use super::trial::{self, Compiled, Ran};
 use crate::toolchain;
 use crate::toolchain::manifest::Manifest;
@@ -54,6 +56,8 @@ pub(super) struct Facts {
     pub(super) device_variable: Option<String>,
     /// The devices that a program would find, or why none can be listed.
     pub(super) devices: Result<Vec<Device>, String>,
+    /// Why an Intel GPU of this machine is not among them.
+    pub(super) intel_gpu: Option<intel_gpu::Problem>,
     /// The result of running that kernel on the device that a program would get. If no kernel was compiled, the
     /// shipped kernel runs instead.
     pub(super) run: Result<Ran, String>,
@@ -132,6 +136,9 @@ impl Facts {
             nvidia: part(Component::Nvidia, |installed| installed.folder.clone()),
             device_variable: variable(DEVICE_VARIABLE),
             devices: devices(run.as_ref().ok()),
+            intel_gpu: (!has_intel_gpu())
+                .then(|| intel_gpu::problem(Path::new("/")))
+                .flatten(),
             run,
             home: home
                 .map(|home| home.path().to_owned())
@@ -167,6 +174,12 @@ fn devices(run: Option<&Ran>) -> Result<Vec<Device>, String> {
         }
     };
     Ok(all.iter().enumerate().map(describe).collect())
+}
+
+fn has_intel_gpu() -> bool {
+    let devices = syclbin_rt::Device::all().unwrap_or_default();
+    let mut devices = devices.iter();
+    devices.any(|device| device.kind() == DeviceKind::Gpu && device.platform().starts_with("Intel"))
 }
 
 /// Returns the directory and size of the build cache.

@@ -7,6 +7,7 @@
 mod child;
 mod facts;
 pub mod file;
+mod intel_gpu;
 mod report;
 mod trial;
 

@@ -206,6 +206,12 @@ fn run(facts: &Facts) -> Vec<Item> {
         ),
         (Some(_), None) => "install the driver of your GPU or processor".to_owned(),
     };
+    items.extend(
+        facts
+            .intel_gpu
+            .as_ref()
+            .map(|problem| note("Intel GPU", &problem.text).with_remedy(problem.remedy)),
+    );
     let devices = match &facts.devices {
         Ok(devices) => devices,
         Err(reason) => {

@@ -8,6 +8,7 @@ use syclbin_toolchain::INSTALL_COMMAND;
 use super::*;
 use crate::doctor::Ran;
 use crate::doctor::facts::{Compilers, Device, Facts, Part};
+use crate::doctor::intel_gpu;
 use crate::doctor::trial::Compiled;
 
 fn detected(origin: Origin, program: &str, version: &str) -> Detected {
@@ -62,6 +63,7 @@ fn complete() -> Facts {
             takes: "",
             is_chosen: true,
         }]),
+        intel_gpu: None,
         run: Ok(Ran {
             device: "Some GPU".to_owned(),
             reason: "it is the first gpu".to_owned(),
@@ -100,6 +102,10 @@ fn bare_machine_lists_every_missing_component() {
         cpp_headers: None,
         pip: Err("`pip`: not found".to_owned()),
         devices: Err("no OpenCL library found".to_owned()),
+        intel_gpu: Some(intel_gpu::Problem {
+            text: "its OpenCL driver is not installed".to_owned(),
+            remedy: "install it",
+        }),
         run: Err("no device found".to_owned()),
         ..complete()
     };
@@ -108,6 +114,7 @@ fn bare_machine_lists_every_missing_component() {
     let remedies = remedies(&report).join("\n");
     for expected in [
         "pip or uv",
+        "install it",
         "--component compiler",
         "--component cpu-device",
     ] {

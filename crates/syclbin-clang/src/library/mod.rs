@@ -16,6 +16,7 @@ mod tests;
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use syclbin::property::Value;
 use syclbin_toolchain::INSTALL_COMMAND;
@@ -134,6 +135,9 @@ pub(crate) fn compile(
             raw::FORMAT_PTX
         }
     };
+    // SAFETY: the function is there as long as the process.
+    unsafe { raw::atexit(explain_exit) };
+    IS_INSIDE.store(true, Ordering::Relaxed);
     // SAFETY: every pointer is to a string or array that outlives the call, with its true count;
     // an empty view is never followed.
     let result = unsafe {
@@ -158,6 +162,7 @@ pub(crate) fn compile(
             format,
         )
     };
+    IS_INSIDE.store(false, Ordering::Relaxed);
     // SAFETY: the log is the library's and stays until it is unloaded, which is after this copy.
     let log = unsafe { text(result.log) };
     if result.error != raw::SUCCESS {
@@ -177,6 +182,19 @@ pub(crate) fn compile(
     // SAFETY: as for the log; after a success the images are whole.
     let images = unsafe { copy_images(&result.images) };
     Ok(Outcome::Compiled(images, log))
+}
+
+/// Whether the compiler library is at work.
+static IS_INSIDE: AtomicBool = AtomicBool::new(false);
+
+/// The library ends the process, with a message of its own, where SPIR-V needs an extension that it does not write.
+extern "C" fn explain_exit() {
+    if IS_INSIDE.load(Ordering::Relaxed) {
+        eprintln!(
+            "syclbin-clang: error: the compiler library does not translate a feature of this source, as it says above; use a \
+             DPC++ clang++ (SYCLBIN_CLANG)"
+        );
+    }
 }
 
 /// Changes a setting of the library for this thread.

@@ -86,5 +86,10 @@ pub(super) type CompileSycl = unsafe extern "C" fn(
     format: u32,
 ) -> CompileResult;
 
+unsafe extern "C" {
+    /// The C library's.
+    pub(super) fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+}
+
 const _: () = assert!(size_of::<CompileResult>() == 56);
 const _: () = assert!(size_of::<PropertyValue>() == 32);

@@ -15,6 +15,10 @@
 //! negations alone. After the barrier, all work-items read the value of the last one. Only unoptimized code and
 //! groups of exactly one vector are right.
 //!
+//! # Intel's GPU driver (26.27)
+//!
+//! A wait for a command never ends if an event of its wait list had failed before, as on PoCL.
+//!
 //! # PoCL (6.0 and 7.1)
 //!
 //! Up to version 6 it calls no callback when a command fails, so a task that awaits the command would sleep for
@@ -132,12 +136,12 @@ pub(crate) fn is_pocl(facts: &Facts) -> bool {
 
 impl Failing {
     pub(crate) fn of(facts: &Facts) -> Self {
-        let is_forgotten = is_pocl(facts);
+        let is_pocl = is_pocl(facts);
         let major = facts.driver_version.split('.').next().unwrap_or_default();
         let is_old = major.parse::<u32>().is_ok_and(|major| major < 7);
         Self {
-            misses_callbacks: is_forgotten && is_old,
-            is_forgotten,
+            misses_callbacks: is_pocl && is_old,
+            is_forgotten: is_pocl || facts.platform == "Intel(R) OpenCL Graphics",
         }
     }
 }
@@ -303,11 +307,11 @@ mod tests {
 }
 
 #[cfg(test)]
-mod pocl_tests {
+mod failing_tests {
     use super::*;
 
     #[test]
-    fn old_pocl_misses_callbacks() {
+    fn drivers_forget_failures() {
         let failing = |platform: &str, driver_version: &str| {
             let failing = Failing::of(&Facts {
                 platform: platform.to_owned(),
@@ -321,6 +325,8 @@ mod pocl_tests {
         assert_eq!(failing(pocl, "7.1+debian"), (false, true));
         assert_eq!(failing(pocl, "HEAD"), (false, true));
         assert_eq!(failing("Intel(R) OpenCL", "2026.2"), (false, false));
+        let gpu = "Intel(R) OpenCL Graphics";
+        assert_eq!(failing(gpu, "26.27.039122"), (false, true));
     }
 }
 

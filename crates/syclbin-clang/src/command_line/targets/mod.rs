@@ -9,7 +9,7 @@ use syclbin::State;
 use crate::command_line::response_file::words;
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
-use named::{architecture, first_part, names, nvidia_gpu, target, target_named};
+use named::{architecture, first_part, names, nvidia_gpu, target_named, targets};
 
 pub(crate) use named::{processor, processors};
 
@@ -86,9 +86,12 @@ impl Target {
         }
     }
 
-    /// Returns whether an option means it by `name`: its kind, or exactly this GPU.
+    /// Returns whether an option means it by `name`: its kind, exactly this GPU, or its family.
     fn is_named(&self, name: &str) -> bool {
-        first_part(name) == self.name() || self.listed_name().as_deref() == Some(name)
+        let listed_name = self.listed_name();
+        first_part(name) == self.name()
+            || listed_name.as_deref() == Some(name)
+            || targets(name, "").is_ok_and(|members| members.contains(self))
     }
 }
 
@@ -109,9 +112,11 @@ impl Targets {
     /// Handles the value of `-fsycl-targets`.
     pub(crate) fn list(&mut self, value: &str) -> Result<()> {
         let option = format!("-fsycl-targets={value}");
-        self.listed = names(value, &option)?
-            .map(|name| target(name, &option))
-            .collect::<Result<_>>()?;
+        let mut listed = Vec::new();
+        for name in names(value, &option)? {
+            listed.extend(targets(name, &option)?);
+        }
+        self.listed = listed;
         Ok(())
     }
 

@@ -38,6 +38,19 @@ pub(super) fn target_named(name: &str) -> Option<Target> {
     }
 }
 
+/// Returns the targets that a name stands for: those of all members, if it is a family of Intel GPUs.
+pub(super) fn targets(name: &str, option: &str) -> Result<Vec<Target>> {
+    let mut members = Vec::new();
+    if target_named(name).is_none() && name.starts_with("intel_gpu_") {
+        let known = Architecture::members(name).into_iter();
+        members.extend(known.filter_map(|member| gpu_named(member.name()?)));
+    }
+    if members.is_empty() {
+        members.push(target(name, option)?);
+    }
+    Ok(members)
+}
+
 fn gpu_named(name: &str) -> Option<Target> {
     let known = Architecture::from_name(name).filter(|a| a.family() == Family::IntelGpu);
     let device = known?.name()?.strip_prefix("intel_gpu_")?;
@@ -46,7 +59,7 @@ fn gpu_named(name: &str) -> Option<Target> {
     })
 }
 
-pub(super) fn target(name: &str, option: &str) -> Result<Target> {
+fn target(name: &str, option: &str) -> Result<Target> {
     if let Some(target) = target_named(name) {
         return Ok(target);
     }

@@ -40,6 +40,16 @@ fn targets_are_listed_once_with_spirv_first() {
 }
 
 #[test]
+fn family_of_intel_gpus_stands_for_its_members() {
+    let bmg = ["bmg_g21", "bmg_g31"].map(|device| Target::Gpu {
+        device: Some(device),
+    });
+    assert_eq!(listed("intel_gpu_bmg"), Ok(bmg.to_vec()));
+    assert!(bmg.iter().all(|gpu| gpu.is_named("intel_gpu_bmg")));
+    assert!(!PVC.is_named("intel_gpu_bmg"));
+}
+
+#[test]
 fn optional_ptx_is_added_once() {
     let mut targets = Targets {
         ptx_is_optional: true,

@@ -72,8 +72,8 @@ fn check_iota(file: &str, written: &[f32]) {
 #[test]
 fn kernels_run_from_native_code_alone() {
     let Some(queue) = spirv_queue() else { return };
-    let kernels = basic_native::Module::load(&queue).unwrap();
-    if !takes_native(kernels.build()) {
+    let kernels = basic_native::Module::load(&queue);
+    if !takes_native(kernels.and_then(|kernels| kernels.build())) {
         return;
     }
     check_iota("native", &written!(queue, basic_native, iota(2.25)));
