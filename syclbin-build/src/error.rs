@@ -325,7 +325,7 @@ mod tests {
                     program: "icpx".into(),
                     source: source(),
                 },
-                "; `cargo syclbin doctor` lists the compilers that do",
+                "; `cargo syclbin doctor` lists the compilers that work",
             ),
             (
                 Error::Write {
@@ -336,7 +336,7 @@ mod tests {
             ),
             (
                 Error::Format(syclbin::write::Error::Nul("a".to_owned())),
-                "; try another compiler (`cargo syclbin doctor` lists those that work), and please report this one",
+                "; try another compiler (`cargo syclbin doctor` lists those that work), and please report this bug",
             ),
         ] {
             let said = error.to_string();

@@ -366,7 +366,7 @@ mod tests {
         for (text, expected) in [
             (
                 "[package.metadata]\nsyclbin = 1\n",
-                "Cargo.toml:2: package.metadata.syclbin is of type integer",
+                "Cargo.toml:2: package.metadata.syclbin has type integer",
             ),
             (
                 "[package.metadata.syclbin]\n",

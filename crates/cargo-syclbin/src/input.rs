@@ -199,6 +199,6 @@ mod tests {
         assert!(elf.contains("cargo syclbin extract a.o"), "{elf}");
         let cut = remedy(&SYCLBIN_MAGIC);
         assert!(cut.contains("cargo syclbin verify a.o"), "{cut}");
-        assert!(remedy(b"").contains("no bytes"), "{}", remedy(b""));
+        assert!(remedy(b"").contains("the file is empty"), "{}", remedy(b""));
     }
 }

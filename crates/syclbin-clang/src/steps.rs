@@ -336,7 +336,7 @@ mod tests {
         let mut said = Vec::new();
         let outcome = step.finish(&step.run().unwrap(), None, &mut said);
         assert_eq!(outcome, Err(Failure::Reported(3)));
-        let expected = "bad\nhint\nsyclbin-clang: error: /bin/sh ended with 3 on k.cpp\n";
+        let expected = "bad\nhint\nsyclbin-clang: error: /bin/sh exited with 3 on k.cpp\n";
         assert_eq!(String::from_utf8(said).unwrap(), expected);
     }
 

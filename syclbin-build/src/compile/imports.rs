@@ -48,3 +48,58 @@ pub(crate) fn state(
     });
     Err(each.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use syclbin::AbstractModule;
+
+    use super::*;
+
+    fn module(exported: &[&str], imported: &[&str]) -> AbstractModule<'static> {
+        let mut module = AbstractModule::default();
+        for (set, symbols) in [
+            (set::EXPORTED_SYMBOLS, exported),
+            (set::IMPORTED_SYMBOLS, imported),
+        ] {
+            for symbol in symbols {
+                module.metadata.insert(set, (*symbol).to_owned(), 1u32);
+            }
+        }
+        module
+    }
+
+    fn state_of(modules: Vec<AbstractModule<'static>>) -> Result<State, Vec<Undefined>> {
+        let mut file = Syclbin::new(State::Executable);
+        file.modules = modules;
+        super::state(
+            &file,
+            &[0, 1],
+            &["a.cpp", "b.cpp"].map(std::path::Path::new),
+        )
+    }
+
+    #[test]
+    fn file_is_executable_only_without_open_imports() {
+        let alone = vec![module(&["_Z5twicef"], &[]), module(&[], &[])];
+        assert_eq!(state_of(alone), Ok(State::Executable));
+        let linked = vec![module(&["_Z5twicef"], &[]), module(&[], &["_Z5twicef"])];
+        assert_eq!(state_of(linked), Ok(State::Object));
+        // No source defines the device's own library.
+        let library = vec![module(&[], &["__devicelib_assert_fail"]), module(&[], &[])];
+        assert_eq!(state_of(library), Ok(State::Executable));
+    }
+
+    #[test]
+    fn undefined_function_is_demangled_with_its_users() {
+        let undefined = state_of(vec![
+            module(&[], &["_ZN2ns5twiceEfPi", "half"]),
+            module(&["other"], &["_ZN2ns5twiceEfPi"]),
+        ])
+        .unwrap_err();
+        let text = crate::Error::Undefined(undefined).to_string();
+        let expected = "device code uses symbols that no source defines:\n  \
+             ns::twice(float, int *) (_ZN2ns5twiceEfPi), used in a.cpp, b.cpp\n  half, used in a.cpp\n";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("SYCL_EXTERNAL"), "{text}");
+    }
+}

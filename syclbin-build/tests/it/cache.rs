@@ -578,7 +578,7 @@ fn cache_can_be_disabled_moved_and_bounded() {
     );
     let (ran, _) = with("SYCLBIN_CACHE_SIZE", "much");
     assert!(
-        ran.said("warning")[0].contains("SYCLBIN_CACHE_SIZE=much is not a size"),
+        ran.said("warning")[0].contains("SYCLBIN_CACHE_SIZE=much is not a valid size"),
         "{ran:?}"
     );
     assert_eq!(cached.compiles(), 0, "it is kept all the same");

@@ -51,7 +51,9 @@ fn manifest_mistake_names_line_and_reruns_script() {
     let ran = package.script("manifest", COMPILE).run();
     let said = ran.failed();
     assert!(
-        said.starts_with("error: Cargo.toml:4: [package.metadata.syclbin.a] has a key `sorces`"),
+        said.starts_with(
+            "error: Cargo.toml:4: [package.metadata.syclbin.a] has an unknown key `sorces`"
+        ),
         "{said}"
     );
     assert!(ran.said("rerun-if-changed").contains(&"Cargo.toml"));
@@ -66,7 +68,11 @@ fn missing_manifest_table_error_shows_an_example() {
         said.starts_with("error: Cargo.toml has no table [package.metadata.syclbin.NAME]; add one"),
         "{said}"
     );
-    let bad = package.write("Cargo.toml", "[package]\nname = \"p\"\n[package.metadata.syclbin.\"a b\"]\nsources = [\"kernels/vector_ops.cpp\"]\n");
+    let bad = package.write(
+        "Cargo.toml",
+        "[package]\nname = \"p\"\n[package.metadata.syclbin.\"a b\"]\nsources = \
+        [\"kernels/vector_ops.cpp\"]\n",
+    );
     assert!(bad.exists());
     let ran = package.script("manifest", COMPILE).run();
     assert!(

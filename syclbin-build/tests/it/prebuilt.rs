@@ -239,7 +239,7 @@ fn missing_or_damaged_file_needs_a_compiler() {
     let ran = run();
     assert!(
         ran.failed()
-            .starts_with("error: prebuilt kernels/vector_ops.syclbin is damaged: "),
+            .starts_with("error: prebuilt file kernels/vector_ops.syclbin is damaged: "),
         "{ran:?}"
     );
     assert!(ran.failed().contains("cargo syclbin build --commit"));
@@ -247,7 +247,7 @@ fn missing_or_damaged_file_needs_a_compiler() {
     fs::remove_file(package.path(KEPT)).unwrap();
     fs::create_dir(package.path(KEPT)).unwrap();
     let ran = run();
-    let unreadable = "error: prebuilt kernels/vector_ops.syclbin cannot be read: ";
+    let unreadable = "error: prebuilt file kernels/vector_ops.syclbin cannot be read: ";
     assert!(ran.failed().starts_with(unreadable), "{ran:?}");
 }
 

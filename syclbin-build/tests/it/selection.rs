@@ -366,15 +366,15 @@ fn failing_compiler_is_named_with_its_output() {
     for (probe, expected) in [
         (
             "kill -SEGV $$",
-            "was killed by signal 11 (SIGSEGV) when asked `--version`; try it",
+            "was killed by signal 11 (SIGSEGV) when run with `--version`; run it",
         ),
         (
             "echo 'libsvml.so: cannot open' >&2; exit 127",
-            "ended with 127 when asked `--version` (libsvml.so: cannot open); try it",
+            "exited with 127 when run with `--version` (libsvml.so: cannot open); run it",
         ),
         (
             "[ $question = version ] || kill -ABRT $$",
-            "was killed by signal 6 (SIGABRT) when asked `-fsyclbin -###`; try it",
+            "was killed by signal 6 (SIGABRT) when run with `-fsyclbin -###`; run it",
         ),
         ("exit 0", "printed no version when run with `--version`"),
     ] {

@@ -166,7 +166,7 @@ mod tests {
     fn a_compiler_that_makes_nothing_fails_the_trial() {
         if cfg!(unix) {
             let problem = compile("/bin/true").unwrap_err();
-            assert!(problem.contains("it left no file"), "{problem}");
+            assert!(problem.contains("it wrote no file"), "{problem}");
             let problem = compile("/bin/false").unwrap_err();
             assert!(problem.contains("exit status: 1"), "{problem}");
         }

@@ -98,7 +98,7 @@ impl ExtractedImage {
             written: None,
             skipped: match (&image.offload_kind, image.content) {
                 (OffloadKind::Host, _) => Some("host code"),
-                (_, Content::Empty) => Some("no bytes"),
+                (_, Content::Empty) => Some("the file is empty"),
                 _ => None,
             },
         }

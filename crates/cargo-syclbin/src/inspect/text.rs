@@ -346,7 +346,11 @@ impl fmt::Display for Raw<'_> {
         match self.0 {
             PropertyValue::U32 { value } => write!(f, "{value}"),
             PropertyValue::Bytes { bits, hex, text } => {
-                f.write_str(if hex.is_empty() { "no bytes" } else { hex })?;
+                f.write_str(if hex.is_empty() {
+                    "the file is empty"
+                } else {
+                    hex
+                })?;
                 if bits % 8 != 0 {
                     write!(f, " ({bits} bits)")?;
                 }

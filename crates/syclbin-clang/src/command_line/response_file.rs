@@ -141,7 +141,7 @@ mod tests {
         std::fs::write(path("a"), format!("@{}", path("b"))).unwrap();
         std::fs::write(path("b"), format!("@{}", path("a"))).unwrap();
         let circle = said(&[format!("@{}", path("a"))]);
-        assert!(circle.contains("names itself"), "{circle}");
+        assert!(circle.contains("includes itself"), "{circle}");
         std::fs::write(path("latin"), b"-D\xe4").unwrap();
         assert!(said(&[format!("@{}", path("latin"))]).contains("not UTF-8"));
         let many: Vec<_> = (0..=MAX_DEPTH).map(|n| path(&n.to_string())).collect();
@@ -149,6 +149,6 @@ mod tests {
             std::fs::write(file, format!("@{next}")).unwrap();
         }
         std::fs::write(&many[MAX_DEPTH], "-O2").unwrap();
-        assert!(said(&[format!("@{}", many[0])]).contains("the last of 32"));
+        assert!(said(&[format!("@{}", many[0])]).contains("32"));
     }
 }

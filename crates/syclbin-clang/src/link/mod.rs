@@ -286,7 +286,7 @@ mod tests {
             std::fs::write(&path, bytes).unwrap();
         };
         write(&Syclbin::new(State::Executable));
-        assert!(said(open(&path, State::Executable)).contains("linked already"));
+        assert!(said(open(&path, State::Executable)).contains("already linked"));
         let mut placeholder = Syclbin::new(State::Object);
         placeholder.global.insert(set::PLACEHOLDER, "why", "docs");
         write(&placeholder);
@@ -296,6 +296,6 @@ mod tests {
             open(&path, State::Object).unwrap().file.state(),
             Some(State::Object)
         );
-        assert!(said(open(&folder.path().join("none"), State::Object)).contains("cannot be read"));
+        assert!(said(open(&folder.path().join("none"), State::Object)).contains("cannot read"));
     }
 }

@@ -249,3 +249,22 @@ pub fn is_known(start: &[u8]) -> bool {
         || bundle::is_text(start)
         || ::object::FileKind::parse(start).is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_sycl_and_hip_differ_by_triple() {
+        for (number, triple, kind) in [
+            (8, "", OffloadKind::Sycl),
+            (4, "spir64-unknown-unknown", OffloadKind::Sycl),
+            (4, "nvptx64-nvidia-cuda", OffloadKind::Sycl),
+            (4, "amdgcn-amd-amdhsa", OffloadKind::Hip),
+            (3, "amdgcn-amd-amdhsa", OffloadKind::Hip),
+            (16, "", OffloadKind::Other("16".into())),
+        ] {
+            assert_eq!(OffloadKind::numbered(number, triple), kind);
+        }
+    }
+}

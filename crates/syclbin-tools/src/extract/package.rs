@@ -126,7 +126,7 @@ impl<'a> Packer<'a> {
                     --offload-compress",
                 );
             }
-            Content::Empty => return self.left_out("no bytes"),
+            Content::Empty => return self.left_out("the file is empty"),
             // Extraction descends into these, but a caller may still pass one.
             Content::Syclbin | Content::OffloadBinary => {
                 return self.left_out("a container itself; extract its images first");

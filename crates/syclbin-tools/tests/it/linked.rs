@@ -243,7 +243,7 @@ fn modules_that_only_a_loader_links_stay() {
     assert_eq!(unlinked.len(), 1);
     assert!(
         unlinked[0]
-            .starts_with("kernel apply: _Z5shapef is defined by kernel shape(float) and by "),
+            .starts_with("kernel apply: _Z5shapef is defined by both kernel shape(float) and "),
         "{unlinked:?}"
     );
 }

@@ -196,7 +196,7 @@ fn hostile_bundles_are_errors() {
             "it has 4615 bytes, but the header records 4616",
         ),
         (bundle(1, 0, &packed, size), "the zlib stream is malformed"),
-        (bundle(2, 2, &packed, size), "method 2 is not known"),
+        (bundle(2, 2, &packed, size), "method 2 is not supported"),
         (
             bundle(2, 1, &zstd(b"something else"), 14),
             "it does not unpack to an offload bundle",

@@ -140,7 +140,7 @@ fn kernels_and_code_must_agree() {
     );
     let twice = file.modules[0].clone();
     file.modules.push(twice);
-    must_say(&file, Severity::Warning, "is in abstract module 0 as well");
+    must_say(&file, Severity::Warning, "is also in abstract module 0");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn ptx_kernels_are_compared_with_the_names_too() {
     let found = errors(&verify(&bytes));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        found[0].contains("kernel `missing` is in none"),
+        found[0].contains("none of its images contains kernel `missing`"),
         "{found:?}"
     );
 }
@@ -249,7 +249,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::Ptx, cuda, later),
             Severity::Error,
-            "sm_80 came with PTX 7.0, and it is PTX 6.3",
+            "sm_80 requires PTX 7.0, but it is PTX 6.3",
         ),
         (
             Image::ir(IrType::Ptx, cuda, &b".version 9.9\n.target sm_199\n"[..]),
@@ -314,7 +314,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::native("sm_90", "nvptx64-nvidia-cuda", spirv),
             Severity::Error,
-            "takes a CUDA fat binary, ELF for CUDA or PTX, and it contains SPIR-V",
+            "requires a CUDA fat binary, ELF for CUDA or PTX, but it contains SPIR-V",
         ),
         (
             Image::native("gfx90a", "amdgcn-amd-amdhsa", elf),
@@ -537,12 +537,12 @@ fn what_is_legal_and_odd_is_told() {
     let target = "spir64_gen-unknown-unknown";
     module.images.push(Image::native("pvc", target, spirv));
     for (severity, expected) in [
-        (Severity::Note, "names `ghost`, which is not a kernel"),
+        (Severity::Note, "lists `ghost`, which is not a kernel"),
         (Severity::Warning, "it has no type"),
         (Severity::Warning, "it has 2 IR modules"),
         (
             Severity::Error,
-            "takes output of Intel's offline compiler, and it contains SPIR-V",
+            "requires output of Intel's offline compiler, but it contains SPIR-V",
         ),
     ] {
         must_say(&file, severity, expected);

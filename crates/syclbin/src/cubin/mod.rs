@@ -319,8 +319,8 @@ mod tests {
             (good[..20].to_vec(), "its header is truncated"),
             (Vec::new(), "not ELF: it begins with nothing"),
             (changed(18, 62), "for another machine"),
-            (changed(4, 1), "64 bits"),
-            (changed(49, 0), "no target"),
+            (changed(4, 1), "not a 64-bit"),
+            (changed(49, 0), "do not specify a target"),
         ] {
             let error = target(&bytes).map_or_else(|error| error.to_string(), |t| t.to_string());
             assert!(error.contains(expected), "{error}");

@@ -134,7 +134,7 @@ fn what_needs_a_later_version_is_named() {
     );
     let message = refused(&[(401, &[1, 2, 3, 4])]);
     assert!(
-        message.starts_with("its instruction OpPtrEqual needs SPIR-V 1.4"),
+        message.starts_with("its instruction OpPtrEqual requires SPIR-V 1.4"),
         "{message}"
     );
     let message = refused(&[(op::TYPE_STRUCT, &[9]), (op::SELECT, &[9, 1, 2, 3, 4])]);

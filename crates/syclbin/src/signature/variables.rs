@@ -344,7 +344,7 @@ fn of_parts(
     layouts: &mut Layouts,
 ) -> Result<Known, Unsupported> {
     let Some(spirv) = spirv else {
-        return unsupported("neither a declaration nor the SPIR-V specifies its type");
+        return unsupported("neither a declaration nor SPIR-V specifies its type");
     };
     let mut fields = Vec::new();
     for part in parts.iter().filter(|part| !part.is_padding()) {

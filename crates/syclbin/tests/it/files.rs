@@ -197,7 +197,7 @@ fn every_reference_kernel_has_a_signature() {
                 "_Z5shapef" if native => continue,
                 "_Z5shapef" => "no kernel of that name",
                 // Machine code does not tell, and these symbols have no types.
-                _ if native => "neither a declaration nor the SPIR-V",
+                _ if native => "neither a declaration nor SPIR-V",
                 _ => panic!("{name}: {}: {reason}", kernel.symbol),
             };
             assert!(reason.contains(expected), "{}: {reason}", kernel.symbol);

@@ -118,7 +118,7 @@ fn failures_outside_of_modules_end_the_trial() {
     );
     let text = problem(&[], ended(ABORT));
     assert!(
-        text.starts_with("before any module was built: the driver ended"),
+        text.starts_with("before any module was built: the driver terminated"),
         "{text}"
     );
     let trial = play(&[
@@ -128,7 +128,7 @@ fn failures_outside_of_modules_end_the_trial() {
     let text = trial.report("file".to_owned(), std::iter::empty()).problem;
     assert!(
         text.unwrap()
-            .starts_with("after module 0: the driver ended")
+            .starts_with("after module 0: the driver terminated")
     );
     let text = problem(&[Step::Done], ended(ABORT));
     assert!(

@@ -249,7 +249,7 @@ fn packaging_reports_missing_property_sets() {
     );
     assert_eq!(names(folder.path()), ["out.syclbin"], "no image without -o");
     let text = complaint(&["extract", "extract/mixed.offload", "--syclbin", word(&out)]);
-    assert!(text.contains("out.syclbin exists"), "{text}");
+    assert!(text.contains("out.syclbin already exists"), "{text}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn member_with_wrong_size_is_refused() {
         let mut world = World::new();
         world.repin("fake-sycl", &sycl(library));
         let text = refusal(&world).to_string();
-        assert!(text.contains("the pin says 20"), "{text}");
+        assert!(text.contains("the pin specifies 20"), "{text}");
     }
 }
 

@@ -183,7 +183,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "mov.b64 \t%rd16, __usid_str1;",
                 "add.s64 \t%rd16, %rd16, 1;",
             ),
-            "a specialization constant, which blur reads, cannot be lowered: which one is only known",
+            "a specialization constant, which blur reads, cannot be lowered: the kernel chooses",
         ),
         (
             changed(
@@ -225,7 +225,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "cvta.global.u64 \t%rd15, %rd14;",
                 "cvta.global.u64 \t%rd15, %rd14;\n\tbra.uni \t$L1;\n\tmov.b64 \t%rd15, 0;\n$L1:",
             ),
-            "constant gain, which blur reads, cannot be lowered: its default value is only known",
+            "constant gain, which blur reads, cannot be lowered: its default value is known only when the kernel runs",
         ),
     ] {
         assert!(found.contains(expected), "{found}");
