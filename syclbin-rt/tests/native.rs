@@ -435,7 +435,7 @@ fn unusable_module_gives_a_reason_per_image() -> Result<()> {
     for reason in reasons {
         assert!(
             reason.contains(
-                "image 0 (native x86_64, spir64-unknown-unknown): it needs aspects gpu, aspect 4000"
+                "image 0 (native x86_64, spir64-unknown-unknown): it requires aspects gpu, aspect 4000"
             ),
             "{reason}"
         );

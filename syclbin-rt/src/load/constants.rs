@@ -323,7 +323,7 @@ mod tests {
         metadata.specialization.defaults = None;
         let message = check(&image, &metadata, &values, &facts).unwrap_err();
         assert!(
-            message.ends_with("the file contains no values"),
+            message.ends_with("the file contains no values for them"),
             "{message}"
         );
         metadata.misc.specialized_with_defaults = Some(true);

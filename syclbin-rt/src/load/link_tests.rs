@@ -69,7 +69,8 @@ fn failed_asserts_call_the_driver_or_are_refused() {
     assert_eq!(
         linked(assert(), "cl_khr_fp64"),
         Err(
-            "it relies on the driver to handle a failed `assert`, but the device lacks cl_intel_devicelib_assert; compile it without SYCLBIN_NATIVE_ASSERT"
+            "it relies on the driver to handle a failed `assert`, but the device lacks cl_intel_devicelib_assert; \
+             compile it without SYCLBIN_NATIVE_ASSERT"
                 .to_owned()
         )
     );
@@ -120,7 +121,7 @@ fn called_virtual_functions_are_linked() {
     );
     let message = linked(vec![calling(), other], "").unwrap_err();
     assert!(
-        message.starts_with("it calls virtual functions of _ZTS4Base, and no module"),
+        message.starts_with("it calls virtual functions of _ZTS4Base, but no module"),
         "{message}"
     );
 }

@@ -342,7 +342,7 @@ mod tests {
             ..Facts::default()
         };
         let message = checked(&image(), &gpu).unwrap_err();
-        assert!(message.starts_with("it is for x86_64, and"), "{message}");
+        assert!(message.starts_with("it is for x86_64, but"), "{message}");
     }
 
     #[test]
@@ -385,7 +385,7 @@ mod tests {
         other[18] = 183;
         let other = Image::native("", "", other);
         let message = checked(&other, &cpu()).unwrap_err();
-        assert!(message.contains("of machine 183"), "{message}");
+        assert!(message.contains("for machine 183"), "{message}");
         let text = Image::native("", "", b"#!/bin/sh".to_vec());
         let message = checked(&text, &cpu()).unwrap_err();
         assert!(message.contains("is not an ELF file"), "{message}");

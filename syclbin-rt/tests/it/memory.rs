@@ -96,7 +96,7 @@ fn misaligned_slice_is_refused_with_both_numbers() -> Result<()> {
     match launched {
         Err(error) => {
             let message = problem(&error);
-            assert!(message.contains("(out) begins at byte 4"), "{message}");
+            assert!(message.contains("(out) starts at byte 4"), "{message}");
         }
         // The device lets a part begin anywhere.
         Ok(_) => assert_eq!(queue.download(&buffer)?[..3], [0.0, 1.0, 2.0]),

@@ -55,7 +55,7 @@ impl Device {
     pub fn choose() -> syclbin_rt::Result<Self> {
         let device = &syclbin_rt::Device::best()?;
         let reason = match std::env::var("SYCLBIN_DEVICE") {
-            Ok(selector) => format!("SYCLBIN_DEVICE={selector} asks for it"),
+            Ok(selector) => format!("SYCLBIN_DEVICE={selector} selects it"),
             Err(_) => "it is the best device".to_owned(),
         };
         let is_cuda = device.takes_ptx();

@@ -319,7 +319,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::native("gfx90a", "amdgcn-amd-amdhsa", elf),
             Severity::Error,
-            "takes an offload bundle or ELF for AMD GPUs",
+            "requires an offload bundle or ELF for AMD GPUs",
         ),
         (
             Image::native("corei7", "spir64_x86_64-unknown-unknown", spirv),

@@ -131,7 +131,7 @@ fn the_choice_comes_with_its_reason() {
             continue;
         }
         let printed = in_child(TEST, &[("SYCLBIN_DEVICE", selector)]);
-        let reason = format!(": SYCLBIN_DEVICE={selector} asks for it");
+        let reason = format!(": SYCLBIN_DEVICE={selector} selects it");
         assert!(printed.contains(&reason), "{printed}");
     }
     let printed = in_child(TEST, &[("SYCLBIN_DEVICE", "level_zero:gpu")]);
@@ -192,7 +192,8 @@ fn an_unknown_device_names_what_there_is() {
     let variables = [("SYCLBIN_DEVICE", "abacus")];
     let printed = in_child("an_unknown_device_names_what_there_is", &variables);
     assert!(
-        printed.contains("error device selector \"abacus\" (SYCLBIN_DEVICE or Device::select): no device matches; there is:"),
+        printed.contains("error device selector \"abacus\" (SYCLBIN_DEVICE or Device::select): no device matches; \
+            available devices:"),
         "{printed}"
     );
     assert!(printed.contains(&queue.device().to_string()), "{printed}");
@@ -219,7 +220,7 @@ fn missing_library_error_lists_what_was_tried() {
         return;
     }
     for expected in [
-        "error no device found",
+        "error found no device",
         "cargo syclbin toolchain install",
         "/nowhere/libone.so: ",
         "/nowhere/libtwo.so: ",

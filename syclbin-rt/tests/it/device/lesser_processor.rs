@@ -144,7 +144,9 @@ fn before_and_after(queue: &Queue) -> Result<()> {
         .expect_err("the driver takes no such file");
     let text = error.to_string();
     assert!(
-        text.starts_with("modules 0 and 1 are native code for different processors"),
+        text.starts_with(
+            "cannot save modules 0 and 1 together: they are native code for different processors"
+        ),
         "{text}"
     );
     drop((before, mixed));

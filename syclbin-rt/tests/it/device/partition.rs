@@ -183,7 +183,7 @@ fn a_selector_names_a_part_behind_its_device() -> Result<()> {
     let test = "a_selector_names_a_part_behind_its_device";
     let printed = in_child(test, "SYCLBIN_DEVICE", &selector);
     let expected = format!(
-        "found part 1 of {} of {whole}: SYCLBIN_DEVICE=opencl:{number}.1 asks for it",
+        "found part 1 of {} of {whole}: SYCLBIN_DEVICE=opencl:{number}.1 selects it",
         parts.len()
     );
     assert!(printed.contains(&expected), "{printed}");

@@ -84,8 +84,8 @@ fn excessive_local_memory_leaves_the_queue_usable() -> Result<()> {
     for bytes in [max + 1, usize::MAX] {
         let error = sum(bytes).expect_err("too much");
         let text = problem(&error);
-        let fits = text.contains(&format!("asks for {bytes} bytes"))
-            && text.ends_with(&format!(" has {max}"));
+        let fits = text.contains(&format!("requests {bytes} bytes"))
+            && text.ends_with(&format!(" has only {max}"));
         assert!(fits, "{error}");
         assert_eq!(sum(256)?, [64, 64]);
     }

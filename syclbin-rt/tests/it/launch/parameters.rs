@@ -152,7 +152,8 @@ fn excessive_local_memory_never_reaches_the_driver() -> Result<()> {
         assert_problem(
             launched,
             &format!(
-                "kernel block_sum: argument 2 (scratch) requests {requested} bytes of work-group memory in addition to 0 bytes that the kernel already uses, but {device} has only {max}"
+                "kernel block_sum: argument 2 (scratch) requests {requested} bytes of work-group memory in addition \
+                 to 0 bytes that the kernel already uses, but {device} has only {max}"
             ),
         );
     }
@@ -212,7 +213,8 @@ fn local_memory_of_all_arguments_is_summed() -> Result<()> {
     assert_problem(
         launch([Arg::local(most - 7), Arg::local(8)]),
         &format!(
-            "kernel two: argument 1 (b) requests 8 bytes of work-group memory in addition to {} bytes that the kernel already uses, but {device} has only {max}",
+            "kernel two: argument 1 (b) requests 8 bytes of work-group memory in addition to {} bytes that the kernel \
+             already uses, but {device} has only {max}",
             max - 7
         ),
     );
@@ -337,12 +339,13 @@ fn accessor_beyond_its_buffer_is_refused() -> Result<()> {
     let message = triad(&queue, tile(), whole.part(65, 64), whole).unwrap_err();
     assert_eq!(
         message.to_string(),
-        "kernel Triad: argument 1 (in) is an accessor of [64] elements at offset [65], which does not fit into a buffer of [128]"
+        "kernel Triad: argument 1 (in) is an accessor of [64] elements at offset [65], which does not fit into a \
+         buffer of [128]"
     );
     let large = Arg::local_accessor::<f32>([1 << 20, 1 << 20]);
     let error = triad(&queue, large, whole, whole).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Launch);
-    assert!(error.to_string().contains("(tile) asks for "), "{error}");
+    assert!(error.to_string().contains("(tile) requests "), "{error}");
     Ok(())
 }
 

@@ -165,7 +165,7 @@ fn missing_symbol_error_names_the_searched_files() -> Result<()> {
     );
     let message = refusal(&queue, &importing(), &[&other, &other]).to_string();
     assert!(
-        message.contains("the 2 that are linked with it"),
+        message.contains("the 2 files that are linked with it"),
         "{message}"
     );
     Ok(())

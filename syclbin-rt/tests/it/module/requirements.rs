@@ -44,13 +44,13 @@ fn unmet_requirement_is_named() -> Result<()> {
             set::DEVICE_REQUIREMENTS,
             key::FIXED_TARGET,
             Value::from(accelerator),
-            "it is compiled for accelerator only (-fsycl-fixed-targets)",
+            "it was compiled for accelerator only (-fsycl-fixed-targets)",
         ),
         (
             set::VIRTUAL_FUNCTIONS,
             key::USES_VIRTUAL_FUNCTIONS_SET,
             "_ZTS5Shape".into(),
-            "virtual functions of _ZTS5Shape, and",
+            "virtual functions of _ZTS5Shape, but",
         ),
     ] {
         let error = common::load(&queue, &file(set, key, value)).expect_err("a requirement");

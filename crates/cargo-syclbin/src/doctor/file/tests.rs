@@ -132,7 +132,7 @@ fn failures_outside_of_modules_end_the_trial() {
     );
     let text = problem(&[Step::Done], ended(ABORT));
     assert!(
-        text.starts_with("at the end of the process: the driver ended"),
+        text.starts_with("at the end of the process: the driver terminated"),
         "{text}"
     );
 }

@@ -169,8 +169,7 @@ fn errors_are_clangs_and_nothing_is_written() {
     let arguments = ["-fsyclbin", "-MD", "-o", "k.syclbin", "k.cpp"];
     let output = clang(&arguments, folder.path());
     assert_eq!(output.status.code(), Some(1));
-    let expected = "k.cpp:1:18: error: use of undeclared identifier 'x'\n    1 | int f() { return x; }\n      |       \
-                   ^\n";
+    let expected = "k.cpp:1:18: error: use of undeclared identifier 'x'\n    1 | int f() { return x; }\n      |                  ^\n";
     assert_eq!(said(&output), expected);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

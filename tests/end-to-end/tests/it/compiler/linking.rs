@@ -288,7 +288,7 @@ fn function_of_two_needed_modules_is_refused() {
     );
     let message = error.to_string();
     assert!(
-        message.contains("step(int) [_Z4stepi] is defined by module 0"),
+        message.contains("step(int) [_Z4stepi] is defined by both module 0"),
         "{message}"
     );
     // One that is not asked for does not matter.

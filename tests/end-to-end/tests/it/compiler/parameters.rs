@@ -149,7 +149,7 @@ fn a_sampler_is_passed_between_other_arguments() -> Result<()> {
         assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
         let text = error.to_string();
         assert!(
-            text.contains("argument 1 (s) is ") && text.ends_with("takes a sampler there"),
+            text.contains("argument 1 (s) is ") && text.ends_with("expects a sampler"),
             "{text}"
         );
     }
