@@ -187,7 +187,7 @@ fn dangerous_code_is_refused_by_name() {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/unlowered.cpp"),
             "object",
             "specialization constant app::place, which reads_a_pointer reads, cannot be lowered: it \
-             has a pointer",
+             contains a pointer",
         ),
     ] {
         let state = format!("-fsyclbin={state}");

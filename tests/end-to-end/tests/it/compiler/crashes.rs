@@ -63,7 +63,7 @@ fn shown_line_repeats_a_crash() {
     let line = ["-fsyclbin", "-MD", "crash.cpp", "k.cpp"];
     let output = clang(&line, folder.path());
     let text = said(&output);
-    let (_, line) = text.split_once("to repeat it:\n").unwrap();
+    let (_, line) = text.split_once("to reproduce it:\n").unwrap();
     let again = shell(line.lines().next().unwrap(), folder.path());
     assert!(
         again.status.signal().is_some() || again.status.code() > Some(128),

@@ -165,14 +165,14 @@ fn duplicate_definition_error_names_both_sources() {
     std::fs::write(folder.join("again.cpp"), TWO).unwrap();
     let error = run(folder, "-fsyclbin two.cpp again.cpp").unwrap_err();
     assert!(
-        error.contains("kernel two is in 'two.cpp' and in 'again.cpp'"),
+        error.contains("kernel two is defined in both 'two.cpp' and 'again.cpp'"),
         "{error}"
     );
     let function = ONE.lines().take(2).collect::<Vec<_>>().join("\n");
     std::fs::write(folder.join("again.cpp"), function).unwrap();
     let error = run(folder, "-fsyclbin=object one.cpp again.cpp").unwrap_err();
     assert!(
-        error.contains("twice(int) is in 'one.cpp' and in 'again.cpp'"),
+        error.contains("twice(int) is defined in both 'one.cpp' and 'again.cpp'"),
         "{error}"
     );
 }
@@ -373,7 +373,7 @@ fn intel_gpus_are_compiled_for_by_ocloc() {
     std::fs::write(bin.join("fails"), "x").unwrap();
     let (code, said) = with_path(path, line);
     assert_eq!(code, Some(3));
-    let ended = "bin/ocloc ended with 3 on kernel two for GPU bmg_g21\n";
+    let ended = "bin/ocloc exited with 3 on kernel two for GPU bmg_g21\n";
     assert!(
         said.starts_with("Invalid device\n") && said.contains(ended),
         "{said}"
@@ -488,15 +488,15 @@ fn mistakes_are_named_and_files_stay_unchanged() {
         ),
         (
             "-fsyclbin two.cpp -o two.cpp",
-            "output 'two.cpp' is input 'two.cpp' as well",
+            "output 'two.cpp' is also input 'two.cpp'",
         ),
         (
             "-fsyclbin two.cpp -o ./folder/../two.cpp",
-            "is input 'two.cpp' as well",
+            "is also input 'two.cpp'",
         ),
         (
             "-fsyclbin two.cpp -MD -MF two.cpp",
-            "depfile 'two.cpp' is input",
+            "depfile 'two.cpp' is also input",
         ),
         (
             "-fsyclbin two.cpp -MD -MF k -o k",
