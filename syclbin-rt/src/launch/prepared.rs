@@ -51,7 +51,7 @@ pub struct Prepared<R = AnyRange, T = Unchecked> {
 }
 
 /// A prepared launch with a contract, which was checked when the launch was prepared. Created by
-/// [`SafeLaunch::prepare`]. It holds for every launch, because a contract depends only on the arguments and the range,
+/// [`SafeLaunch::prepare`](crate::SafeLaunch::prepare). It holds for every launch, because a contract depends only on the arguments and the range,
 /// which do not change.
 pub type SafePrepared<R = AnyRange> = Prepared<R, Checked>;
 
@@ -163,7 +163,7 @@ impl<R> Prepared<R> {
 }
 
 impl<R> Prepared<R, Checked> {
-    /// Enqueues the kernel on its module's queue, and returns without waiting for it, as [`SafeLaunch::launch`] does.
+    /// Enqueues the kernel on its module's queue, and returns without waiting for it, as [`SafeLaunch::launch`](crate::SafeLaunch::launch) does.
     ///
     /// # Errors
     ///

@@ -60,7 +60,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R, Checked> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Launch::record`] and [`SafeLaunch::launch`].
+    /// Fails for the same reasons as [`Launch::record`] and [`SafeLaunch::launch`](crate::SafeLaunch::launch).
     pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         recorder.add(&self.call()?, range.into().into(), self.terms.contract())
     }

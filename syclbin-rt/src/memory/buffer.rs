@@ -21,7 +21,7 @@ use crate::queue::Queue;
 /// `len` elements of `T` on a device. Created by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
 ///
-/// A buffer dereferences to the [`DeviceSlice`] of all its elements. You can drop it while kernels still use it: the
+/// A buffer dereferences to the [`DeviceSlice`](crate::DeviceSlice) of all its elements. You can drop it while kernels still use it: the
 /// driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
     pub(crate) region: OwnedRegion,
@@ -92,7 +92,7 @@ arrays! {
     ///
     /// An array requires unified shared memory (SYCL's `malloc_device`), which not every device supports.
     ///
-    /// An array dereferences to the [`DeviceSlice`] of all its elements. Dropping it waits until every queue of the
+    /// An array dereferences to the [`DeviceSlice`](crate::DeviceSlice) of all its elements. Dropping it waits until every queue of the
     /// device is empty, because its memory is freed immediately.
     ///
     /// ```no_run

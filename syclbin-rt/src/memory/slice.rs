@@ -56,9 +56,9 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Returns the elements of `range`.
     ///
-    /// Copies accept any part. Kernels accept a part of a [`Buffer`](crate::Buffer) only if its start is aligned as the
+    /// Copies accept any part. Kernels accept a part of a [`Buffer`] only if its start is aligned as the
     /// device requires, usually to 128 bytes. Otherwise the launch fails. A part of an array, such as a
-    /// [`DeviceArray`](crate::DeviceArray), may start anywhere.
+    /// [`DeviceArray`], may start anywhere.
     ///
     /// # Errors
     ///

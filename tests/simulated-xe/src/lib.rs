@@ -2,12 +2,12 @@
 //! Render nodes of Linux' `xe` driver, as a library for `LD_PRELOAD`: Intel's GPU driver then takes its hardware path on a
 //! machine without an Intel GPU.
 //!
-//! `SIMULATED_XE=e20b,64a0` makes an Arc B580 of the first node and a Lunar Lake of the second ([`product`]). Memory
+//! `SIMULATED_XE=e20b,64a0` makes an Arc B580 of the first node and a Lunar Lake of the second (`product`). Memory
 //! objects are memory of the process. A thread carries out submissions, one after another, as far as the command streamer
-//! and the copy engine do the work ([`streamer`]): fences, timestamps, copies and fills. **No kernel executes**, so what a
+//! and the copy engine do the work (`streamer`): fences, timestamps, copies and fills. **No kernel executes**, so what a
 //! kernel would write is not there. Semaphores count as signalled, so the order of engines is not tested.
 //!
-//! The requests are those of `<drm/xe_drm.h>` ([`node`]), the commands those of Intel's public programmer's manuals.
+//! The requests are those of `<drm/xe_drm.h>` (`node`), the commands those of Intel's public programmer's manuals.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(
     unsafe_code,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams, their commands and their progress.
 //!
-//! A launch creates no event of the driver: an [`Event`](crate::backend::cuda::event::Event) is the number of a
+//! A launch creates no event of the driver: an [`Event`] is the number of a
 //! command. A mark is recorded when a thread waits, polls or makes another queue wait, and stands for all commands that
 //! are in the queue by then. Queues with profiling record the times of each command at once.
 

@@ -19,7 +19,7 @@ use crate::queue::Queue;
 pub(crate) const NEEDS_IMAGES: &str = "images (CL_DEVICE_IMAGE_SUPPORT)";
 
 /// An image of `D` dimensions, one to three, on an OpenCL device. A kernel declares it as a SYCL 1.2.1 accessor with
-/// `sycl::target::image`, and reads it directly or with a [`Sampler`](crate::Sampler).
+/// `sycl::target::image`, and reads it directly or with a [`Sampler`].
 ///
 /// Sizes start with the width, like coordinates in C++: `[width, height, depth]`. Host pixels are stored row by row,
 /// without gaps.
@@ -241,7 +241,7 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support images. Also
+    /// Returns [`ErrorKind::Unsupported`] if the device does not support images. Also
     /// fails if the driver rejects the request, for instance because an addressing mode needs normalized coordinates.
     pub fn new(
         queue: &Queue,
