@@ -166,8 +166,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `shape`: the code exports it as a function and has no \
-                kernel of that name",
+            message = "no Rust function is generated for kernel `shape`: the code exports it as a function and has no kernel of that name",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -292,8 +292,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `saxpy`: the file has neither a declaration nor \
-                SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `saxpy`: the file has neither a declaration nor SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -184,8 +184,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `coords`: the file has neither a declaration nor \
-                SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `coords`: the file has neither a declaration nor SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -193,8 +192,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `histogram`: the file has neither a declaration nor \
-                SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `histogram`: the file has neither a declaration nor SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -202,8 +200,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `block_sum`: the file has neither a declaration nor \
-                SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `block_sum`: the file has neither a declaration nor SPIR-V of this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
