@@ -37,7 +37,7 @@ fn native_code_of_exactly_this_gpu_is_taken() -> Result<()> {
     let choices = common::choices(&module);
     for choice in &choices {
         let text = choice.to_string();
-        let taken = text.contains("the driver takes this native code");
+        let taken = text.contains("the driver accepts this native code");
         let is_own = own.is_some_and(|own| {
             let short = own.trim_start_matches("intel_gpu_");
             text.contains(&format!("native {short},"))
