@@ -95,8 +95,8 @@ const NEED_RESULTS: &str = include_str!("need_results.txt");
 /// The reason of a test that ended where it looks at results.
 const NO_RESULTS: &str = "the rest, as the device executes no kernel";
 
-/// The verdict on a device that executes no kernel: there, a panic of a listed test is no failure, but an error of a call is
-/// one.
+/// Returns the verdict on a test. On a device that executes no kernel, a listed test may panic where it looks at results, but
+/// an error of a call still fails it.
 fn without_results(
     context: &Context,
     name: &str,

@@ -127,7 +127,16 @@ fn word(bytes: &[u8], index: usize) -> Option<u32> {
 ///
 /// Clang embeds them as global byte arrays, with one or more in each. Bitcode stores the bytes of an array in sequence,
 /// starting at any bit.
+///
+/// # Errors
+///
+/// Fails if an OffloadBinary, or the module in Apple's wrapper, exceeds the file.
 pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    let malformed = |offset: usize| {
+        let kind = ErrorKind::Object(String::from("the bitcode is truncated or malformed"));
+        Error::new("LLVM bitcode", offset as u64, kind)
+    };
+    let bytes = unwrapped(bytes).ok_or_else(|| malformed(0))?;
     let mut found: Vec<(usize, Vec<u8>)> = Vec::new();
     for shift in 0..8 {
         let pairs = bytes.iter().zip(bytes.iter().skip(1).chain(&[0]));
@@ -145,10 +154,7 @@ pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
             let Some(end) = size.and_then(|size| start.checked_add(size)) else {
                 continue;
             };
-            let binary = shifted.get(start..end).ok_or_else(|| {
-                let kind = ErrorKind::Object(String::from("the bitcode is truncated or malformed"));
-                Error::new("LLVM bitcode", start as u64, kind)
-            })?;
+            let binary = shifted.get(start..end).ok_or_else(|| malformed(start))?;
             match found.last_mut() {
                 Some((_, array)) if last_end == Some(start) => array.extend_from_slice(binary),
                 _ => found.push((start * 8 + shift, binary.to_vec())),
@@ -159,6 +165,17 @@ pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     }
     found.sort_unstable();
     Ok(found.into_iter().map(|(_, binary)| binary).collect())
+}
+
+/// Returns the bitcode without the wrapper that Apple's tools put around it.
+fn unwrapped(bytes: &[u8]) -> Option<&[u8]> {
+    const WRAPPER_MAGIC: &[u8] = &[0xde, 0xc0, 0x17, 0x0b];
+    if !bytes.starts_with(WRAPPER_MAGIC) {
+        return Some(bytes);
+    }
+    let field = |index| usize::try_from(word(bytes, index)?).ok();
+    let (start, size) = (field(2)?, field(3)?);
+    bytes.get(start..start.checked_add(size)?)
 }
 
 /// Returns the kernels in native AMD code, which contains a kernel descriptor `NAME.kd` for each kernel (LLVM's

@@ -341,6 +341,13 @@ fn bitcode_with_apples_wrapper_is_read() {
     let found = images(&bytes).unwrap();
     assert_eq!(found, images(&plain).unwrap());
     assert_eq!(found.len(), 2);
+    let mut beyond = bytes;
+    beyond[15] = 1;
+    let error = problem(&beyond);
+    assert!(
+        error.contains("LLVM bitcode: the bitcode is truncated or malformed"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -55,7 +55,10 @@ pub(crate) fn has_group_functions<T>(launched: &syclbin_rt::Result<T>) -> bool {
 
 /// Builds a file that has only native code for Intel's CPU device. Returns whether the driver takes it.
 pub(crate) fn takes_native(built: syclbin_rt::Result<()>) -> bool {
-    const REFUSED: [&str; 2] = ["CL_INVALID_BINARY", "nothing in this SYCLBIN file runs on"];
+    const REFUSED: [&str; 2] = [
+        "CL_INVALID_BINARY",
+        "nothing in this SYCLBIN file can run on",
+    ];
     match built {
         Ok(()) => true,
         Err(error)
