@@ -135,13 +135,18 @@ pub mod __private {
         pub mod grammar {
             pub use crate::spirv::grammar::*;
         }
-        pub use crate::spirv::trim;
+        pub use crate::spirv::{reachable, trim};
+
+        /// Modules that can be changed.
+        pub mod edit {
+            pub use crate::spirv::edit::*;
+        }
 
         /// Rewrites SPIR-V for drivers with limited support.
         pub mod portable {
             pub use crate::portable::{
-                Reader, Unfit, Version, check, has_debug_info, is_debug_info, lift, rewrite,
-                rewrite_all, specialize,
+                Reader, Unfit, Version, check, has_debug_info, lift, rewrite, rewrite_all,
+                specialize, without_debug_info,
             };
         }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::words::{
     DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT,
-    LINKAGE_IMPORT, MEMORY_VOLATILE, Module, STORAGE_FUNCTION, is_cast, op, string,
+    LINKAGE_IMPORT, MEMORY_VOLATILE, Module, STORAGE_FUNCTION, is_cast, is_chain, op, string, uses,
 };
 
 /// The limit of instructions that a pointer is followed through.
@@ -55,7 +55,7 @@ impl<'m> Index<'m> {
             if let Some(id) = instruction.result() {
                 index.definitions.entry(id).or_insert(place);
             }
-            for id in instruction.uses() {
+            for id in uses(instruction) {
                 index.uses.entry(id).or_default().push(place);
             }
             match (instruction.opcode, instruction.operands.as_slice()) {
@@ -135,8 +135,8 @@ impl<'m> Index<'m> {
         for _ in 0..MAX_STEPS {
             let instruction = self.get(id)?;
             let inner = match (instruction.opcode, instruction.operands.as_slice()) {
-                (_, [_, _, pointer]) if instruction.is_cast() => *pointer,
-                (_, [_, _, pointer, indices @ ..]) if instruction.is_chain() => {
+                (_, [_, _, pointer]) if is_cast(instruction.opcode) => *pointer,
+                (_, [_, _, pointer, indices @ ..]) if is_chain(instruction.opcode) => {
                     if !indices.iter().all(|index| self.is_zero(*index)) {
                         return Some(id);
                     }
@@ -185,7 +185,7 @@ impl<'m> Index<'m> {
                     // Such an instruction gives the position of a source variable.
                     (op::EXT_INST, [_, _, set, ..]) if self.debug_sets.contains(set) => {}
                     (op::LIFETIME_START | op::LIFETIME_STOP, _) => {}
-                    (_, [_, result, ..]) if user.is_cast() => aliases.push(*result),
+                    (_, [_, result, ..]) if is_cast(user.opcode) => aliases.push(*result),
                     _ => return None,
                 }
             }

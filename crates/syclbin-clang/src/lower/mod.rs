@@ -9,7 +9,7 @@
 //!
 //! | module | purpose |
 //! |---|---|
-//! | [`words`] | a module as instructions |
+//! | [`words`] | the instructions that lowering follows |
 //! | [`index`] | definitions and uses of ids, targets of pointers |
 //! | [`layout`] | sizes of types, offsets of their parts |
 //! | [`initializer`] | an initializer as bytes |
@@ -40,7 +40,7 @@ pub(crate) use ptx::{lower_ptx, serves};
 
 use index::Index;
 use layout::Layouts;
-use words::Module;
+use words::{Module, bytes};
 
 /// The limit of bytes and parts of all constants of a module together. It is beyond any reasonable source, and
 /// bounds time and memory for any code.
@@ -86,7 +86,7 @@ impl fmt::Display for Refusal {
 ///
 /// Fails if a constant cannot be lowered.
 pub(crate) fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
-    let Some(module) = Module::parse(code) else {
+    let Ok(module) = Module::read(code) else {
         return Ok(None);
     };
     let index = Index::of(&module);
@@ -112,10 +112,13 @@ pub(crate) fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
         }
     }
     let constants = edit.constants.clone();
-    let code = rewrite::apply(&module, edit, &unneeded).to_bytes();
-    match code {
-        Some(code) => Ok(Some(Lowered { code, constants })),
-        None => Err(Refusal {
+    let words = rewrite::apply(&module, edit, &unneeded).words();
+    match words {
+        Ok(words) => Ok(Some(Lowered {
+            code: bytes(words),
+            constants,
+        })),
+        Err(_) => Err(Refusal {
             constant: None,
             kernels: Vec::new(),
             reason: "an instruction would be too long".into(),

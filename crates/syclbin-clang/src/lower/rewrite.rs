@@ -19,9 +19,8 @@ pub(super) struct Edit {
     /// The replacements of the calls.
     pub(super) replaced: BTreeMap<usize, Instruction>,
     pub(super) constants: SpecializationConstants,
-    decorations: Vec<Instruction>,
-    definitions: Vec<Instruction>,
-    bound: u32,
+    /// The new constants and their decorations.
+    added: Module,
 }
 
 /// A new constant, and the call that it was made from.
@@ -41,9 +40,7 @@ pub(super) fn plan(
         module,
         layouts,
         steps,
-        decorations: Vec::new(),
-        definitions: Vec::new(),
-        bound: module.bound(),
+        added: module.empty(),
         next: 0,
         parts: Vec::new(),
     };
@@ -85,9 +82,7 @@ pub(super) fn plan(
     Ok(Edit {
         replaced,
         constants,
-        decorations: maker.decorations,
-        definitions: maker.definitions,
-        bound: maker.bound,
+        added: maker.added,
     })
 }
 
@@ -98,30 +93,17 @@ pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>)
         .iter()
         .filter_map(|place| all.get(*place)?.result())
         .collect();
-    let is_function = |instruction: &Instruction| instruction.opcode == op::FUNCTION;
-    let mut end = all.iter().position(is_function).unwrap_or(all.len());
-    let decorations = all[..end].iter().rposition(|i| i.opcode == op::DECORATE);
-    while end > 0 && matches!(all[end - 1].opcode, op::LINE | op::NO_LINE) {
-        end -= 1; // it tells where the function is
-    }
-    let mut instructions = Vec::with_capacity(all.len());
-    for (place, instruction) in all.iter().enumerate() {
-        if place == end {
-            instructions.append(&mut edit.definitions);
-        }
-        let about = instruction
+    let kept = all.iter().enumerate().filter_map(|(place, instruction)| {
+        let subject = instruction
             .operand(0)
             .filter(|_| matches!(instruction.opcode, op::NAME | op::DECORATE));
-        if let Some(new) = edit.replaced.remove(&place) {
-            instructions.push(new);
-        } else if !unneeded.contains(&place) && !about.is_some_and(|id| removed.contains(&id)) {
-            instructions.push(without_references(instruction, &removed));
-        }
-        if Some(place) == decorations {
-            instructions.append(&mut edit.decorations);
-        }
-    }
-    module.with(edit.bound, instructions)
+        let replacement = edit.replaced.remove(&place);
+        let is_gone =
+            unneeded.contains(&place) || subject.is_some_and(|subject| removed.contains(&subject));
+        replacement.or_else(|| (!is_gone).then(|| without_references(instruction, &removed)))
+    });
+    edit.added.instructions = kept.collect();
+    edit.added
 }
 
 /// Returns an entry point without references to removed ids.
@@ -144,9 +126,7 @@ struct Maker<'m> {
     module: &'m Module,
     layouts: &'m Layouts,
     steps: &'m mut usize,
-    decorations: Vec<Instruction>,
-    definitions: Vec<Instruction>,
-    bound: u32,
+    added: Module,
     /// The next unused `SpecId`.
     next: u32,
     /// The parts of the current constant.
@@ -193,7 +173,7 @@ impl Maker<'_> {
         let layout = layouts.get(ty).ok_or("a part of it has no size")?;
         if !default.is_defined(offset, layout.size) {
             let id = self.id()?;
-            self.definitions.push(Instruction::new(op::UNDEF, [ty, id]));
+            self.added.add(op::UNDEF, &[ty, id]);
             return Ok(id);
         }
         match layout.shape {
@@ -213,8 +193,7 @@ impl Maker<'_> {
                 }
                 let id = self.id()?;
                 operands[1] = id;
-                let opcode = op::SPEC_CONSTANT_COMPOSITE;
-                self.definitions.push(Instruction::new(opcode, operands));
+                self.added.add(op::SPEC_CONSTANT_COMPOSITE, &operands);
                 Ok(id)
             }
         }
@@ -231,11 +210,9 @@ impl Maker<'_> {
     ) -> Result<u32, &'static str> {
         let (id, number) = (self.id()?, self.next);
         self.next = number.checked_add(1).ok_or("it is too large")?;
-        let words = [ty, id].into_iter().chain(words.iter().copied());
-        self.definitions.push(Instruction::new(opcode, words));
+        self.added.add(opcode, &[&[ty, id], words].concat());
         let decoration = [id, DECORATION_SPEC_ID, number];
-        self.decorations
-            .push(Instruction::new(op::DECORATE, decoration));
+        self.added.add(op::DECORATE, &decoration);
         self.part(number, offset, size)?;
         Ok(id)
     }
@@ -250,9 +227,8 @@ impl Maker<'_> {
     }
 
     fn id(&mut self) -> Result<u32, &'static str> {
-        let id = self.bound;
-        self.bound = id.checked_add(1).ok_or("the module has too many ids")?;
-        Ok(id)
+        let id = self.added.new_id();
+        id.map_err(|_| "the module has too many ids")
     }
 
     fn is_bool(&self, ty: u32) -> bool {

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{Instruction, Module, op};
+use super::words::{Instruction, Module, bytes, op};
 
 const CONVERT_S_TO_F: u16 = 111;
 
 /// Returns the SPIR-V module with the conversions repaired, or `None` if it has none.
 pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
-    let module = Module::parse(code)?;
+    let mut module = Module::read(code).ok()?;
     let mut ints = BTreeMap::new();
     let mut selections = BTreeMap::new();
     for instruction in &module.instructions {
@@ -40,37 +40,24 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
             _ => {}
         }
     }
-    let mut bound = module.bound();
-    let mut fresh = || {
-        bound += 1;
-        bound - 1
-    };
-    let mut minus_one: BTreeMap<u32, u32> = BTreeMap::new();
-    let mut out = Vec::new();
-    for instruction in &module.instructions {
-        if let (CONVERT_S_TO_F, [float, id, value]) = (instruction.opcode, &*instruction.operands)
+    let before = std::mem::take(&mut module.instructions);
+    let mut out = Vec::with_capacity(before.len());
+    let mut is_repaired = false;
+    for mut instruction in before {
+        if let (CONVERT_S_TO_F, [_, _, value]) = (instruction.opcode, &mut *instruction.operands)
             && let Some((ty, condition, zero)) = selections.get(value)
         {
-            let minus_one = *minus_one.entry(*ty).or_insert_with(&mut fresh);
-            let selected = fresh();
-            let select = [*ty, selected, *condition, minus_one, *zero];
+            let minus_one = module.declare(op::CONSTANT, &[*ty, u32::MAX]).ok()?;
+            *value = module.new_id().ok()?;
+            let select = [*ty, *value, *condition, minus_one, *zero];
             out.push(Instruction::new(op::SELECT, select));
-            out.push(Instruction::new(CONVERT_S_TO_F, [*float, *id, selected]));
-        } else {
-            out.push(instruction.clone());
+            is_repaired = true;
         }
+        out.push(instruction);
     }
-    if minus_one.is_empty() {
-        return None;
-    }
-    for (ty, id) in minus_one {
-        let is_type = |instruction: &Instruction| {
-            instruction.opcode == op::TYPE_INT && instruction.operand(0) == Some(ty)
-        };
-        let place = out.iter().position(is_type)? + 1;
-        out.insert(place, Instruction::new(op::CONSTANT, [ty, id, u32::MAX]));
-    }
-    module.with(bound, out).to_bytes()
+    module.instructions = out;
+    let words = is_repaired.then(|| module.words().ok())?;
+    words.map(bytes)
 }
 
 /// The constants 0 and 1 of a type.
@@ -108,15 +95,13 @@ mod tests {
             Instruction::new(op::SELECT, [2, 7, 6, 4, 5]),
             Instruction::new(convert, [3, 8, 7]),
         ];
-        let empty = header.map(u32::to_le_bytes).concat();
-        let module = Module::parse(&empty).unwrap();
-        module.with(20, instructions.into()).to_bytes().unwrap()
+        bytes(Module::new(header, instructions.into()).words().unwrap())
     }
 
     #[test]
     fn signed_conversions_select_minus_one() {
         let code = repair(&module([1, 0], CONVERT_S_TO_F)).unwrap();
-        let repaired = Module::parse(&code).unwrap();
+        let mut repaired = Module::read(&code).unwrap();
         let find = |opcode| {
             let all = repaired.instructions.iter();
             all.filter(move |instruction| instruction.opcode == opcode)
@@ -125,7 +110,7 @@ mod tests {
         assert!(find(op::SELECT).any(|select| select.operands == [2, 21, 6, 20, 5]));
         let converted: Vec<_> = find(CONVERT_S_TO_F).collect();
         assert_eq!(converted, [&Instruction::new(CONVERT_S_TO_F, [3, 8, 21])]);
-        assert_eq!(repaired.bound(), 22);
+        assert_eq!(repaired.new_id(), Ok(22));
         assert_eq!(repair(&code), None);
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::ConstantReads;
 use super::index::Index;
-use super::words::{Instruction, MEMORY_VOLATILE, Module, is_cast, op};
+use super::words::{Instruction, MEMORY_VOLATILE, Module, is_cast, is_chain, op, uses};
 
 /// The number of passes over local variables that hold pointers to each other.
 const MAX_ROUNDS: usize = 64;
@@ -21,7 +21,7 @@ pub(super) fn unneeded(
     let mut sweep = Sweep {
         module,
         index,
-        used: replaced.values().flat_map(Instruction::uses).collect(),
+        used: replaced.values().flat_map(uses).collect(),
         gone: BTreeSet::new(),
         idle: Vec::new(),
     };
@@ -65,7 +65,7 @@ impl Sweep<'_> {
         if let Some(instruction) = self.module.instructions.get(place)
             && self.gone.insert(place)
         {
-            self.idle.extend(instruction.uses());
+            self.idle.extend(uses(instruction));
         }
     }
 
@@ -95,7 +95,7 @@ impl Sweep<'_> {
                 | op::CONVERT_U_TO_PTR,
                 _,
             ) => true,
-            _ => instruction.is_cast() || instruction.is_chain(),
+            _ => is_cast(instruction.opcode) || is_chain(instruction.opcode),
         }
     }
 

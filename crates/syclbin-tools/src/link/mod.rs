@@ -4,9 +4,8 @@
 //! The result contains the kernels of the program, and everything that they use from the program and the libraries.
 //! Equal types and constants are merged. Symbols that no module defines remain imports.
 
-mod emit;
-mod functions;
-mod input;
+mod join;
+mod merge;
 mod modules;
 #[cfg(test)]
 mod tests;
@@ -15,18 +14,21 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use emit::Linker;
-use input::{Definition, Input};
+use join::Joined;
+use merge::Merger;
 pub use modules::{Obstacle, Unlinked, link_modules, linked_metadata, set_apart};
 use syclbin::__private::spirv::portable::Version;
-use syclbin::__private::spirv::words::{LINKAGE_IMPORT, op, put, string};
-use syclbin::__private::spirv::{DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL, words};
+use syclbin::__private::spirv::words::{
+    self, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_IMPORT, MAGIC, op, string,
+};
+use syclbin::__private::spirv::{self, edit};
 use syclbin::Error;
 
-const SOURCE: u16 = 3;
 const CAPABILITY_LINKAGE: u32 = 5;
 const STORAGE_INPUT: u32 = 1;
 const STORAGE_OUTPUT: u32 = 3;
+/// The limit of words in all entry points, relative to the number of instructions.
+const MAX_GROWTH: usize = 64;
 
 /// A module to link.
 #[derive(Clone, Copy, Debug)]
@@ -50,204 +52,94 @@ fn too_large(module: &str) -> LinkError {
 ///
 /// Returns an error if a module is damaged or the modules are incompatible; see [`LinkError`].
 pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, LinkError> {
+    let damaged = |error| LinkError::Malformed {
+        module: program.name.into(),
+        error,
+    };
     let objects: Vec<Object<'_>> = core::iter::once(program)
         .chain(libraries.iter().copied())
         .collect();
-    let mut words = Vec::new();
-    for object in &objects {
-        let read = words::words(object.spirv).map_err(|error| LinkError::Malformed {
-            module: object.name.into(),
-            error,
-        })?;
-        words.push(read);
+    let joined = Joined::new(&objects)?;
+    let merged = Merger::new(&joined)?;
+    let mut roots = joined.named_by_host.clone();
+    if !(merged.declarations.iter()).any(|i| i.opcode == op::ENTRY_POINT) {
+        let exports = joined.links.iter();
+        let exports = exports.filter(|(id, _)| joined.is_of_program(**id));
+        let exports = exports.filter(|(_, link)| link.kind != LINKAGE_IMPORT);
+        roots.extend(exports.map(|(id, _)| merged.map(*id)));
     }
-    let mut inputs = Vec::new();
-    for (object, words) in objects.iter().zip(&words) {
-        inputs.push(Input::new(object, words)?);
-    }
-    let mut linker = Linker::new(&inputs)?;
-    let kernels = kernels(&inputs)?;
-    for kernel in &kernels {
-        linker.function(0, kernel.function)?;
-    }
-    let program = &inputs[0];
-    for (id, definition) in &program.definitions {
-        let is_exported = (program.links.get(id)).is_some_and(|link| link.kind != LINKAGE_IMPORT);
-        let is_root = is_named_by_host(program, *id) || (kernels.is_empty() && is_exported);
-        match definition {
-            Definition::Function(_) if is_root => linker.function(0, *id)?,
-            Definition::Global(_) if is_root => linker.global(0, *id)?,
-            _ => {}
+    let header = [
+        MAGIC,
+        joined.version.header(),
+        joined.generator,
+        merged.bound,
+        0,
+    ];
+    let mut module = edit::Module::new(header, merged.declarations);
+    module.instructions.sort_by_key(|i| edit::section(i.opcode));
+    let mut functions = merged.functions;
+    // Functions without a body come first.
+    functions.sort_by_key(|function| function.iter().any(|i| i.opcode == op::LABEL));
+    module.instructions.extend(functions.into_iter().flatten());
+    let words = module.words().map_err(damaged)?;
+    let words = spirv::reachable(words, |_| true, &roots).map_err(damaged)?;
+    let mut module = edit::Module::parse(&words).map_err(damaged)?;
+    for instruction in &module.instructions {
+        let result = instruction.result();
+        if let Some(error) = result.and_then(|id| merged.errors.get(&id)) {
+            return Err(error.clone());
+        }
+        if let (op::DECORATE, [target, DECORATION_SPEC_ID, ..]) =
+            (instruction.opcode, &instruction.operands[..])
+            && !joined.is_of_program(*target)
+        {
+            let module = joined.name_of(*target);
+            return Err(LinkError::SpecializationConstants { module });
         }
     }
-    linker.drain()?;
-    let modes = execution_modes(&mut linker, &kernels)?;
-    linker.drain()?;
-    let mut entry_points = Vec::new();
-    let version = inputs.iter().map(|input| input.version).max();
-    let version = version.unwrap_or(program.version);
-    for kernel in &kernels {
-        entry_point(&linker, kernel, version, &mut entry_points)?;
-    }
-    let mut out = words[0].get(..1).unwrap_or_default().to_vec();
-    out.extend([version.header(), program.generator, linker.bound(), 0]);
-    preamble(&inputs, linker.has_links(), &mut out)?;
-    linker.write(&entry_points, &modes, &source(program), &mut out);
-    Ok(words::bytes(out))
-}
-
-/// Returns whether the host accesses a variable by name.
-fn is_named_by_host(input: &Input<'_>, id: u32) -> bool {
-    let annotations = input.decorations.get(&id).into_iter().flatten();
-    annotations
-        .filter_map(|annotation| input.instructions.get(annotation.at))
-        .filter_map(|instruction| instruction.operands.get(1))
-        .any(|decoration| DECORATIONS_HOST_ACCESS.contains(decoration))
-}
-
-/// A kernel of the program.
-struct Kernel<'w> {
-    function: u32,
-    /// The operands of `OpEntryPoint` from the name on.
-    name: &'w [u32],
-    interface: &'w [u32],
-}
-
-fn kernels<'w>(inputs: &[Input<'w>]) -> Result<Vec<Kernel<'w>>, LinkError> {
-    let mut kernels = Vec::new();
-    let input = &inputs[0];
-    for (place, instruction) in input.instructions.iter().enumerate() {
-        if instruction.opcode != op::ENTRY_POINT {
-            continue;
-        }
-        let [EXECUTION_MODEL_KERNEL, function, rest @ ..] = instruction.operands else {
-            return Err(input.malformed(place, "an entry point is not a kernel"));
-        };
-        let (_, interface) = string(rest);
-        let name = &rest[..rest.len() - interface.len()];
-        if !matches!(
-            input.definitions.get(function),
-            Some(Definition::Function(_))
-        ) {
-            return Err(input.malformed(place, "an entry point has no function"));
-        }
-        kernels.push(Kernel {
-            function: *function,
-            name,
-            interface,
+    complete_interfaces(&mut module, joined.version).ok_or_else(|| too_large(program.name))?;
+    let has_links = module
+        .instructions
+        .iter()
+        .any(|i| i.opcode == op::DECORATE && i.operand(1) == Some(DECORATION_LINKAGE_ATTRIBUTES));
+    let mut declared = BTreeSet::new();
+    module
+        .instructions
+        .retain(|instruction| match instruction.opcode {
+            op::CAPABILITY if instruction.operands == [CAPABILITY_LINKAGE] && !has_links => false,
+            op::CAPABILITY | op::EXTENSION => {
+                declared.insert((instruction.opcode, instruction.operands.clone()))
+            }
+            _ => true,
         });
-    }
-    Ok(kernels)
+    Ok(words::bytes(module.words().map_err(damaged)?))
 }
 
-/// Writes an entry point. Its interface lists the variables that the SPIR-V version requires.
-fn entry_point(
-    linker: &Linker<'_, '_>,
-    kernel: &Kernel<'_>,
-    version: Version,
-    out: &mut Vec<u32>,
-) -> Result<(), LinkError> {
+/// Adds the variables that the SPIR-V version requires to the interface of each kernel. Returns `None` if the module
+/// would become too large.
+fn complete_interfaces(module: &mut edit::Module, version: Version) -> Option<()> {
     const FIRST_WITH_ALL_VARIABLES: Version = Version::new(1, 4);
+    let mut budget = module.instructions.len().saturating_mul(MAX_GROWTH);
     let is_listed = |storage: u32| {
         version >= FIRST_WITH_ALL_VARIABLES || [STORAGE_INPUT, STORAGE_OUTPUT].contains(&storage)
     };
-    let input = linker.input(0);
-    let mut interface = Vec::new();
-    let mut seen = BTreeSet::new();
-    let own = kernel
-        .interface
-        .iter()
-        .filter_map(|id| linker.new_id(0, *id));
-    let all = linker.variables().iter();
-    let all = all
-        .filter(|(storage, _)| is_listed(*storage))
-        .map(|(_, id)| *id);
-    for id in own.chain(all) {
-        if seen.insert(id) {
-            interface.push(id);
+    let declarations = module.instructions.iter();
+    let declarations = declarations.take_while(|i| i.opcode != op::FUNCTION);
+    let variables = declarations.filter_map(|i| match (i.opcode, &i.operands[..]) {
+        (op::VARIABLE, [_, id, storage, ..]) if is_listed(*storage) => Some(*id),
+        _ => None,
+    });
+    let variables: Vec<u32> = variables.collect();
+    for instruction in &mut module.instructions {
+        if instruction.opcode == op::ENTRY_POINT {
+            let (_, interface) = string(instruction.operands.get(2..)?);
+            let listed: BTreeSet<u32> = interface.iter().copied().collect();
+            let missing = variables.iter().filter(|id| !listed.contains(id));
+            instruction.operands.extend(missing);
+            budget = budget.checked_sub(instruction.operands.len())?;
         }
     }
-    let function = linker.new_id(0, kernel.function).unwrap_or_default();
-    let count = 3 + kernel.name.len() + interface.len();
-    if count > usize::from(u16::MAX) || out.len() + count > linker.most_words() {
-        return Err(too_large(&input.name));
-    }
-    let parts = [&[EXECUTION_MODEL_KERNEL, function], kernel.name, &interface];
-    put(out, op::ENTRY_POINT, &parts);
-    Ok(())
-}
-
-/// Returns the execution modes of the kernels.
-fn execution_modes(
-    linker: &mut Linker<'_, '_>,
-    kernels: &[Kernel<'_>],
-) -> Result<Vec<u32>, LinkError> {
-    let functions: BTreeSet<u32> = kernels.iter().map(|kernel| kernel.function).collect();
-    let mut out = Vec::new();
-    let input = linker.input(0);
-    for (place, instruction) in input.instructions.iter().enumerate() {
-        if instruction.opcode == op::FUNCTION {
-            break;
-        }
-        if matches!(
-            instruction.opcode,
-            op::EXECUTION_MODE | op::EXECUTION_MODE_ID
-        ) && (instruction.operands.first()).is_some_and(|id| functions.contains(id))
-        {
-            linker.needs(0, place)?;
-            out.extend(linker.mapped(0, place)?);
-        }
-    }
-    Ok(out)
-}
-
-fn preamble(inputs: &[Input<'_>], has_links: bool, out: &mut Vec<u32>) -> Result<(), LinkError> {
-    let all = |wanted: u16| {
-        let instructions = inputs.iter().flat_map(|input| &input.instructions);
-        instructions.filter(move |instruction| instruction.opcode == wanted)
-    };
-    for wanted in [op::CAPABILITY, op::EXTENSION] {
-        let mut seen = BTreeSet::new();
-        for instruction in all(wanted) {
-            let is_linkage = wanted == op::CAPABILITY
-                && instruction.operands == [CAPABILITY_LINKAGE]
-                && !has_links;
-            if !is_linkage && seen.insert(instruction.operands) {
-                put(out, wanted, &[instruction.operands]);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Returns the memory model that all modules share.
-fn memory_model<'w>(inputs: &[Input<'w>]) -> Result<&'w [u32], LinkError> {
-    let mut first: Option<&[u32]> = None;
-    for input in inputs {
-        let mut models = input
-            .instructions
-            .iter()
-            .filter(|i| i.opcode == op::MEMORY_MODEL);
-        let Some(model) = models.next() else {
-            return Err(input.malformed(0, "it has no memory model"));
-        };
-        if *first.get_or_insert(model.operands) != model.operands {
-            return Err(LinkError::MemoryModel {
-                modules: [inputs[0].name.clone(), input.name.clone()],
-            });
-        }
-    }
-    Ok(first.unwrap_or_default())
-}
-
-/// Returns the language and version of the program's source, which some drivers read.
-fn source(program: &Input<'_>) -> Vec<u32> {
-    let mut out = Vec::new();
-    let mut sources = program.instructions.iter().filter(|i| i.opcode == SOURCE);
-    if let Some([language, version, ..]) = sources.next().map(|found| found.operands) {
-        put(&mut out, SOURCE, &[&[*language, *version]]);
-    }
-    out
+    Some(())
 }
 
 /// The reason why modules cannot be linked. Modules are identified by the names that the caller passed.
@@ -299,8 +191,8 @@ pub enum LinkError {
         /// The module with the definition.
         exporter: String,
     },
-    /// A type contains itself.
-    #[error("{module} has a type that contains itself; link it at load time")]
+    /// The initial values of variables contain each other.
+    #[error("{module} has a declaration that contains itself; link it at load time")]
     Recursive {
         /// The module.
         module: String,
@@ -314,9 +206,7 @@ pub enum LinkError {
         module: String,
     },
     /// The result would be much larger than the modules.
-    #[error(
-        "{module} shares decorations or variables too often; the linked module would be too large"
-    )]
+    #[error("{module} has too many ids, or too many kernels and variables, to be linked")]
     TooLarge {
         /// The module.
         module: String,

@@ -236,8 +236,8 @@ fn modules_that_only_a_loader_links_stay() {
     twice.push(twice[1].clone());
     assert_eq!(link_all(&mut twice.clone()), [""; 0]);
     let code = twice[1].images[0].spirv().unwrap();
-    let other = link(object("b.cpp", code), &[]).unwrap();
-    assert_ne!(other, code);
+    let mut other = code.to_vec();
+    other[8] ^= 1; // the generator
     twice[2].images[0].bytes = other.into();
     let unlinked = link_all(&mut twice);
     assert_eq!(unlinked.len(), 1);

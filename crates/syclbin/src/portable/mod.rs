@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::spirv::module::Module;
 use crate::spirv::words;
 use crate::spirv::words::{
-    DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, op, string,
+    DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, op, put, string,
 };
 pub use version::{Unfit, Version};
 
@@ -144,6 +144,24 @@ fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {
     words::instructions(words).collect()
 }
 
+/// Returns the module without debug information.
+///
+/// # Errors
+///
+/// Returns an error if `words` are not instructions.
+pub fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
+    if !imports_debug_info(&words) {
+        return Ok(words);
+    }
+    let mut instructions = collect(&words)?;
+    remove_debug_info(&mut instructions);
+    let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
+    for instruction in instructions {
+        put(&mut out, instruction.opcode, &[instruction.operands]);
+    }
+    Ok(out)
+}
+
 /// Returns whether a module has debug information. Imports come before the memory model.
 fn imports_debug_info(words: &[u32]) -> bool {
     instructions(words)
@@ -182,7 +200,7 @@ fn imported(instruction: &Instruction<'_>) -> Option<u32> {
 }
 
 /// Returns whether an instruction imports an instruction set that only describes the source.
-pub fn is_debug_info(instruction: &Instruction<'_>) -> bool {
+pub(crate) fn is_debug_info(instruction: &Instruction<'_>) -> bool {
     imported(instruction).is_some()
 }
 

@@ -9,7 +9,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::error::Error;
-use crate::spirv::words::{HEADER_WORDS, Instruction, instructions, literal, op, put, string};
+use crate::spirv::edit::{self, Instruction};
+use crate::spirv::words::{instructions, literal, op, string};
 
 const STD: &str = "OpenCL.std";
 /// An instruction of this set.
@@ -55,181 +56,125 @@ struct Integers {
     sign: u32,
 }
 
-/// The declarations of a module, and those that it lacks.
-struct Rewriter {
-    /// The number of ids.
-    bound: u32,
+/// The declarations of a module that negations need.
+#[derive(Default)]
+struct Declarations {
     capabilities: BTreeSet<u32>,
     /// The id of OpenCL's set of instructions.
     std: Option<u32>,
     /// The widths of numbers.
     floats: BTreeMap<u32, u32>,
-    /// The types of integers, by their width.
-    integers: BTreeMap<u32, u32>,
     /// The component and the length of vectors.
     vectors: BTreeMap<u32, (u32, u32)>,
     negations: BTreeSet<u32>,
+    /// The types of negations.
     negated: BTreeSet<u32>,
 }
 
-impl Rewriter {
-    fn new(bound: u32, code: &[Instruction<'_>]) -> Self {
-        let mut new = Self {
-            bound,
-            capabilities: BTreeSet::new(),
-            std: None,
-            floats: BTreeMap::new(),
-            integers: BTreeMap::new(),
-            vectors: BTreeMap::new(),
-            negations: BTreeSet::new(),
-            negated: BTreeSet::new(),
-        };
-        for instruction in code {
-            match (instruction.opcode, instruction.operands) {
-                (op::CAPABILITY, [capability]) => _ = new.capabilities.insert(*capability),
+impl Declarations {
+    fn of(module: &edit::Module) -> Self {
+        let mut found = Self::default();
+        for instruction in &module.instructions {
+            match (instruction.opcode, &*instruction.operands) {
+                (op::CAPABILITY, [capability]) => _ = found.capabilities.insert(*capability),
                 (op::EXT_INST_IMPORT, [id, name @ ..]) if string(name).0 == STD => {
-                    new.std = Some(*id);
+                    found.std = Some(*id);
                 }
-                (op::TYPE_FLOAT, [ty, width, ..]) => _ = new.floats.insert(*ty, *width),
-                (op::TYPE_INT, [ty, width, 0]) => _ = new.integers.insert(*width, *ty),
+                (op::TYPE_FLOAT, [ty, width, ..]) => _ = found.floats.insert(*ty, *width),
                 (op::TYPE_VECTOR, [ty, component, length @ 2..=16]) => {
-                    new.vectors.insert(*ty, (*component, *length));
+                    found.vectors.insert(*ty, (*component, *length));
                 }
                 (op::F_NEGATE, [ty, result, _]) => {
-                    new.negations.insert(*result);
-                    new.negated.insert(*ty);
+                    found.negations.insert(*result);
+                    found.negated.insert(*ty);
                 }
                 _ => {}
             }
         }
-        new
-    }
-
-    fn id(&mut self) -> u32 {
-        let id = self.bound;
-        self.bound = id.wrapping_add(1);
-        id
-    }
-
-    /// Declares the integers for all negated types.
-    fn declare(&mut self, out: &mut Vec<u32>) -> BTreeMap<u32, Integers> {
-        let negated = core::mem::take(&mut self.negated).into_iter();
-        let declared = negated.filter_map(|ty| Some((ty, self.integers_of(ty, out)?)));
-        declared.collect()
+        found
     }
 
     /// Declares the integers for a type; `None` if it is not a type of floating-point numbers.
-    fn integers_of(&mut self, ty: u32, out: &mut Vec<u32>) -> Option<Integers> {
+    fn integers(&mut self, ty: u32, module: &mut edit::Module) -> Result<Option<Integers>, Error> {
         let vector = self.vectors.get(&ty).copied();
-        let width = *self
-            .floats
-            .get(&vector.map_or(ty, |(component, _)| component))?;
-        let number = self.integers.get(&width).copied().unwrap_or_else(|| {
-            let number = self.id();
-            put(out, op::TYPE_INT, &[&[number, width, 0]]);
-            self.integers.insert(width, number);
-            number
-        });
-        let mut constant = |value| {
-            let id = self.id();
-            let high: &[u32] = if width > 32 { &[0] } else { &[] };
-            put(out, op::CONSTANT, &[&[number, id, value], high]);
-            id
+        let component = vector.map_or(ty, |(component, _)| component);
+        let Some(&width) = self.floats.get(&component) else {
+            return Ok(None);
         };
-        let (one, sign) = (constant(1), constant(width - 1));
+        let capability = match width {
+            16 => Some(CAPABILITY_INT16),
+            64 => Some(CAPABILITY_INT64),
+            _ => None,
+        };
+        if let Some(capability) = capability.filter(|found| self.capabilities.insert(*found)) {
+            module.add(op::CAPABILITY, &[capability]);
+        }
+        let number = module.declare(op::TYPE_INT, &[width, 0])?;
+        let mut constant = |value| {
+            let high: &[u32] = if width > 32 { &[0] } else { &[] };
+            module.declare(op::CONSTANT, &[&[number, value], high].concat())
+        };
+        let (one, sign) = (constant(1)?, constant(width - 1)?);
         let Some((_, length)) = vector else {
             let ty = number;
-            return Some(Integers { ty, one, sign });
+            return Ok(Some(Integers { ty, one, sign }));
         };
-        let mut vectors = self.vectors.iter();
-        let found = vectors.find(|(_, vector)| **vector == (number, length));
-        let ty = found.map(|(ty, _)| *ty).unwrap_or_else(|| {
-            let ty = self.id();
-            put(out, op::TYPE_VECTOR, &[&[ty, number, length]]);
-            self.vectors.insert(ty, (number, length));
-            ty
-        });
-        let [one, sign] = [one, sign].map(|component| {
-            let id = self.id();
+        let ty = module.declare(op::TYPE_VECTOR, &[number, length])?;
+        let mut composite = |component| {
             let components = vec![component; length as usize];
-            put(out, op::CONSTANT_COMPOSITE, &[&[ty, id], &components]);
-            id
-        });
-        Some(Integers { ty, one, sign })
-    }
-
-    /// Writes the negation of `operand`.
-    fn negate(&mut self, [float, result, operand]: [u32; 3], of: Integers, out: &mut Vec<u32>) {
-        let Integers { ty, one, sign } = of;
-        let [bits, rotated, flipped, back] = [(); 4].map(|()| self.id());
-        let std = self.std.unwrap_or_default();
-        put(out, op::BITCAST, &[&[ty, bits, operand]]);
-        put(out, op::EXT_INST, &[&[ty, rotated, std, ROTATE, bits, one]]);
-        put(out, op::BITWISE_XOR, &[&[ty, flipped, rotated, one]]);
-        put(
-            out,
-            op::EXT_INST,
-            &[&[ty, back, std, ROTATE, flipped, sign]],
-        );
-        put(out, op::BITCAST, &[&[float, result, back]]);
+            module.declare(op::CONSTANT_COMPOSITE, &[&[ty], &*components].concat())
+        };
+        let (one, sign) = (composite(one)?, composite(sign)?);
+        Ok(Some(Integers { ty, one, sign }))
     }
 }
 
 /// Returns a module with integer arithmetic in place of negations.
 pub(super) fn replace(words: &[u32]) -> Result<Vec<u32>, Error> {
-    let code = instructions(words).collect::<Result<Vec<_>, Error>>()?;
-    let mut rewriter = Rewriter::new(words[3], &code);
-    let mut out = words[..HEADER_WORDS].to_vec();
-    let widths = (rewriter.negated.iter())
-        .map(|ty| {
-            rewriter
-                .vectors
-                .get(ty)
-                .map_or(ty, |(component, _)| component)
-        })
-        .filter_map(|ty| rewriter.floats.get(ty));
-    let needed: BTreeSet<u32> = widths
-        .filter_map(|width| match width {
-            16 => Some(CAPABILITY_INT16),
-            64 => Some(CAPABILITY_INT64),
-            _ => None,
-        })
-        .collect();
-    for capability in needed.difference(&rewriter.capabilities) {
-        put(&mut out, op::CAPABILITY, &[&[*capability]]);
+    let mut module = edit::Module::parse(words)?;
+    let mut declarations = Declarations::of(&module);
+    let std = match declarations.std {
+        Some(std) => std,
+        None => module.declare(op::EXT_INST_IMPORT, &literal(STD))?,
+    };
+    let mut integers = BTreeMap::new();
+    for ty in core::mem::take(&mut declarations.negated) {
+        if let Some(of) = declarations.integers(ty, &mut module)? {
+            integers.insert(ty, of);
+        }
     }
-    let mut integers = None;
-    for Instruction {
-        opcode, operands, ..
-    } in code
-    {
-        match (opcode, operands) {
-            (op::MEMORY_MODEL, _) if rewriter.std.is_none() => {
-                let id = rewriter.id();
-                rewriter.std = Some(id);
-                put(&mut out, op::EXT_INST_IMPORT, &[&[id], &literal(STD)]);
-            }
-            (op::FUNCTION, _) if integers.is_none() => {
-                integers = Some(rewriter.declare(&mut out));
-            }
+    let is_negation = |id: &u32| declarations.negations.contains(id);
+    let before = core::mem::take(&mut module.instructions);
+    let mut out = Vec::with_capacity(before.len());
+    for mut instruction in before {
+        match (instruction.opcode, &mut *instruction.operands) {
             // They describe floating-point arithmetic.
-            (op::DECORATE, [id, ..]) if rewriter.negations.contains(id) => continue,
-            (op::GROUP_DECORATE, [group, ids @ ..]) => {
-                let mut ids = ids.to_vec();
-                ids.retain(|id| !rewriter.negations.contains(id));
-                put(&mut out, opcode, &[&[*group], &ids]);
-                continue;
+            (op::DECORATE, [id, ..]) if is_negation(id) => continue,
+            (op::GROUP_DECORATE, [group, ..]) => {
+                let group = *group;
+                let operands = &mut instruction.operands;
+                operands.retain(|id| *id == group || !is_negation(id));
             }
-            (op::F_NEGATE, &[ty, result, operand]) => {
-                if let Some(of) = integers.as_ref().and_then(|found| found.get(&ty)) {
-                    rewriter.negate([ty, result, operand], *of, &mut out);
+            (op::F_NEGATE, &mut [float, result, operand]) => {
+                if let Some(Integers { ty, one, sign }) = integers.get(&float).copied() {
+                    let mut step = |opcode, operands: &[u32]| {
+                        let id = module.new_id()?;
+                        let operands = [&[ty, id], operands].concat();
+                        out.push(Instruction { opcode, operands });
+                        Ok::<_, Error>(id)
+                    };
+                    let bits = step(op::BITCAST, &[operand])?;
+                    let rotated = step(op::EXT_INST, &[std, ROTATE, bits, one])?;
+                    let flipped = step(op::BITWISE_XOR, &[rotated, one])?;
+                    let back = step(op::EXT_INST, &[std, ROTATE, flipped, sign])?;
+                    out.push(Instruction::new(op::BITCAST, [float, result, back]));
                     continue;
                 }
             }
             _ => {}
         }
-        put(&mut out, opcode, &[operands]);
+        out.push(instruction);
     }
-    out[3] = rewriter.bound;
-    Ok(out)
+    module.instructions = out;
+    module.words()
 }

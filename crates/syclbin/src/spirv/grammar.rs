@@ -140,6 +140,18 @@ pub struct Ids {
     pub uses: Vec<usize>,
 }
 
+impl Ids {
+    /// Returns the type and the other ids that an instruction uses.
+    pub fn used(&self) -> impl Iterator<Item = usize> + '_ {
+        self.ty.iter().chain(&self.uses).copied()
+    }
+
+    /// Returns all ids.
+    pub fn all(&self) -> impl Iterator<Item = usize> + '_ {
+        self.used().chain(self.result)
+    }
+}
+
 /// The reason why the ids of an instruction are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {

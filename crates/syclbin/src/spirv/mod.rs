@@ -2,6 +2,7 @@
 //! SPIR-V: its words, the types and kernels of a module, which parts of it a kernel needs, which pointers it only
 //! reads, and features that some drivers lack.
 
+pub(crate) mod edit;
 pub(crate) mod grammar;
 mod kernel_uses;
 pub(crate) mod module;
@@ -13,5 +14,5 @@ mod uses;
 pub(crate) mod words;
 
 pub use kernel_uses::KernelUses;
-pub use trim::trim;
+pub use trim::{reachable, trim};
 pub use uses::{ASSERT_FAIL, Import, Uses, is_target, unresolved_imports};

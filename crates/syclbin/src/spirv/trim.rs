@@ -9,8 +9,8 @@ use core::ops::Range;
 
 use super::grammar::{self, Ids, Unknown};
 use crate::error::{Error, ErrorKind};
-use crate::portable::is_debug_info;
 use crate::portable::lift::scan::only_tells_the_host;
+use crate::portable::without_debug_info;
 use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
 
 /// Functions with this decoration can be called by code of other modules that has their addresses.
@@ -27,18 +27,48 @@ const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
 /// grammar does not cover.
 pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
     let words = words::words(spirv)?;
+    for name in entry_points {
+        let mut instructions = words::instructions(&words).map_while(Result::ok);
+        if !instructions.any(|i| entry_point(&i).is_some_and(|found| found == *name)) {
+            let problem = format!("it has no entry point {name}");
+            return Err(Error::new(
+                "SPIR-V module",
+                0,
+                ErrorKind::Record(problem.into()),
+            ));
+        }
+    }
+    let is_kept = |name: &str| entry_points.contains(&name);
+    Ok(words::bytes(reachable(words, is_kept, &[])?))
+}
+
+/// Returns the name of an entry point.
+fn entry_point(instruction: &Instruction<'_>) -> Option<String> {
+    let name = instruction.operands.get(2..)?;
+    (instruction.opcode == op::ENTRY_POINT).then(|| string(name).0)
+}
+
+/// Returns the module without debug information and without everything that neither an entry point with
+/// `is_kept(name)` nor one of the ids in `roots` needs.
+///
+/// # Errors
+///
+/// Fails for the same reasons as [`trim`].
+pub fn reachable(
+    words: Vec<u32>,
+    is_kept: impl Fn(&str) -> bool,
+    roots: &[u32],
+) -> Result<Vec<u32>, Error> {
+    let words = without_debug_info(words)?;
     let module = Module::new(&words)?;
     let mut entries = BTreeMap::new();
-    for name in entry_points {
-        let place = module.entry_points.get(*name).ok_or_else(|| {
-            let problem = format!("it has no entry point {name}");
-            Error::new("SPIR-V module", 0, ErrorKind::Record(problem.into()))
-        })?;
-        let function = module.declarations[*place].operands.get(1);
-        entries.insert(*place, function.copied().unwrap_or_default());
+    for (place, instruction) in module.declarations.iter().enumerate() {
+        if entry_point(instruction).is_some_and(|name| is_kept(&name)) {
+            entries.insert(place, instruction.operands[1]);
+        }
     }
     let kernels: BTreeSet<u32> = entries.values().copied().collect();
-    let live = module.reachable(&kernels)?;
+    let live = module.reachable(&kernels, roots)?;
     // Some drivers refuse the capabilities for variables, even if there are none left.
     let describes_variables = module.declarations.iter().any(|instruction| {
         let target = instruction.operands.first();
@@ -89,12 +119,10 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
     }
     for (id, range) in &module.functions {
         if live.contains(id) {
-            for instruction in module.body(range.clone()) {
-                put(&mut out, instruction.opcode, &[instruction.operands]);
-            }
+            out.extend_from_slice(&words[range.clone()]);
         }
     }
-    Ok(words::bytes(out))
+    Ok(out)
 }
 
 /// Where an id is defined: by the declaration with this index, or as the function with these words.
@@ -109,10 +137,6 @@ struct Module<'w> {
     declarations: Vec<Instruction<'w>>,
     functions: Vec<(u32, Range<usize>)>,
     definitions: BTreeMap<u32, Definition>,
-    /// The declarations of entry points, by name.
-    entry_points: BTreeMap<String, usize>,
-    /// Sets of instructions that only describe the source.
-    descriptive: BTreeSet<u32>,
 }
 
 impl<'w> Module<'w> {
@@ -122,8 +146,6 @@ impl<'w> Module<'w> {
             declarations: Vec::new(),
             functions: Vec::new(),
             definitions: BTreeMap::new(),
-            entry_points: BTreeMap::new(),
-            descriptive: BTreeSet::new(),
         };
         let mut function = None;
         for instruction in words::instructions(words) {
@@ -149,13 +171,6 @@ impl<'w> Module<'w> {
                 (_, operands, None) => {
                     let place = module.declarations.len();
                     module.declarations.push(instruction);
-                    if instruction.opcode == op::ENTRY_POINT {
-                        let name = string(operands.get(2..).unwrap_or_default()).0;
-                        module.entry_points.insert(name, place);
-                    }
-                    if is_debug_info(&instruction) {
-                        module.descriptive.extend(operands.first());
-                    }
                     let Some(result) = module.ids(&instruction)?.result else {
                         continue;
                     };
@@ -186,23 +201,9 @@ impl<'w> Module<'w> {
         })
     }
 
-    /// Returns the instructions of a function, without those that only describe the source.
-    fn body(&self, range: Range<usize>) -> impl Iterator<Item = Instruction<'w>> {
-        let instructions = words::instructions_from(self.words, range.start);
-        let instructions = instructions.map_while(Result::ok);
-        let instructions = instructions.take_while(move |instruction| instruction.at < range.end);
-        instructions.filter(|instruction| match instruction.opcode {
-            op::EXT_INST | op::EXT_INST_WITH_FORWARD_REFS => {
-                let set = instruction.operands.get(2);
-                !set.is_some_and(|set| self.descriptive.contains(set))
-            }
-            _ => true,
-        })
-    }
-
-    /// Returns the ids that these kernels, and what else cannot be removed, need.
-    fn reachable(&self, kernels: &BTreeSet<u32>) -> Result<BTreeSet<u32>, Error> {
-        let mut next: Vec<u32> = kernels.iter().copied().collect();
+    /// Returns the ids that these kernels and roots, and what else cannot be removed, need.
+    fn reachable(&self, kernels: &BTreeSet<u32>, roots: &[u32]) -> Result<BTreeSet<u32>, Error> {
+        let mut next: Vec<u32> = kernels.iter().chain(roots).copied().collect();
         // What an annotation of an id needs.
         let mut annotations: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for instruction in &self.declarations {
@@ -243,7 +244,11 @@ impl<'w> Module<'w> {
                     self.needs(&self.declarations[*place], &mut next)?;
                 }
                 Some(Definition::Function(range)) => {
-                    for instruction in self.body(range.clone()) {
+                    let body = words::instructions_from(self.words, range.start);
+                    for instruction in body.map_while(Result::ok) {
+                        if instruction.at >= range.end {
+                            break;
+                        }
                         self.needs(&instruction, &mut next)?;
                     }
                 }

@@ -13,6 +13,8 @@ use crate::error::{Error, ErrorKind};
 pub mod op {
     pub const UNDEF: u16 = 1;
     pub const SOURCE_CONTINUED: u16 = 2;
+    pub const SOURCE: u16 = 3;
+    pub const SOURCE_EXTENSION: u16 = 4;
     pub const NAME: u16 = 5;
     pub const MEMBER_NAME: u16 = 6;
     pub const STRING: u16 = 7;
@@ -87,6 +89,9 @@ pub mod op {
     pub const EXT_INST_WITH_FORWARD_REFS: u16 = 4433;
     pub const DECORATE_STRING: u16 = 5632;
     pub const MEMBER_DECORATE_STRING: u16 = 5633;
+    pub const CONDITIONAL_EXTENSION: u16 = 6248;
+    pub const CONDITIONAL_ENTRY_POINT: u16 = 6249;
+    pub const CONDITIONAL_CAPABILITY: u16 = 6250;
 }
 
 /// Decorations, and values of them.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Small modules that read specialization constants.
 
-use syclbin::__private::spirv;
+use syclbin::__private::spirv::words::MAGIC;
 
 use super::is_lowered;
 use crate::lower::words::{
-    DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_IMPORT, Module, STORAGE_FUNCTION, op,
+    DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_IMPORT, Module, STORAGE_FUNCTION, bytes, op,
 };
 use crate::lower::{Lowered, lower};
 
@@ -136,10 +136,8 @@ impl Builder {
             Instruction::new(op::RETURN, []),
             Instruction::new(op::FUNCTION_END, []),
         ]);
-        let header = [u32::from_le_bytes(spirv::MAGIC_BYTES), 0x1_0400, 0, 0, 0];
-        let bytes: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
-        let module = Module::parse(&bytes).unwrap();
-        module.with(self.next + 1, instructions).to_bytes().unwrap()
+        let header = [MAGIC, 0x1_0400, 0, self.next + 1, 0];
+        bytes(Module::new(header, instructions).words().unwrap())
     }
 
     pub(super) fn lower(&self) -> Result<Lowered, String> {

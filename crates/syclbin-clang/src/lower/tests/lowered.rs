@@ -8,7 +8,7 @@ use super::builder::{BOOL, BYTE, Builder, INT, LONG, PAIR, READ, TO_BYTE, one, t
 use super::{count, is_lowered, part, reference};
 use crate::lower::lower;
 use crate::lower::words::{
-    DECORATION_CPACKED, DECORATION_SPEC_ID, Instruction, Module, STORAGE_FUNCTION, op,
+    DECORATION_CPACKED, DECORATION_SPEC_ID, Instruction, Module, STORAGE_FUNCTION, bytes, op,
 };
 
 #[test]
@@ -54,7 +54,7 @@ fn constants_are_lowered_in_order_of_reads() {
 #[test]
 fn lowering_removes_what_only_the_calls_used() {
     let lowered = lower(&reference()).unwrap().unwrap();
-    let module = Module::parse(&lowered.code).unwrap();
+    let module = Module::read(&lowered.code).unwrap();
     let variables = module.instructions.iter();
     let variables: Vec<u32> = variables
         .filter(|i| i.opcode == op::VARIABLE)
@@ -147,14 +147,14 @@ fn a_packed_struct_has_no_gaps() {
     let packed = Instruction::new(op::DECORATE, [PAIR, DECORATION_CPACKED]);
     builder.globals.insert(0, packed); // it only has to come before functions
     let code = builder.build();
-    let mut module = Module::parse(&code).unwrap();
+    let mut module = Module::read(&code).unwrap();
     let all = &mut module.instructions;
     let at = all
         .iter()
         .position(|i| i.operands == [PAIR, DECORATION_CPACKED]);
     let packed = all.remove(at.unwrap());
     all.insert(1, packed);
-    let code = module.to_bytes().unwrap();
+    let code = bytes(module.words().unwrap());
     let lowered = lower(&code).unwrap().unwrap();
     let parts = vec![part(0, 0, 1), part(1, 1, 8), part(2, 9, 4)];
     assert_eq!(lowered.constants.constants.iter().next().unwrap().1, &parts);
@@ -230,7 +230,7 @@ fn code_without_constants_is_left_unchanged() {
 #[test]
 fn decorations_stand_before_types_and_constants_before_functions() {
     let lowered = lower(&reference()).unwrap().unwrap();
-    let module = Module::parse(&lowered.code).unwrap();
+    let module = Module::read(&lowered.code).unwrap();
     let all = &module.instructions;
     let first = |opcode: u16| all.iter().position(|i| i.opcode == opcode).unwrap();
     let last = |opcode: u16| all.iter().rposition(|i| i.opcode == opcode).unwrap();

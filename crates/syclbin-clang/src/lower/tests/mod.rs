@@ -29,7 +29,7 @@ fn is_lowered(code: &[u8]) -> bool {
 
 /// Returns the number of instructions with this opcode.
 fn count(code: &[u8], opcode: u16) -> usize {
-    let module = Module::parse(code).unwrap();
+    let module = Module::read(code).unwrap();
     let all = module.instructions.iter();
     all.filter(|i| i.opcode == opcode).count()
 }

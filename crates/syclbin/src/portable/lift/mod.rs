@@ -9,7 +9,6 @@
 //!
 //! In each module, an additional kernel copies the initial values to the arena.
 
-mod declarations;
 mod module;
 pub(crate) mod scan;
 mod setup;
@@ -20,9 +19,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Unfit, imports_debug_info, remove_debug_info};
-use crate::error::Error;
-use crate::spirv::words::{self, HEADER_WORDS, put};
+use super::{Unfit, without_debug_info};
+use crate::spirv::words;
 use scan::Scan;
 
 /// The name prefix of the kernels that lifting adds.
@@ -166,19 +164,6 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
         return Err(Unfit::Variable("its variables or their names are damaged"));
     }
     Ok(Some(Lifted { modules, layout }))
-}
-
-fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
-    if !imports_debug_info(&words) {
-        return Ok(words);
-    }
-    let mut instructions = super::collect(&words)?;
-    remove_debug_info(&mut instructions);
-    let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
-    for instruction in instructions {
-        put(&mut out, instruction.opcode, &[instruction.operands]);
-    }
-    Ok(out)
 }
 
 /// Gives each variable a slot. Variables of one name are the same.

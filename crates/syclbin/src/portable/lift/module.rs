@@ -6,14 +6,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::Unfit;
-use super::declarations::Declarations;
 use super::scan::DirectLoads;
 use super::scan::only_tells_the_host;
 use super::scan::{Scan, functions};
 use super::{Layout, Slot};
-use crate::spirv::grammar;
 use crate::spirv::module::STORAGE_CROSS_WORKGROUP;
 use crate::spirv::words::{HEADER_WORDS, Instruction, op, put, string};
+use crate::spirv::{edit, grammar};
+
+const CAPABILITY_INT64: u32 = 11;
+const CAPABILITY_INT8: u32 = 39;
 
 /// Memory operands: a multiple of 8 bytes.
 const ALIGNED_TO_8: [u32; 2] = [2, 8];
@@ -26,10 +28,28 @@ pub(super) fn lifted(
     exported: &BTreeSet<String>,
     setup: &str,
 ) -> Result<Vec<u32>, Unfit> {
-    let bound = scan.header.get(3).copied().unwrap_or_default();
-    let mut declarations = Declarations::new(&scan.declarations, bound);
-    let byte = declarations.ty(op::TYPE_INT, &[8, 0])?;
-    let pointer = declarations.ty(op::TYPE_POINTER, &[STORAGE_CROSS_WORKGROUP, byte])?;
+    let mut header = [0; HEADER_WORDS];
+    header.copy_from_slice(
+        scan.header
+            .get(..HEADER_WORDS)
+            .unwrap_or(&[0; HEADER_WORDS]),
+    );
+    let kept = scan
+        .declarations
+        .iter()
+        .filter_map(|i| without_variables(i, scan));
+    let mut declarations = edit::Module::new(header, kept.collect());
+    let is_declared = |capability: u32| {
+        let mut declared = scan.declarations.iter();
+        declared.any(|i| i.opcode == op::CAPABILITY && i.operands == [capability])
+    };
+    for capability in [CAPABILITY_INT8, CAPABILITY_INT64] {
+        if !is_declared(capability) {
+            declarations.add(op::CAPABILITY, &[capability]);
+        }
+    }
+    let byte = declarations.declare(op::TYPE_INT, &[8, 0])?;
+    let pointer = declarations.declare(op::TYPE_POINTER, &[STORAGE_CROSS_WORKGROUP, byte])?;
     let mut module = Lifting {
         scan,
         layout,
@@ -42,7 +62,39 @@ pub(super) fn lifted(
         module.function(function)?;
     }
     let listed = module.setup_kernel()?;
-    Ok(module.finish(setup, &listed))
+    let entry_point = module.entry_point(setup, &listed);
+    module.declarations.add(op::ENTRY_POINT, &entry_point);
+    let mut words = module.declarations.words()?;
+    words.extend(module.out);
+    Ok(words)
+}
+
+/// Returns a declaration without lifted variables, or `None` if it only concerns these.
+fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<edit::Instruction> {
+    let (opcode, operands) = (instruction.opcode, instruction.operands);
+    let is_lifted = |index: usize| operands.get(index).is_some_and(|id| scan.is_lifted(*id));
+    let is_removed = match opcode {
+        op::NAME => is_lifted(0),
+        op::DECORATE => is_lifted(0) || only_tells_the_host(instruction),
+        op::CAPABILITY | op::EXTENSION => only_tells_the_host(instruction),
+        op::VARIABLE
+        | op::SPEC_CONSTANT_OP
+        | op::CONSTANT_COMPOSITE
+        | op::SPEC_CONSTANT_COMPOSITE => is_lifted(1),
+        _ => false,
+    };
+    let mut operands = operands.to_vec();
+    if opcode == op::ENTRY_POINT {
+        let interface = string(operands.get(2..).unwrap_or_default()).1;
+        let kept: Vec<u32> = interface
+            .iter()
+            .copied()
+            .filter(|id| !scan.is_lifted(*id))
+            .collect();
+        operands.truncate(operands.len() - interface.len());
+        operands.extend(kept);
+    }
+    (!is_removed).then_some(edit::Instruction { opcode, operands })
 }
 
 /// Returns the functions that take the hidden arguments: all that this program defines.
@@ -63,7 +115,7 @@ fn functions_taking(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u3
 pub(super) struct Lifting<'m, 'w> {
     pub(super) scan: &'m Scan<'w>,
     pub(super) layout: &'m Layout,
-    pub(super) declarations: Declarations,
+    pub(super) declarations: edit::Module,
     /// The type of hidden arguments: a pointer to bytes.
     pub(super) pointer: u32,
     pub(super) taking: BTreeSet<u32>,
@@ -158,10 +210,18 @@ impl Lifting<'_, '_> {
 
     /// Returns the type of a function with the hidden arguments.
     fn function_type(&mut self, ty: u32) -> Result<u32, Unfit> {
-        let known = self.declarations.functions.get(&ty);
-        let mut operands = known.cloned().unwrap_or_default();
+        let known = self.scan.function_types.get(&ty).copied();
+        let mut operands = known.unwrap_or_default().to_vec();
         operands.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
-        self.declarations.ty(op::TYPE_FUNCTION, &operands)
+        Ok(self.declarations.declare(op::TYPE_FUNCTION, &operands)?)
+    }
+
+    /// Returns a constant of 64 bits.
+    pub(super) fn number(&mut self, value: u64) -> Result<u32, Unfit> {
+        let ty = self.declarations.declare(op::TYPE_INT, &[64, 0])?;
+        // The low word comes first.
+        let [low, high] = [value, value >> 32].map(|half| (half & 0xffff_ffff) as u32);
+        Ok(self.declarations.declare(op::CONSTANT, &[ty, low, high])?)
     }
 
     /// Returns the variables and their dependents that a function uses, directly or through others.
@@ -198,7 +258,7 @@ impl Lifting<'_, '_> {
         for (slot, buffer) in slots.into_iter().zip(frame.arguments.iter().skip(1)) {
             let Some(slot) = slot else { continue };
             let ty = [STORAGE_CROSS_WORKGROUP, self.pointer];
-            let ty = self.declarations.ty(op::TYPE_POINTER, &ty)?;
+            let ty = self.declarations.declare(op::TYPE_POINTER, &ty)?;
             let place = self.address(ty, slot.offset, frame)?;
             put(
                 &mut self.out,
@@ -212,7 +272,7 @@ impl Lifting<'_, '_> {
     /// Computes an address in the arena as a pointer of type `ty`.
     pub(super) fn address(&mut self, ty: u32, offset: u64, frame: &Frame) -> Result<u32, Unfit> {
         let arena = frame.arguments.first().copied().unwrap_or_default();
-        let offset = self.declarations.number(offset)?;
+        let offset = self.number(offset)?;
         let place = self.declarations.new_id()?;
         let operands = [self.pointer, place, arena, offset];
         put(&mut self.out, op::IN_BOUNDS_PTR_ACCESS_CHAIN, &[&operands]);
@@ -275,68 +335,5 @@ impl Lifting<'_, '_> {
             operands.extend(&frame.arguments);
         }
         put(&mut self.out, instruction.opcode, &[&operands]);
-    }
-
-    /// Joins the parts. `listed` is what the entry point `setup` lists, itself first.
-    fn finish(self, setup: &str, listed: &[u32]) -> Vec<u32> {
-        let mut out = self
-            .scan
-            .header
-            .get(..HEADER_WORDS)
-            .unwrap_or_default()
-            .to_vec();
-        if let Some(bound) = out.get_mut(3) {
-            *bound = self.declarations.bound;
-        }
-        let mut capabilities = Some(self.declarations.capabilities());
-        let mut entry_point = Some(self.entry_point(setup, listed));
-        for instruction in &self.scan.declarations {
-            let (opcode, operands) = (instruction.opcode, instruction.operands);
-            if opcode != op::CAPABILITY {
-                out.extend(capabilities.take().into_iter().flatten());
-            }
-            let before_entry_points = matches!(
-                opcode,
-                op::CAPABILITY
-                    | op::EXTENSION
-                    | op::EXT_INST_IMPORT
-                    | op::MEMORY_MODEL
-                    | op::ENTRY_POINT
-            );
-            if !before_entry_points {
-                out.extend(entry_point.take().into_iter().flatten());
-            }
-            if opcode == op::ENTRY_POINT {
-                let interface = string(operands.get(2..).unwrap_or_default()).1;
-                let head = &operands[..operands.len() - interface.len()];
-                let kept = interface.iter().copied();
-                let kept: Vec<u32> = kept.filter(|id| !self.scan.is_lifted(*id)).collect();
-                put(&mut out, opcode, &[head, &kept]);
-            } else if self.keeps(instruction) {
-                put(&mut out, opcode, &[operands]);
-            }
-        }
-        out.extend(entry_point.into_iter().flatten());
-        out.extend(&self.declarations.added);
-        out.extend(&self.out);
-        out
-    }
-
-    /// Returns whether an instruction before the functions stays.
-    fn keeps(&self, instruction: &Instruction<'_>) -> bool {
-        let is_lifted = |index: usize| {
-            let id = instruction.operands.get(index);
-            id.is_some_and(|id| self.scan.is_lifted(*id))
-        };
-        match instruction.opcode {
-            op::NAME => !is_lifted(0),
-            op::DECORATE => !is_lifted(0) && !only_tells_the_host(instruction),
-            op::CAPABILITY | op::EXTENSION => !only_tells_the_host(instruction),
-            op::VARIABLE
-            | op::SPEC_CONSTANT_OP
-            | op::CONSTANT_COMPOSITE
-            | op::SPEC_CONSTANT_COMPOSITE => !is_lifted(1),
-            _ => true,
-        }
     }
 }

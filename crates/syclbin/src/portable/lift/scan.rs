@@ -45,6 +45,8 @@ pub(super) struct Scan<'w> {
     pub(super) dependent_ids: BTreeSet<u32>,
     /// The constants whose bytes are all zero.
     pub(super) zeros: BTreeSet<u32>,
+    /// The result and parameters of types of functions.
+    pub(super) function_types: BTreeMap<u32, &'w [u32]>,
     pub(super) entry_points: BTreeSet<u32>,
     /// The names of functions and variables for other modules, with the kind of linkage.
     pub(super) links: BTreeMap<u32, (String, u32)>,
@@ -65,6 +67,7 @@ impl<'w> Scan<'w> {
             dependents: Vec::new(),
             dependent_ids: BTreeSet::new(),
             zeros: BTreeSet::new(),
+            function_types: BTreeMap::new(),
             entry_points: BTreeSet::new(),
             links: BTreeMap::new(),
         };
@@ -91,6 +94,9 @@ impl<'w> Scan<'w> {
                 return Err(Unfit::Variable(
                     "it uses function pointers beside device globals",
                 ));
+            }
+            (op::TYPE_FUNCTION, [id, signature @ ..]) => {
+                self.function_types.insert(*id, signature);
             }
             (op::ENTRY_POINT, [_, function, ..]) => {
                 self.entry_points.insert(*function);

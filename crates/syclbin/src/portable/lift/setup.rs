@@ -16,10 +16,10 @@ impl Lifting<'_, '_> {
     /// Adds the kernel that sets initial values, and returns the ids of its entry point and what that lists.
     pub(super) fn setup_kernel(&mut self) -> Result<Vec<u32>, Unfit> {
         let scan = self.scan;
-        let void = self.declarations.ty(op::TYPE_VOID, &[])?;
+        let void = self.declarations.declare(op::TYPE_VOID, &[])?;
         let mut ty = [void].to_vec();
         ty.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
-        let ty = self.declarations.ty(op::TYPE_FUNCTION, &ty)?;
+        let ty = self.declarations.declare(op::TYPE_FUNCTION, &ty)?;
         let frame = self.frame()?;
         let [kernel, label] = [self.declarations.new_id()?, self.declarations.new_id()?];
         put(&mut self.out, op::FUNCTION, &[&[void, kernel, 0, ty]]);
@@ -50,14 +50,12 @@ impl Lifting<'_, '_> {
         });
         let pointee = pointee.unwrap_or_default();
         let ty = [STORAGE_UNIFORM_CONSTANT, pointee];
-        let ty = self.declarations.ty(op::TYPE_POINTER, &ty)?;
+        let ty = self.declarations.declare(op::TYPE_POINTER, &ty)?;
         let value = self.declarations.new_id()?;
         let operands = [ty, value, STORAGE_UNIFORM_CONSTANT, initializer];
-        put(&mut self.declarations.added, op::VARIABLE, &[&operands]);
+        self.declarations.add(op::VARIABLE, &operands);
         let place = self.address(variable.ty, variable.offset.unwrap_or_default(), frame)?;
-        let bytes = self
-            .declarations
-            .number(variable.bytes.unwrap_or_default())?;
+        let bytes = self.number(variable.bytes.unwrap_or_default())?;
         put(
             &mut self.out,
             op::COPY_MEMORY_SIZED,
@@ -66,9 +64,8 @@ impl Lifting<'_, '_> {
         Ok(value)
     }
 
-    /// Returns the entry point `setup`. `listed` is what it lists, itself first.
+    /// Returns the operands of the entry point `setup`. `listed` is what it lists, itself first.
     pub(super) fn entry_point(&self, setup: &str, listed: &[u32]) -> Vec<u32> {
-        let mut words = Vec::new();
         let (kernel, constants) = listed.split_first().unwrap_or((&0, &[]));
         // Since 1.4, the list also has constants.
         let constants = if self.scan.version >= V1_4 {
@@ -76,12 +73,11 @@ impl Lifting<'_, '_> {
         } else {
             &[]
         };
-        let head = [EXECUTION_MODEL_KERNEL, *kernel];
-        put(
-            &mut words,
-            op::ENTRY_POINT,
-            &[&head, &literal(setup), constants],
-        );
-        words
+        [
+            &[EXECUTION_MODEL_KERNEL, *kernel],
+            &*literal(setup),
+            constants,
+        ]
+        .concat()
     }
 }

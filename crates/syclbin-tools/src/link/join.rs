@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Joins modules: gives all of them distinct ids, and finds the definition of each symbol.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{LinkError, Object, too_large};
+use syclbin::__private::spirv::edit::Instruction;
+use syclbin::__private::spirv::grammar::{self, Unknown};
+use syclbin::__private::spirv::portable::{Version, without_debug_info};
+use syclbin::__private::spirv::words::{
+    self, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
+};
+use syclbin::__private::spirv::{DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS};
+
+/// Where an id is defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Definition {
+    /// The index of a declaration.
+    Declaration(usize),
+    /// The index of a function.
+    Function(usize),
+    /// An instruction in the function with this index.
+    Local(usize),
+}
+
+/// The linkage of a symbol.
+pub(super) struct Link {
+    pub(super) symbol: String,
+    pub(super) kind: u32,
+}
+
+/// Modules with distinct ids. The ids of the program, which is the first module, are unchanged.
+#[derive(Default)]
+pub(super) struct Joined<'o> {
+    names: Vec<&'o str>,
+    /// The first id of each module.
+    starts: Vec<u32>,
+    /// All ids are less.
+    pub(super) bound: u32,
+    pub(super) generator: u32,
+    pub(super) version: Version,
+    memory_model: Vec<u32>,
+    /// The instructions before the functions, without debug information.
+    pub(super) declarations: Vec<Instruction>,
+    pub(super) functions: Vec<Vec<Instruction>>,
+    pub(super) definitions: BTreeMap<u32, Definition>,
+    pub(super) links: BTreeMap<u32, Link>,
+    pub(super) built_ins: BTreeSet<u32>,
+    /// The variables of the program that the host accesses by name.
+    pub(super) named_by_host: Vec<u32>,
+}
+
+impl<'o> Joined<'o> {
+    pub(super) fn new(objects: &[Object<'o>]) -> Result<Self, LinkError> {
+        let mut joined = Self::default();
+        for object in objects {
+            joined.add(object)?;
+        }
+        Ok(joined)
+    }
+
+    /// Returns the name of the module that an id comes from.
+    pub(super) fn name_of(&self, id: u32) -> String {
+        let module = self.starts.partition_point(|start| *start <= id);
+        self.names[module.saturating_sub(1)].into()
+    }
+
+    /// Returns whether an id comes from the program.
+    pub(super) fn is_of_program(&self, id: u32) -> bool {
+        self.starts.get(1).is_none_or(|start| id < *start)
+    }
+
+    fn add(&mut self, object: &Object<'o>) -> Result<(), LinkError> {
+        let damaged = |error| LinkError::Malformed {
+            module: object.name.into(),
+            error,
+        };
+        let words = words::words(object.spirv).map_err(damaged)?;
+        let words = without_debug_info(words).map_err(damaged)?;
+        let (start, limit) = (self.bound, words[3]);
+        let is_library = !self.names.is_empty();
+        if !is_library {
+            self.generator = words[2];
+        }
+        self.bound = start
+            .checked_add(limit)
+            .ok_or_else(|| too_large(object.name))?;
+        self.version = self.version.max(Version::of_header(&words));
+        self.names.push(object.name);
+        self.starts.push(start);
+        let mut types = BTreeMap::new();
+        let mut wide = BTreeSet::new();
+        let mut has_memory_model = false;
+        let mut is_inside = false;
+        for instruction in words::instructions(&words) {
+            let instruction = instruction.map_err(damaged)?;
+            let at = instruction.at;
+            let malformed = |problem| damaged(words::error(at, problem));
+            let opcode = instruction.opcode;
+            let has_wide_cases = |selector| {
+                let ty = types.get(&selector);
+                ty.is_some_and(|ty| wide.contains(ty))
+            };
+            let ids = grammar::ids_with_cases(&instruction, has_wide_cases);
+            let ids = ids.map_err(|why| match why {
+                Unknown::Opcode => LinkError::Instruction {
+                    module: object.name.into(),
+                    opcode,
+                },
+                Unknown::Operands => malformed("an instruction has the wrong operands"),
+            })?;
+            let mut operands = instruction.operands.to_vec();
+            if let (Some(ty), Some(result)) = (ids.ty, ids.result) {
+                types.insert(operands[result], operands[ty]);
+            }
+            if let (op::TYPE_INT, [id, bits, ..]) = (opcode, &operands[..])
+                && *bits > 32
+            {
+                wide.insert(*id);
+            }
+            for at in ids.all() {
+                if operands[at] >= limit {
+                    return Err(malformed("an id is not less than the bound"));
+                }
+                operands[at] += start;
+            }
+            let result = ids.result.map(|at| operands[at]);
+            match opcode {
+                op::FUNCTION if is_inside => {
+                    return Err(malformed("a function is nested in another"));
+                }
+                op::FUNCTION => {
+                    is_inside = true;
+                    self.functions.push(Vec::new());
+                }
+                // The program alone has kernels, and some drivers read its language.
+                op::ENTRY_POINT | op::EXECUTION_MODE | op::EXECUTION_MODE_ID | op::SOURCE
+                    if is_library =>
+                {
+                    continue;
+                }
+                op::SOURCE => operands.truncate(2),
+                op::SOURCE_CONTINUED | op::SOURCE_EXTENSION | op::MODULE_PROCESSED => continue,
+                op::MEMORY_MODEL => {
+                    has_memory_model = true;
+                    if is_library {
+                        if operands != self.memory_model {
+                            return Err(LinkError::MemoryModel {
+                                modules: [self.names[0].into(), object.name.into()],
+                            });
+                        }
+                        continue;
+                    }
+                    self.memory_model.clone_from(&operands);
+                }
+                op::DECORATE if !self.decorate(&operands, is_library) => continue,
+                _ => {}
+            }
+            let (declarations, functions) = (&mut self.declarations, &mut self.functions);
+            let definition = match functions.len().checked_sub(1) {
+                Some(function) if opcode == op::FUNCTION => Definition::Function(function),
+                Some(function) if is_inside => Definition::Local(function),
+                _ => Definition::Declaration(declarations.len()),
+            };
+            if let Some(result) = result
+                && self.definitions.insert(result, definition).is_some()
+            {
+                return Err(malformed("two instructions have the same result"));
+            }
+            match functions.last_mut() {
+                Some(function) if is_inside => function.push(Instruction { opcode, operands }),
+                _ => declarations.push(Instruction { opcode, operands }),
+            }
+            is_inside &= opcode != op::FUNCTION_END;
+        }
+        match (is_inside, has_memory_model) {
+            (true, _) => Err(damaged(words::error(words.len(), "a function has no end"))),
+            (_, false) => Err(damaged(words::error(0, "it has no memory model"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records what a decoration says about its target. Returns whether the linked module keeps it: definitions in
+    /// a library are no longer exported.
+    fn decorate(&mut self, operands: &[u32], is_library: bool) -> bool {
+        match operands {
+            [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..] => {
+                let (symbol, rest) = string(rest);
+                let kind = rest.first().copied().unwrap_or(LINKAGE_IMPORT);
+                self.links.entry(*target).or_insert(Link { symbol, kind });
+                return !is_library || kind == LINKAGE_IMPORT;
+            }
+            [target, DECORATION_BUILT_IN, ..] => _ = self.built_ins.insert(*target),
+            [target, decoration, ..]
+                if !is_library && DECORATIONS_HOST_ACCESS.contains(decoration) =>
+            {
+                self.named_by_host.push(*target);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Returns the definition that replaces each declaration of the same symbol. A definition that may be repeated
+    /// is replaced by the exclusive definition, if there is one, and otherwise by the first repeatable definition.
+    /// Without a definition, the first declaration replaces the others.
+    pub(super) fn resolve(&self) -> Result<BTreeMap<u32, u32>, LinkError> {
+        #[derive(Default)]
+        struct Symbol {
+            strong: Option<u32>,
+            weak: Option<u32>,
+            imported: Option<u32>,
+        }
+        let linked = || {
+            let links = self.links.iter();
+            links.filter(|(id, _)| {
+                let definition = self.definitions.get(id);
+                !matches!(definition, None | Some(Definition::Local(_)))
+            })
+        };
+        let mut symbols: BTreeMap<&str, Symbol> = BTreeMap::new();
+        for (id, link) in linked() {
+            let symbol = symbols.entry(&link.symbol).or_default();
+            let place = match link.kind {
+                LINKAGE_EXPORT => &mut symbol.strong,
+                LINKAGE_IMPORT => &mut symbol.imported,
+                _ => &mut symbol.weak,
+            };
+            let first = *place.get_or_insert(*id);
+            if link.kind == LINKAGE_EXPORT && first != *id {
+                return Err(LinkError::Duplicate {
+                    symbol: link.symbol.clone(),
+                    modules: [first, *id].map(|id| self.name_of(id)),
+                });
+            }
+        }
+        let chosen = linked().filter_map(|(id, link)| {
+            let symbol = symbols.get(&*link.symbol)?;
+            let chosen = symbol.strong.or(symbol.weak).or(symbol.imported)?;
+            (chosen != *id).then_some((*id, chosen))
+        });
+        Ok(chosen.collect())
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A SPIR-V module as a list of instructions that can be changed.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::grammar::{self, Ids, Unknown};
+use super::words::{self, HEADER_WORDS, op};
+use crate::error::Error;
+
+/// The place of the id bound in the header.
+const BOUND: usize = 3;
+
+/// A module.
+#[derive(Clone, Debug)]
+pub struct Module {
+    header: [u32; HEADER_WORDS],
+    /// Its instructions, in order.
+    pub instructions: Vec<Instruction>,
+    /// Instructions to insert at the end of their sections.
+    added: Vec<Instruction>,
+    /// The ids of declarations, by opcode and operands without the result. The first [`Self::declare`] fills it.
+    declared: Option<BTreeMap<Vec<u32>, u32>>,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its number in the specification.
+    pub opcode: u16,
+    /// All words after the first.
+    pub operands: Vec<u32>,
+}
+
+impl Module {
+    /// Parses a module.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `words` are not instructions.
+    pub fn parse(words: &[u32]) -> Result<Self, Error> {
+        let header = words.first_chunk();
+        let header = header.ok_or_else(|| words::error(0, "the header is truncated"))?;
+        let instructions = words::instructions(words).map(|instruction| {
+            let words::Instruction {
+                opcode, operands, ..
+            } = instruction?;
+            Ok(Instruction::new(opcode, operands.iter().copied()))
+        });
+        Ok(Self::new(
+            *header,
+            instructions.collect::<Result<_, Error>>()?,
+        ))
+    }
+
+    /// Parses the bytes of a module.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `bytes` are not a SPIR-V module.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        Self::parse(&words::words(bytes)?)
+    }
+
+    /// Creates a module with the version, generator and id bound of `header`.
+    #[must_use]
+    pub fn new(header: [u32; HEADER_WORDS], instructions: Vec<Instruction>) -> Self {
+        Self {
+            header,
+            instructions,
+            added: Vec::new(),
+            declared: None,
+        }
+    }
+
+    /// Returns the words of the module.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an instruction is longer than the format allows.
+    pub fn words(mut self) -> Result<Vec<u32>, Error> {
+        self.added.sort_by_key(|added| section(added.opcode));
+        for added in self
+            .added
+            .chunk_by(|a, b| section(a.opcode) == section(b.opcode))
+        {
+            let last = added.first().map(|added| section(added.opcode));
+            let is_after = |i: &Instruction| Some(section(i.opcode)) > last;
+            let end = self.instructions.iter().position(is_after);
+            let end = end.unwrap_or(self.instructions.len());
+            self.instructions.splice(end..end, added.iter().cloned());
+        }
+        let mut words = self.header.to_vec();
+        for Instruction { opcode, operands } in &self.instructions {
+            if operands.len() >= usize::from(u16::MAX) {
+                return Err(words::error(words.len(), "an instruction is too long"));
+            }
+            words::put(&mut words, *opcode, &[operands]);
+        }
+        Ok(words)
+    }
+
+    /// Returns a module with the same header, but without instructions.
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        Self::new(self.header, Vec::new())
+    }
+
+    /// Returns an unused id.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the module uses all ids.
+    pub fn new_id(&mut self) -> Result<u32, Error> {
+        let id = self.header[BOUND];
+        let next = id.checked_add(1);
+        self.header[BOUND] = next.ok_or_else(|| words::error(BOUND, "no id is unused"))?;
+        Ok(id)
+    }
+
+    /// Adds an instruction at the end of its section.
+    pub fn add(&mut self, opcode: u16, operands: &[u32]) {
+        let operands = operands.iter().copied();
+        self.added.push(Instruction::new(opcode, operands));
+    }
+
+    /// Returns the id of a type or constant, which is added if the module does not have it. `operands` lists its
+    /// operands without the result.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the module uses all ids.
+    pub fn declare(&mut self, opcode: u16, operands: &[u32]) -> Result<u32, Error> {
+        let place = |instruction: &Instruction| instruction.ids().ok()?.result;
+        let known = self.declared.get_or_insert_with(|| {
+            let before = self.instructions.iter();
+            let before = before.take_while(|i| i.opcode != op::FUNCTION);
+            let known = before.filter_map(|instruction| {
+                let mut key = instruction.operands.clone();
+                let id = key.remove(place(instruction)?);
+                key.insert(0, instruction.opcode.into());
+                Some((key, id))
+            });
+            // The first of equal declarations counts.
+            known.collect::<Vec<_>>().into_iter().rev().collect()
+        });
+        let key = [&[u32::from(opcode)], operands].concat();
+        if let Some(id) = known.get(&key) {
+            return Ok(*id);
+        }
+        let id = self.new_id()?;
+        self.declared.get_or_insert_default().insert(key, id);
+        let mut new = Instruction::new(opcode, [0, 0]);
+        let place = place(&new).unwrap_or_default();
+        new.operands = operands.to_vec();
+        new.operands.insert(place.min(operands.len()), id);
+        self.added.push(new);
+        Ok(id)
+    }
+}
+
+impl Instruction {
+    /// Creates an instruction.
+    pub fn new(opcode: u16, operands: impl IntoIterator<Item = u32>) -> Self {
+        Self {
+            opcode,
+            operands: operands.into_iter().collect(),
+        }
+    }
+
+    /// Returns the operand at `index`, if there is one.
+    #[must_use]
+    pub fn operand(&self, index: usize) -> Option<u32> {
+        self.operands.get(index).copied()
+    }
+
+    /// Returns which operands are ids, as [`grammar::ids`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the instruction is unknown.
+    pub fn ids(&self) -> Result<Ids, Unknown> {
+        grammar::ids(self.opcode, &self.operands)
+    }
+
+    /// Returns the id that it defines.
+    #[must_use]
+    pub fn result(&self) -> Option<u32> {
+        self.operand(self.ids().ok()?.result?)
+    }
+}
+
+/// Returns the section of a module that an instruction belongs to. The specification prescribes their order in
+/// section 2.4, "Logical Layout of a Module".
+#[must_use]
+pub fn section(opcode: u16) -> u8 {
+    match opcode {
+        op::CAPABILITY | op::CONDITIONAL_CAPABILITY => 0,
+        op::EXTENSION | op::CONDITIONAL_EXTENSION => 1,
+        op::EXT_INST_IMPORT => 2,
+        op::MEMORY_MODEL => 3,
+        op::ENTRY_POINT | op::CONDITIONAL_ENTRY_POINT => 4,
+        op::EXECUTION_MODE | op::EXECUTION_MODE_ID => 5,
+        op::STRING | op::SOURCE | op::SOURCE_EXTENSION | op::SOURCE_CONTINUED => 6,
+        op::NAME | op::MEMBER_NAME => 7,
+        op::MODULE_PROCESSED => 8,
+        op::DECORATE..=op::GROUP_MEMBER_DECORATE
+        | op::DECORATE_ID
+        | op::DECORATE_STRING
+        | op::MEMBER_DECORATE_STRING => 9,
+        op::FUNCTION => 11,
+        _ => 10,
+    }
+}
