@@ -135,7 +135,7 @@ fn of_package(
                 None => None,
             };
             let kernels = match &input {
-                Some(input) => inspect::Report::of(input)?.kernels,
+                Some(input) => inspect::kernels(&input.syclbin()?.1, &input.bytes),
                 None => Vec::new(),
             };
             let mut left_out: Vec<LeftOut> = Vec::new();

@@ -12,12 +12,10 @@ use syclbin::Content;
 use syclbin_tools::extract::{DeviceImage, OffloadKind};
 
 use crate::input::sha256;
-use crate::inspect::qualified;
+use crate::inspect::{listed, qualified};
 use crate::ui::{ATTENTION, Escaped, Shown, Size};
 
 const TITLE: Style = Style::new().bold();
-/// The number of kernels per image that are named.
-const NAMES: usize = 8;
 
 /// The images of a file.
 #[derive(Clone, Debug, Serialize)]
@@ -67,7 +65,7 @@ pub struct Package {
     /// The number of its abstract modules.
     pub module_count: usize,
     /// `input`, `object` or `executable`.
-    pub state: Option<&'static str>,
+    pub state: Option<String>,
     /// Notes on the images.
     pub notes: Vec<Note>,
 }
@@ -119,7 +117,7 @@ pub(super) fn render(report: &Report) -> String {
             let _ = writeln!(text, "    from {}", Shown(&image.origin));
         }
         if let Some(kernels) = image.kernels.as_deref().filter(|names| !names.is_empty()) {
-            let _ = writeln!(text, "    kernels {}", list(kernels));
+            let _ = writeln!(text, "    kernels {}", listed(kernels, qualified));
         }
         if let Some(reason) = image.skipped {
             let _ = writeln!(text, "    {ATTENTION}not written: {reason}{ATTENTION:#}");
@@ -128,7 +126,7 @@ pub(super) fn render(report: &Report) -> String {
     if let Some(package) = &report.syclbin {
         let plural = if package.module_count == 1 { "" } else { "s" };
         let _ = writeln!(text, "{TITLE}{}{TITLE:#}", Shown(&package.path));
-        let state = package.state.unwrap_or("no");
+        let state = package.state.as_deref().unwrap_or("no");
         let count = package.module_count;
         let _ = writeln!(
             text,
@@ -177,13 +175,4 @@ fn line(image: &ExtractedImage) -> String {
         Shown(&image.offload_kind)
     );
     line
-}
-
-fn list(kernels: &[String]) -> String {
-    let names: Vec<_> = kernels.iter().take(NAMES).map(|s| qualified(s)).collect();
-    let names = names.join(", ");
-    match kernels.len().checked_sub(NAMES) {
-        Some(more) if more > 0 => format!("{names} and {more} more"),
-        _ => names,
-    }
 }
