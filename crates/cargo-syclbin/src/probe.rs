@@ -155,14 +155,13 @@ fn say(step: &Step) -> io::Result<()> {
 }
 
 /// Runs the trial kernel of the SYCLBIN file on standard input, on the device that a program with this file would
-/// get. Returns the answer that the doctor parses with [`Ran::read`].
+/// get. Returns the answer as JSON.
 pub(crate) fn trial() -> String {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().read_to_end(&mut bytes);
-    let outcome = read
-        .map_err(|error| error.to_string())
-        .and_then(|_| launch(&bytes).map_err(|error| error.to_string()));
-    Ran::answer(&outcome)
+    let read = io::stdin().lock().read_to_end(&mut bytes);
+    let ran = read.map_err(|error| error.to_string());
+    let ran = ran.and_then(|_| launch(&bytes).map_err(|error| error.to_string()));
+    json!(ran).to_string()
 }
 
 #[allow(
@@ -178,11 +177,10 @@ fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
     let arguments = [Arg::write(&mut out)];
     // SAFETY: the kernel writes one `int` through its only argument.
     unsafe { module.kernel(KERNEL)?.launch(arguments).launch(1)? };
-    let [value] = queue.download(&out)?[..] else {
-        return Ok(Ran::new(&choice, None));
-    };
-    Ok(Ran::new(
-        &choice,
-        Some(value).filter(|value| *value == VALUE),
-    ))
+    Ok(Ran {
+        device: choice.device().to_string(),
+        reason: choice.reason().to_owned(),
+        skipped: choice.skipped().map(str::to_owned).collect(),
+        is_right: queue.download(&out)? == [VALUE],
+    })
 }

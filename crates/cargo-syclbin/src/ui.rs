@@ -92,6 +92,26 @@ pub fn show<R: serde::Serialize>(
     })
 }
 
+/// Formats a number of things.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
+/// The lines of an answer for people.
+#[derive(Default)]
+pub(crate) struct Page {
+    pub(crate) text: String,
+}
+
+impl Page {
+    /// Adds a line.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "{line}");
+    }
+}
+
 /// For whom an answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {

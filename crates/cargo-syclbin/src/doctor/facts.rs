@@ -16,6 +16,7 @@ use super::trial::{self, Compiled, Ran};
 use crate::toolchain;
 use crate::toolchain::manifest::Manifest;
 use crate::toolchain::pip::{self, Invocation};
+use crate::ui::Size;
 
 /// The variable that names the device to use.
 const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -27,9 +28,7 @@ const HEADERS: &str = "/usr/include/c++";
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     /// The home directory, or why there is none.
-    pub(super) home: Result<PathBuf, String>,
-    /// Whether `SYCLBIN_HOME` names the home directory.
-    pub(super) home_is_set: bool,
+    pub(super) home: String,
     /// Why the pinned wheels do not work on this machine, if they do not.
     pub(super) unsupported: Option<String>,
     /// The compiler that a build would use, and the others.
@@ -38,10 +37,10 @@ pub(super) struct Facts {
     pub(super) compiler: Option<Part>,
     /// The result of compiling a kernel with the compiler that a build would use, if there is one.
     pub(super) trial: Option<Result<Compiled, String>>,
-    /// The directory and size in bytes of the build cache; `None` if builds do not use a cache.
-    pub(super) cache: Result<Option<(PathBuf, u64)>, String>,
-    /// The C++ compiler of the system, with its version.
-    pub(super) cpp_compiler: Option<String>,
+    /// The directory and size of the build cache, or why builds do not use one.
+    pub(super) cache: String,
+    /// The C++ compiler of the system, with its version, or `none`.
+    pub(super) cpp_compiler: String,
     /// The newest directory of libstdc++ headers of the system.
     pub(super) cpp_headers: Option<PathBuf>,
     /// The pip that would fetch wheels, with its version, or the commands that were tried.
@@ -114,19 +113,21 @@ impl Facts {
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
         let unsupported = toolchain::supports(std::env::consts::OS, std::env::consts::ARCH);
         Self {
-            home_is_set: variable(HOME_VARIABLE).is_some(),
             unsupported: unsupported.err().map(|error| error.to_string()),
             trial,
             compilers,
             compiler: part(Component::Compiler, |installed| {
                 installed.folder.join(COMPILER_LIBRARY)
             }),
-            cache: kept(home.as_ref().ok()),
-            cpp_compiler: ["g++", "c++"].iter().find_map(|name| {
-                let found = Invocation::find(&[name], search)?;
-                let version = found.version().unwrap_or_else(|reason| reason);
-                Some(format!("{found} ({version})"))
-            }),
+            cache: cache(home.as_ref().ok()),
+            cpp_compiler: ["g++", "c++"]
+                .iter()
+                .find_map(|name| {
+                    let found = Invocation::find(name, search)?;
+                    let version = found.version().unwrap_or_else(|reason| reason);
+                    Some(format!("{found} ({version})"))
+                })
+                .unwrap_or_else(|| "none".to_owned()),
             cpp_headers: headers(Path::new(HEADERS)),
             pip: pip::Search::from_env()
                 .find()
@@ -140,9 +141,11 @@ impl Facts {
                 .then(|| intel_gpu::problem(Path::new("/")))
                 .flatten(),
             run,
-            home: home
-                .map(|home| home.path().to_owned())
-                .map_err(|error| error.to_string()),
+            home: match (home, variable(HOME_VARIABLE)) {
+                (Ok(home), None) => home.path().display().to_string(),
+                (Ok(home), Some(_)) => format!("{} ({HOME_VARIABLE})", home.path().display()),
+                (Err(error), _) => error.to_string(),
+            },
         }
     }
 }
@@ -182,14 +185,17 @@ fn has_intel_gpu() -> bool {
     devices.any(|device| device.kind() == DeviceKind::Gpu && device.platform().starts_with("Intel"))
 }
 
-/// Returns the directory and size of the build cache.
-fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
+/// Describes the build cache.
+fn cache(home: Option<&Home>) -> String {
     let named = variable(CACHE_VARIABLE).map(OsString::from);
-    let folder = cache::folder(named.as_deref(), home)?;
-    Ok(folder.map(|folder| {
-        let size = Store::new(folder.clone(), cache::LIMIT).size();
-        (folder, size)
-    }))
+    match cache::folder(named.as_deref(), home) {
+        Ok(Some(folder)) => {
+            let size = Store::new(folder.clone(), cache::LIMIT).size();
+            format!("{} ({})", folder.display(), Size(size))
+        }
+        Ok(None) => "none".to_owned(),
+        Err(problem) => problem,
+    }
 }
 
 /// Finds the compiler for a build script that does not call `.compiler(..)`.

@@ -10,7 +10,6 @@ use syclbin_build::search::Origin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use super::facts::{Facts, Part};
-use crate::ui::Size;
 
 /// The effect of a fact on compiling and running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,15 +94,7 @@ impl fmt::Display for Report {
 }
 
 fn toolchain(facts: &Facts) -> Vec<Item> {
-    let from = if facts.home_is_set {
-        " (SYCLBIN_HOME)"
-    } else {
-        ""
-    };
-    let mut items = vec![match &facts.home {
-        Ok(home) => note("home", format!("{}{from}", home.display())),
-        Err(reason) => note("home", reason),
-    }];
+    let mut items = vec![note("home", &facts.home)];
     if let Some(reason) = &facts.unsupported {
         items.push(note("platform", reason));
         // The wheels do not work here, so pip is not needed either.
@@ -141,12 +132,9 @@ fn compile(facts: &Facts) -> Vec<Item> {
     if is_installed {
         items.extend(facts.compiler.as_ref().map(|compiler| {
             let library = compiler.path.display();
-            match &compiler.damage {
-                None => good("library", library),
-                Some(problem) => {
-                    bad("library", format!("{library}, damaged: {problem}")).with_remedy(&remedy)
-                }
-            }
+            let damage = compiler.damage.as_ref();
+            let damage = damage.map(|problem| format!("{library}, damaged: {problem}"));
+            verdict("library", damage.map_or(Ok(library), Err), &remedy)
         }));
         // Most users do not need this, so it does not affect the verdict.
         items.push(match &facts.nvidia {
@@ -158,33 +146,23 @@ fn compile(facts: &Facts) -> Vec<Item> {
         });
     }
     items.extend(compilers.behind.iter().map(|text| note("not used", text)));
-    items.push(note("g++", facts.cpp_compiler.as_deref().unwrap_or("none")));
+    items.push(note("g++", &facts.cpp_compiler));
     items.push(match &facts.cpp_headers {
         Some(folder) => note("C++ headers", folder.display()),
         None => note("C++ headers", "none in /usr/include/c++"),
     });
-    items.push(match &facts.cache {
-        Ok(Some((folder, size))) => {
-            note("cache", format!("{} ({})", folder.display(), Size(*size)))
-        }
-        Ok(None) => note("cache", "none"),
-        Err(problem) => note("cache", problem),
-    });
-    items.extend(facts.trial.as_ref().map(|trial| match trial {
-        Ok(compiled) => good(
-            "trial",
-            format!("compiled a kernel in {:.1?}", compiled.time),
-        ),
-        Err(problem) => {
-            let remedy = match (is_installed, &facts.cpp_headers) {
-                (false, _) => "set SYCLBIN_CLANG to another compiler that supports -fsyclbin",
-                (true, None) => {
-                    "install g++: the compiler reads the C++ standard library from the system"
-                }
-                (true, Some(_)) => "run `cargo syclbin toolchain install --force`",
-            };
-            bad("trial", format!("compiling a kernel failed: {problem}")).with_remedy(remedy)
-        }
+    items.push(note("cache", &facts.cache));
+    let remedy = match (is_installed, &facts.cpp_headers) {
+        (false, _) => "set SYCLBIN_CLANG to another compiler that supports -fsyclbin",
+        (true, None) => "install g++: the compiler reads the C++ standard library from the system",
+        (true, Some(_)) => "run `cargo syclbin toolchain install --force`",
+    };
+    items.extend(facts.trial.as_ref().map(|trial| {
+        let outcome = match trial {
+            Ok(compiled) => Ok(format!("compiled a kernel in {:.1?}", compiled.time)),
+            Err(problem) => Err(format!("compiling a kernel failed: {problem}")),
+        };
+        verdict("trial", outcome, remedy)
     }));
     items
 }
@@ -206,12 +184,8 @@ fn run(facts: &Facts) -> Vec<Item> {
         ),
         (Some(_), None) => "install the driver of your GPU or processor".to_owned(),
     };
-    items.extend(
-        facts
-            .intel_gpu
-            .as_ref()
-            .map(|problem| note("Intel GPU", &problem.text).with_remedy(problem.remedy)),
-    );
+    let problem = facts.intel_gpu.as_ref();
+    items.extend(problem.map(|one| note("Intel GPU", &one.text).with_remedy(one.remedy)));
     let devices = match &facts.devices {
         Ok(devices) => devices,
         Err(reason) => {
@@ -234,24 +208,23 @@ fn run(facts: &Facts) -> Vec<Item> {
         Some(Ok(_)) => "that was compiled here",
         _ => "that is shipped with this program",
     };
-    items.push(match &facts.run {
+    let (outcome, remedy) = match &facts.run {
         Ok(run) if run.is_right => {
-            good("trial", format!("ran a kernel {source} on {}", run.device))
+            let text = format!("ran a kernel {source} on {}", run.device);
+            (Ok(text), remedy.as_str())
         }
         Ok(run) => {
-            let text = format!(
-                "a kernel {source} produced a wrong result on {}",
-                run.device
-            );
-            bad("trial", text).with_remedy(
-                "update the driver of the device, or set SYCLBIN_DEVICE to another device",
-            )
+            let device = &run.device;
+            let text = format!("a kernel {source} produced a wrong result on {device}");
+            let remedy = "update the driver of the device, or set SYCLBIN_DEVICE to another device";
+            (Err(text), remedy)
         }
         Err(problem) => {
             let text = format!("running a kernel {source} failed: {problem}");
-            bad("trial", text).with_remedy(&remedy)
+            (Err(text), remedy.as_str())
         }
-    });
+    };
+    items.push(verdict("trial", outcome, remedy));
     items
 }
 
@@ -265,28 +238,36 @@ fn component(label: &'static str, part: &Part, name: &str) -> Item {
     }
 }
 
-fn good(label: &'static str, text: impl ToString) -> Item {
-    item(Mark::Good, label, text)
-}
-
-fn bad(label: &'static str, text: impl ToString) -> Item {
-    item(Mark::Bad, label, text)
-}
-
-fn note(label: &'static str, text: impl ToString) -> Item {
-    item(Mark::Note, label, text)
-}
-
-fn item(mark: Mark, label: &'static str, text: impl ToString) -> Item {
-    Item {
-        mark,
-        label,
-        text: text.to_string(),
-        remedy: None,
+/// Reports a requirement of the verdict, with a remedy unless it is met.
+fn verdict(label: &'static str, outcome: Result<impl ToString, String>, remedy: &str) -> Item {
+    match outcome {
+        Ok(text) => good(label, text),
+        Err(problem) => bad(label, problem).with_remedy(remedy),
     }
 }
 
+fn good(label: &'static str, text: impl ToString) -> Item {
+    Item::new(Mark::Good, label, &text)
+}
+
+fn bad(label: &'static str, text: impl ToString) -> Item {
+    Item::new(Mark::Bad, label, &text)
+}
+
+fn note(label: &'static str, text: impl ToString) -> Item {
+    Item::new(Mark::Note, label, &text)
+}
+
 impl Item {
+    fn new(mark: Mark, label: &'static str, text: &dyn ToString) -> Self {
+        Self {
+            mark,
+            label,
+            text: text.to_string(),
+            remedy: None,
+        }
+    }
+
     fn with_remedy(mut self, remedy: &str) -> Self {
         self.remedy = Some(remedy.to_owned());
         self

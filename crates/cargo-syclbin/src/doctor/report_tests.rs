@@ -26,8 +26,7 @@ fn detected(origin: Origin, program: &str, version: &str) -> Detected {
 /// Returns the facts of a machine that has everything.
 fn complete() -> Facts {
     Facts {
-        home: Ok(PathBuf::from("/cache/syclbin")),
-        home_is_set: false,
+        home: "/cache/syclbin".to_owned(),
         unsupported: None,
         compilers: Compilers {
             taken: Ok(detected(
@@ -50,8 +49,8 @@ fn complete() -> Facts {
             time: Duration::from_millis(400),
             file: Vec::new(),
         })),
-        cache: Ok(Some((PathBuf::from("/cache/syclbin/kernels"), 3 << 20))),
-        cpp_compiler: Some("/usr/bin/g++ (g++ 12.2.0)".to_owned()),
+        cache: "/cache/syclbin/kernels (3.1 MB)".to_owned(),
+        cpp_compiler: "/usr/bin/g++ (g++ 12.2.0)".to_owned(),
         cpp_headers: Some(PathBuf::from("/usr/include/c++/12")),
         pip: Ok("/usr/bin/python3 -m pip (pip 23)".to_owned()),
         uv: None,
@@ -98,7 +97,7 @@ fn bare_machine_lists_every_missing_component() {
         compilers: none_found(),
         compiler: None,
         trial: None,
-        cpp_compiler: None,
+        cpp_compiler: "none".to_owned(),
         cpp_headers: None,
         pip: Err("`pip`: not found".to_owned()),
         devices: Err("no OpenCL library found".to_owned()),

@@ -16,7 +16,7 @@ use syclbin_tools::native;
 use super::kernel::{Kernel, declared, qualified};
 use super::known::{constants, cuda_parts, globals, is_known, printable};
 use super::{Contents, Module};
-use crate::ui::{ATTENTION, Escaped, Shown, Size};
+use crate::ui::{ATTENTION, Escaped, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
 const NAME: Style = AnsiColor::Cyan.on_default();
@@ -420,12 +420,6 @@ fn extent(size: &[impl ToString]) -> String {
 fn joined(values: impl IntoIterator<Item: ToString>, separator: &str) -> Option<String> {
     let values: Vec<_> = values.into_iter().map(|value| value.to_string()).collect();
     (!values.is_empty()).then(|| values.join(separator))
-}
-
-/// Formats a number of things.
-fn counted(count: usize, thing: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{plural}")
 }
 
 /// Formats the complete value of a property.

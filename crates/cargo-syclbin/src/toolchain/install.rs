@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use syclbin_toolchain::{Component, Home};
 
+use self::Outcome::{Installed, Present, Refreshed};
 use super::driver::{self, Driver};
 use super::manifest::Manifest;
 use super::pins::{ComponentPin, WheelPin, listing};
@@ -67,10 +68,9 @@ impl Installer<'_> {
             pin.component.check_directory(self.home.path())?;
         }
         let mut plan = self.plan(pins);
-        if plan.iter().any(|(_, step)| *step != Step::Keep) {
-            let is_missing =
-                |(pin, step): &Planned<'_>| driver_of(pin).is_some() && *step != Step::Keep;
-            if plan.iter().any(is_missing) {
+        if plan.iter().any(|step| step.outcome != Present) {
+            let writes_driver = |step: &Step<'_>| has_driver(step.pin) && step.outcome != Present;
+            if plan.iter().any(writes_driver) {
                 // A missing driver must not cost a download.
                 self.driver.path()?;
             }
@@ -81,51 +81,41 @@ impl Installer<'_> {
             staging.check_executable()?;
             // Plans again: the previous holder of the lock may have done all the work.
             plan = self.plan(pins);
-            for (pin, step) in &plan {
-                if *step == Step::Refresh {
-                    self.refresh(&self.folder(pin), pin.component.entry(), &staging)?;
-                }
+            for step in plan.iter().filter(|step| step.outcome == Refreshed) {
+                self.refresh(&self.folder(step.pin), &staging)?;
             }
             self.install_all(&plan, &staging)?;
             // Its content is not needed any more, and a failure to remove it does not affect the installation.
             drop(staging);
         }
-        let outcomes = plan.iter().map(|(pin, step)| {
-            let (verb, outcome) = match step {
-                Step::Keep => ("already installed", Outcome::Present),
-                Step::Refresh => ("refreshed syclbin-clang of", Outcome::Refreshed),
-                Step::Install(_) => ("installed", Outcome::Installed),
+        let outcomes = plan.iter().map(|Step { pin, outcome, .. }| {
+            let verb = match outcome {
+                Present => "already installed",
+                Refreshed => "refreshed syclbin-clang of",
+                Installed => "installed",
             };
             let folder = self.folder(pin);
             self.progress
                 .line(&format!("{verb}: {} in {}", title(pin), folder.display()));
-            outcome
+            *outcome
         });
         Ok(outcomes.collect())
     }
 
     /// Replaces the driver, the headers, then their sizes in the manifest, each by a rename. If it is killed in
     /// between, the sizes differ and the next run repeats it.
-    fn refresh(&self, folder: &Path, entry: &str, staging: &Staging) -> Result<()> {
-        let target = folder.join(entry);
-        if let Some(parent) = target.parent() {
-            staging.create_folder(parent)?;
-        }
-        let copy = staging.path().join("driver");
-        let size = self.driver.copy_to(&copy, staging)?;
-        staging.rename(&copy, &target)?;
+    fn refresh(&self, folder: &Path, staging: &Staging) -> Result<()> {
         // Reads the manifest again with the lock held; `step` could read it before.
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
-        manifest.record(entry, size);
-        driver::write_headers(folder, &mut manifest, staging)?;
+        self.driver.write(folder, &mut manifest, staging)?;
         manifest.write(staging.path(), staging)?;
         let name = syclbin_toolchain::MANIFEST;
         staging.rename(&staging.path().join(name), &folder.join(name))?;
         staging.sync_folder(folder)
     }
 
-    fn install_all(&self, plan: &[Planned<'_>], staging: &Staging) -> Result<()> {
+    fn install_all(&self, plan: &[Step<'_>], staging: &Staging) -> Result<()> {
         let wanted = wheels(plan);
         if wanted.is_empty() {
             return Ok(());
@@ -133,21 +123,15 @@ impl Installer<'_> {
         self.announce(plan, wanted.clone());
         let folder = self.fetch(&wanted, staging)?;
         let mut opened = self.check(&wanted, &folder)?;
-        for (pin, step) in plan {
-            if matches!(step, Step::Install(_)) {
-                self.install(pin, &mut opened, staging)?;
-            }
-        }
-        Ok(())
+        let mut steps = plan.iter().filter(|step| step.outcome == Installed);
+        steps.try_for_each(|step| self.install(step.pin, &mut opened, staging))
     }
 
     /// Tells what is installed, and the licence of each wheel with the first component that it is for.
-    fn announce(&self, plan: &[Planned<'_>], mut untold: Vec<&WheelPin>) {
+    fn announce(&self, plan: &[Step<'_>], mut untold: Vec<&WheelPin>) {
         let say = |text: String| self.progress.line(&text);
-        for (pin, step) in plan {
-            let Step::Install(reason) = step else {
-                continue;
-            };
+        let steps = plan.iter().filter(|step| step.outcome == Installed);
+        for Step { pin, reason, .. } in steps {
             let folder = self.folder(pin);
             if let Some(reason) = reason {
                 say(format!("reinstalling {}: {reason}", title(pin)));
@@ -234,19 +218,12 @@ impl Installer<'_> {
         staging: &Staging,
     ) -> Result<()> {
         let mut manifest = Manifest::of(pin);
-        for wheel in opened {
-            if pin.uses(wheel.pin()) {
-                wheel.unpack(folder, &mut manifest, staging, self.progress)?;
-            }
+        let wheels = opened.iter_mut().filter(|wheel| pin.uses(wheel.pin()));
+        for wheel in wheels {
+            wheel.unpack(folder, staging, self.progress)?;
         }
-        if let Some(entry) = driver_of(pin) {
-            let target = folder.join(entry);
-            if let Some(parent) = target.parent() {
-                staging.create_folder(parent)?;
-            }
-            let size = self.driver.copy_to(&target, staging)?;
-            manifest.record(entry, size);
-            driver::write_headers(folder, &mut manifest, staging)?;
+        if has_driver(pin) {
+            self.driver.write(folder, &mut manifest, staging)?;
         }
         // The file names must reach the disk before the manifest that lists them.
         for path in manifest.files.keys() {
@@ -297,9 +274,9 @@ impl Installer<'_> {
     }
 }
 
-/// Returns the path of `syclbin-clang` in the component that has it.
-fn driver_of(pin: &ComponentPin) -> Option<&'static str> {
-    (pin.component == Component::Compiler).then(|| pin.component.entry())
+/// Returns whether a component contains `syclbin-clang`.
+fn has_driver(pin: &ComponentPin) -> bool {
+    pin.component == Component::Compiler
 }
 
 fn title(pin: &ComponentPin) -> String {
@@ -307,89 +284,80 @@ fn title(pin: &ComponentPin) -> String {
 }
 
 /// Returns the wheels of everything to install, without duplicates.
-fn wheels(plan: &[Planned<'_>]) -> Vec<&'static WheelPin> {
-    let mut wheels: Vec<&'static WheelPin> = Vec::new();
-    for (pin, step) in plan {
-        let wanted = matches!(step, Step::Install(_));
-        for wheel in pin.wheels.iter().filter(|_| wanted) {
-            if wheels.iter().all(|other| other.sha256 != wheel.sha256) {
-                wheels.push(wheel);
-            }
+fn wheels<'p>(plan: &[Step<'p>]) -> Vec<&'p WheelPin> {
+    let mut wheels: Vec<&WheelPin> = Vec::new();
+    let steps = plan.iter().filter(|step| step.outcome == Installed);
+    for wheel in steps.flat_map(|step| &step.pin.wheels) {
+        if wheels.iter().all(|other| other.sha256 != wheel.sha256) {
+            wheels.push(wheel);
         }
     }
     wheels
 }
 
-/// A component, and the action to take for it.
-type Planned<'p> = (&'p ComponentPin, Step);
-
-/// The action to take for a component.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
-    Keep,
-    Refresh,
-    /// Carries the reason, unless the component is simply not installed.
-    Install(Option<String>),
+/// The action to take for a component, named by its outcome.
+struct Step<'p> {
+    pin: &'p ComponentPin,
+    outcome: Outcome,
+    /// Why a component that is there is installed again.
+    reason: Option<String>,
 }
 
 impl Installer<'_> {
-    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Planned<'p>> {
-        pins.iter().map(|pin| (pin, self.step(pin))).collect()
+    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Step<'p>> {
+        let step = |pin| {
+            let (outcome, reason) = match self.outcome(pin) {
+                Ok(outcome) => (outcome, None),
+                Err(reason) => (Installed, Some(reason)),
+            };
+            Step {
+                pin,
+                outcome,
+                reason,
+            }
+        };
+        pins.iter().map(step).collect()
     }
 
-    fn step(&self, pin: &ComponentPin) -> Step {
+    /// Returns the outcome for a component, or why the component that is there must be installed again.
+    fn outcome(&self, pin: &ComponentPin) -> std::result::Result<Outcome, String> {
         let folder = self.folder(pin);
         if !folder.exists() {
-            return Step::Install(None);
+            return Ok(Installed);
         }
         if self.force {
-            return Step::Install(Some("--force".to_owned()));
+            return Err("--force".to_owned());
         }
-        let manifest = match Manifest::read(&folder) {
-            Ok(manifest) => manifest,
-            Err(problem) => return Step::Install(Some(problem)),
-        };
-        if let Some(problem) = manifest.mismatch(pin) {
-            return Step::Install(Some(problem));
+        let manifest = Manifest::read(&folder)?;
+        let is_own = |path: &str| has_driver(pin) && driver::is_own(path);
+        let problem = manifest.mismatch(pin);
+        match problem.or_else(|| manifest.damage(&folder, is_own)) {
+            Some(problem) => Err(problem),
+            None if has_driver(pin) && !self.driver.fits(&folder, &manifest) => Ok(Refreshed),
+            None => Ok(Present),
         }
-        let driver = driver_of(pin);
-        let is_ours = |path: &str| driver.is_some_and(|own| own == path || driver::is_header(path));
-        if let Some(problem) = manifest.damage(&folder, is_ours) {
-            return Step::Install(Some(problem));
-        }
-        match driver {
-            Some(entry) if !self.driver_fits(&folder, entry, &manifest) => Step::Refresh,
-            _ => Step::Keep,
-        }
-    }
-
-    /// Returns whether the installed driver is the one beside this program, with the headers built into this program.
-    /// If the driver beside this program is missing, any installed driver fits.
-    fn driver_fits(&self, folder: &Path, entry: &str, manifest: &Manifest) -> bool {
-        let copy = folder.join(entry);
-        if self.driver.path().is_err() {
-            return copy.is_file();
-        }
-        manifest.files.get(entry) == Some(&self.driver.size())
-            && self.driver.is_same_as(&copy)
-            && driver::headers_fit(folder, manifest)
     }
 
     /// Returns the peak space in bytes that the home directory needs: wheels and everything unpacked.
-    fn needed(&self, plan: &[Planned<'_>]) -> u64 {
+    fn needed(&self, plan: &[Step<'_>]) -> u64 {
         let fetched = match self.source {
             Source::Pip(_) => wheels(plan).iter().map(|wheel| wheel.size).sum(),
             Source::Folder(_) => 0,
         };
-        let kept = plan.iter().map(|(pin, step)| match step {
-            Step::Keep => 0,
-            Step::Refresh => self.driver.size(),
-            Step::Install(_) => self.kept(pin),
+        let kept = plan.iter().map(|step| match step.outcome {
+            Present => 0,
+            Refreshed => self.driver.size(),
+            Installed => self.kept(step.pin),
         });
         fetched + kept.sum::<u64>()
     }
 
     fn kept(&self, pin: &ComponentPin) -> u64 {
-        pin.unpacked_size() + driver_of(pin).map_or(0, |_| self.driver.size())
+        let driver = if has_driver(pin) {
+            self.driver.size()
+        } else {
+            0
+        };
+        pin.unpacked_size() + driver
     }
 }

@@ -86,20 +86,16 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
             licence,
         ]);
     }
-    let mut widths = [0; 5];
-    for cells in &table {
-        for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
+    let width = |column: usize| {
+        let widths = table.iter().map(|cells| cells[column].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let widths: [usize; 5] = std::array::from_fn(width);
     let mut text = String::new();
     for cells in &table {
-        let line: Vec<String> = cells
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
-        text.push_str(line.join("  ").trim_end());
+        let cells = cells.iter().zip(widths);
+        let cells = cells.map(|(cell, width)| format!("{cell:width$}"));
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');
     }
     text

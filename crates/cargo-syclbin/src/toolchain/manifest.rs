@@ -25,7 +25,7 @@ use std::path::Path;
 
 use syclbin_toolchain::{Component, MANIFEST};
 
-use super::pins::ComponentPin;
+use super::pins::{ComponentPin, WheelPin};
 use super::staging::Staging;
 use crate::error::Result;
 
@@ -56,9 +56,15 @@ pub struct Wheel {
 }
 
 impl Manifest {
-    /// Creates the manifest of `pin`, with no files yet.
+    /// Creates the manifest of `pin`, with the files of its wheels.
     #[must_use]
     pub fn of(pin: &ComponentPin) -> Self {
+        let members = |wheel: &'_ WheelPin| -> Vec<(String, u64)> {
+            let members = wheel.members.iter();
+            members
+                .map(|(path, size)| (wheel.target(path), *size))
+                .collect()
+        };
         Self {
             component: pin.component,
             version: pin.version.to_owned(),
@@ -71,7 +77,7 @@ impl Manifest {
                     licence: wheel.licence.to_owned(),
                 })
                 .collect(),
-            files: BTreeMap::new(),
+            files: pin.wheels.iter().flat_map(members).collect(),
         }
     }
 
@@ -132,11 +138,6 @@ impl Manifest {
         licences
     }
 
-    /// Records that the file at `path` has `size` bytes.
-    pub fn record(&mut self, path: &str, size: u64) {
-        self.files.insert(path.to_owned(), size);
-    }
-
     /// Returns a description of the first file in a directory that differs from its record, or `None` if all match.
     /// Files for which `besides` returns true are not checked.
     #[must_use]
@@ -163,16 +164,9 @@ impl Manifest {
         {
             return Some(format!("{MANIFEST} lists other wheels"));
         }
-        pin.wheels
-            .iter()
-            .flat_map(|wheel| {
-                wheel
-                    .members
-                    .iter()
-                    .map(|(path, size)| (wheel.target(path), *size))
-            })
-            .find(|(path, size)| self.files.get(path) != Some(size))
-            .map(|(path, _)| format!("{MANIFEST} does not list {path}"))
+        let mut files = wanted.files.iter();
+        let lacking = files.find(|(path, size)| self.files.get(*path) != Some(size));
+        lacking.map(|(path, _)| format!("{MANIFEST} does not list {path}"))
     }
 
     fn text(&self) -> String {
@@ -218,7 +212,7 @@ impl Manifest {
                 }
                 ("file", rest) => {
                     let (size, path) = rest.split_once(' ')?;
-                    manifest.record(path, size.parse().ok()?);
+                    manifest.files.insert(path.to_owned(), size.parse().ok()?);
                 }
                 _ => return None,
             }
@@ -230,51 +224,31 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toolchain::pins::{COMPILER, CPU_DEVICE, NVIDIA};
-
-    fn complete(pin: &ComponentPin) -> Manifest {
-        let mut manifest = Manifest::of(pin);
-        for wheel in pin.wheels {
-            for (path, size) in wheel.members {
-                manifest.record(&wheel.target(path), *size);
-            }
-        }
-        manifest
-    }
+    use crate::toolchain::pins::ALL;
 
     #[test]
     fn a_manifest_reads_back_as_it_was_written() {
-        for pin in [COMPILER, CPU_DEVICE, NVIDIA] {
-            let manifest = complete(&pin);
+        for pin in ALL.iter() {
+            let manifest = Manifest::of(pin);
             assert_eq!(Manifest::parse(&manifest.text()), Some(manifest.clone()));
-            assert_eq!(manifest.mismatch(&pin), None);
+            assert_eq!(manifest.mismatch(pin), None);
             assert_eq!(manifest.size(), pin.unpacked_size());
         }
     }
 
     #[test]
     fn a_manifest_of_other_pins_does_not_match() {
-        let mut manifest = complete(&COMPILER);
-        assert!(manifest.mismatch(&CPU_DEVICE).is_some());
+        let mut manifest = Manifest::of(&ALL[0]);
+        assert!(manifest.mismatch(&ALL[1]).is_some());
         manifest.files.pop_last();
-        assert!(
-            manifest
-                .mismatch(&COMPILER)
-                .unwrap()
-                .contains("LICENSE.txt")
-        );
+        assert!(manifest.mismatch(&ALL[0]).unwrap().contains("LICENSE.txt"));
         manifest.wheels[0].sha256 = "0".repeat(64);
-        assert!(
-            manifest
-                .mismatch(&COMPILER)
-                .unwrap()
-                .contains("other wheels")
-        );
+        assert!(manifest.mismatch(&ALL[0]).unwrap().contains("other wheels"));
     }
 
     #[test]
     fn what_is_no_manifest_is_refused() {
-        let text = complete(&COMPILER).text();
+        let text = Manifest::of(&ALL[0]).text();
         for broken in [
             "",
             "syclbin manifest 2\n",
@@ -289,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_licence_is_named_once() {
-        assert_eq!(Manifest::of(&COMPILER).licences().len(), 1);
-        assert_eq!(Manifest::of(&CPU_DEVICE).licences().len(), 2);
+        assert_eq!(Manifest::of(&ALL[0]).licences().len(), 1);
+        assert_eq!(Manifest::of(&ALL[1]).licences().len(), 2);
     }
 }

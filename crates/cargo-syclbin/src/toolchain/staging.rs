@@ -105,6 +105,16 @@ impl Staging {
         std::fs::create_dir_all(folder).map_err(|cause| self.failed(folder, cause))
     }
 
+    /// Creates the directory of a file, and its parents.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a directory cannot be created.
+    pub fn create_parent(&self, file: &Path) -> Result<()> {
+        file.parent()
+            .map_or(Ok(()), |parent| self.create_folder(parent))
+    }
+
     /// Flushes the names in a directory to the disk, so that they survive a loss of power.
     ///
     /// # Errors

@@ -191,7 +191,7 @@ fn program_from_a_wheel_is_executable() {
     let program = "nvidia/cu13/bin/ptxas".to_owned();
     world.repin("fake-opencl", &[(program, b"program"), (licence, LICENCE)]);
     world.change_pin("fake-opencl", |wheel| {
-        wheel.members = &[("nvidia/cu13/bin/ptxas", 7)];
+        wheel.members = [("nvidia/cu13/bin/ptxas", 7)].into();
     });
     world.install().unwrap();
     let program = world.folder(Component::CpuDevice).join("bin/ptxas");

@@ -106,9 +106,9 @@ fn a_killed_installation_leaves_nothing_that_looks_installed() {
     let world = World::new();
     let wheels: u64 = {
         let distinct = [
-            world.pins[0].wheels[0],
-            world.pins[0].wheels[1],
-            world.pins[1].wheels[0],
+            &world.pins[0].wheels[0],
+            &world.pins[0].wheels[1],
+            &world.pins[1].wheels[0],
         ];
         distinct.iter().map(|wheel| wheel.size).sum()
     };

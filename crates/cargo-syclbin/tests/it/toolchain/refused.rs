@@ -68,9 +68,9 @@ fn every_missing_wheel_is_named_with_its_hash() {
     }
     let text = refusal(&world).to_string();
     for (wheel, missing) in [
-        (world.pins[0].wheels[0], true),
-        (world.pins[0].wheels[1], false),
-        (world.pins[1].wheels[0], true),
+        (&world.pins[0].wheels[0], true),
+        (&world.pins[0].wheels[1], false),
+        (&world.pins[1].wheels[0], true),
     ] {
         assert_eq!(text.contains(wheel.file), missing, "{text}");
         assert_eq!(text.contains(wheel.sha256), missing, "{text}");
@@ -111,7 +111,7 @@ fn a_member_that_climbs_out_is_refused() {
         world.repin("fake-sycl", &content);
         world.change_pin("fake-sycl", |pin| {
             let path: &str = format!("data/{path}").leak();
-            pin.members = Vec::leak(vec![(path, 6)]);
+            pin.members = [(path, 6)].into();
         });
         let text = refusal(&world).to_string();
         assert!(text.contains("points outside its directory"), "{text}");
