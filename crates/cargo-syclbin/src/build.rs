@@ -4,7 +4,6 @@
 //! Only build scripts know which sources each file is compiled from. So Cargo runs them, with orders from this
 //! command.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Args;
@@ -27,9 +26,6 @@ pub struct Options {
     /// The packages.
     #[command(flatten)]
     pub selection: Selection,
-    /// Arguments for Cargo, such as `--features fast`
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    pub cargo: Vec<OsString>,
 }
 
 /// Writes or checks the files, prints a line for each, and returns whether all are in order.
@@ -59,7 +55,7 @@ pub fn run(options: &Options) -> Result<bool> {
         // A check leaves no kernels, so the scripts must not write into the regular target directory.
         .arg(workspace.metadata.target_directory.join("syclbin"))
         .env(VARIABLE, folder.path());
-    command.args(&options.cargo);
+    command.args(&options.selection.cargo);
     if options.check {
         // A missing file leaves no kernels to check Rust code against. Only the reports count here, and rustc's
         // errors about such code would hide them.

@@ -5,7 +5,6 @@
 //! are not fresh, and its messages name each script's output directory.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::Package;
@@ -28,9 +27,6 @@ pub struct Options {
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Arguments for Cargo, such as `--release` or `--features fast`
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    pub cargo: Vec<OsString>,
 }
 
 /// All files, in the form of the JSON output: `schema/list.schema.json`.
@@ -92,7 +88,7 @@ pub fn run(options: &Options) -> Result<bool> {
         .collect::<std::result::Result<_, _>>()
         .map_err(Error::Manifest)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let (folders, finished) = workspace.run_build_scripts(&packages, &options.cargo)?;
+    let (folders, finished) = workspace.run_build_scripts(&packages, &options.selection.cargo)?;
     let mut files = Vec::new();
     for (package, described) in packages.iter().zip(described) {
         let folder = folders.get(&package.id);

@@ -90,7 +90,7 @@ enum Command {
     /// Print the Rust signatures and structs that `include_syclbin!` generates from a SYCLBIN file, one line each
     ///
     /// `fn fill::iota` is the method `iota` of `kernels.fill`. `expand` prints the complete code.
-    Stubs(expand::StubOptions),
+    Stubs(expand::Source),
     /// Print the Rust code that `include_syclbin!` generates from a SYCLBIN file
     Expand(expand::Options),
 }

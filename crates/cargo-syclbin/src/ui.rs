@@ -166,13 +166,11 @@ impl Progress for Terminal {
             complain(format_args!("{what} ({})", Size(total)));
             return;
         }
-        let bar = ProgressBar::new(total);
-        if let Ok(style) = ProgressStyle::with_template(
-            "{msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {eta}",
-        ) {
+        let bar = ProgressBar::new(total).with_message(what.to_owned());
+        let template = "{msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {eta}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_message(what.to_owned());
         *self.bar.borrow_mut() = Some(bar);
     }
 
@@ -187,17 +185,6 @@ impl Progress for Terminal {
             bar.finish_and_clear();
         }
     }
-}
-
-/// Shows nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Progress for Silent {
-    fn line(&self, _: &str) {}
-    fn begin(&self, _: &str, _: u64) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
 }
 
 /// A number of bytes formatted for people, in decimal units like disk capacities and `df -H`.

@@ -24,9 +24,6 @@ pub struct Options {
     /// The packages.
     #[command(flatten)]
     pub selection: Selection,
-    /// Arguments for Cargo, such as `--release` or `--features fast`
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    pub cargo: Vec<OsString>,
 }
 
 /// A file that a build script built.
@@ -46,7 +43,7 @@ struct Watched {
 pub fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::find(&options.selection)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let mut files = built(&workspace, &options.cargo)?;
+    let mut files = built(&workspace, &options.selection.cargo)?;
     if files.is_empty() {
         return Err(Error::NothingToWatch);
     }

@@ -12,7 +12,7 @@ use clap::Args;
 use crate::error::{Error, Result};
 use crate::ui::complain;
 
-/// Which packages are meant.
+/// Which packages are meant, and how Cargo builds them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Selection {
     /// The workspace to look at [default: the workspace of this directory]
@@ -21,6 +21,9 @@ pub struct Selection {
     /// Only this package; may be given again [default: all packages of the workspace]
     #[arg(short, long = "package", value_name = "NAME")]
     pub packages: Vec<String>,
+    /// Arguments for Cargo, such as `--release` or `--features fast`
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub cargo: Vec<OsString>,
 }
 
 /// A workspace and its selected packages.

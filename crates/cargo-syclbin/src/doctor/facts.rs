@@ -9,12 +9,13 @@ use syclbin_build::search::{Detected, Search};
 use syclbin_rt::DeviceKind;
 use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::store::Store;
-use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use super::intel_gpu;
+use super::item::{Item, good, note};
 use super::trial::{self, Compiled, Ran};
 use crate::toolchain;
-use crate::toolchain::manifest::Manifest;
+use crate::toolchain::list::Row;
 use crate::toolchain::pip::{self, Invocation};
 use crate::ui::Size;
 
@@ -31,10 +32,14 @@ pub(super) struct Facts {
     pub(super) home: String,
     /// Why the pinned wheels do not work on this machine, if they do not.
     pub(super) unsupported: Option<String>,
-    /// The compiler that a build would use, and the others.
-    pub(super) compilers: Compilers,
-    /// The library of the newest installed compiler.
-    pub(super) compiler: Option<Part>,
+    /// The compiler that a build would use, or why there is none.
+    pub(super) taken: Result<Detected, String>,
+    /// The candidates before it that were rejected, each with the reason.
+    pub(super) skipped: Vec<String>,
+    /// The candidates after it, which are not tried.
+    pub(super) behind: Vec<String>,
+    /// The newest installed compiler.
+    pub(super) compiler: Option<Row>,
     /// The result of compiling a kernel with the compiler that a build would use, if there is one.
     pub(super) trial: Option<Result<Compiled, String>>,
     /// The directory and size of the build cache, or why builds do not use one.
@@ -48,50 +53,18 @@ pub(super) struct Facts {
     /// uv, which can replace pip.
     pub(super) uv: Option<PathBuf>,
     /// The newest installed CPU device.
-    pub(super) cpu_device: Option<Part>,
+    pub(super) cpu_device: Option<Row>,
     /// The component for compiling to NVIDIA GPUs, if it is installed.
-    pub(super) nvidia: Option<Part>,
+    pub(super) nvidia: Option<Row>,
     /// The value of `SYCLBIN_DEVICE`.
     pub(super) device_variable: Option<String>,
     /// The devices that a program would find, or why none can be listed.
-    pub(super) devices: Result<Vec<Device>, String>,
+    pub(super) devices: Result<Vec<Item>, String>,
     /// Why an Intel GPU of this machine is not among them.
-    pub(super) intel_gpu: Option<intel_gpu::Problem>,
+    pub(super) intel_gpu: Option<Item>,
     /// The result of running that kernel on the device that a program would get. If no kernel was compiled, the
     /// shipped kernel runs instead.
     pub(super) run: Result<Ran, String>,
-}
-
-/// The result of a search for a compiler.
-#[derive(Clone, Debug)]
-pub(super) struct Compilers {
-    /// The compiler that a build would use, or why there is none.
-    pub(super) taken: Result<Detected, String>,
-    /// The candidates before it that were rejected, each with the reason.
-    pub(super) passed_over: Vec<String>,
-    /// The candidates after it, which are not tried.
-    pub(super) behind: Vec<String>,
-}
-
-/// An installed component.
-#[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) version: String,
-    /// Its library, or its directory.
-    pub(super) path: PathBuf,
-    /// What is wrong with the installation.
-    pub(super) damage: Option<String>,
-}
-
-/// A device that a program would find.
-#[derive(Clone, Debug)]
-pub(super) struct Device {
-    /// Its name and kind, its platform and driver, and the library it was found through.
-    pub(super) text: String,
-    /// A note on the code that it accepts, unless that is SPIR-V.
-    pub(super) takes: &'static str,
-    /// Whether it ran the trial kernel.
-    pub(super) is_chosen: bool,
 }
 
 impl Facts {
@@ -100,25 +73,21 @@ impl Facts {
         let search = std::env::var_os("PATH");
         let search = search.as_deref();
         let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
-        let part = |component, path: fn(&Installed) -> PathBuf| {
+        let newest = |component| {
             let installed = home.as_ref().ok()?.newest(component)?;
-            Some(Part {
-                path: path(&installed),
-                damage: Manifest::read_complete(&installed.folder).err(),
-                version: installed.version,
-            })
+            Some(Row::of(component, installed.folder))
         };
-        let compilers = compilers();
-        let trial = compilers.taken.as_ref().ok().map(trial::compile);
+        let (taken, skipped, behind) = compilers();
+        let trial = taken.as_ref().ok().map(trial::compile);
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
         let unsupported = toolchain::supports(std::env::consts::OS, std::env::consts::ARCH);
         Self {
             unsupported: unsupported.err().map(|error| error.to_string()),
             trial,
-            compilers,
-            compiler: part(Component::Compiler, |installed| {
-                installed.folder.join(COMPILER_LIBRARY)
-            }),
+            taken,
+            skipped,
+            behind,
+            compiler: newest(Component::Compiler),
             cache: cache(home.as_ref().ok()),
             cpp_compiler: ["g++", "c++"]
                 .iter()
@@ -133,8 +102,8 @@ impl Facts {
                 .find()
                 .map(|pip| format!("{} ({})", pip.invocation, pip.version)),
             uv: find_program("uv", search),
-            cpu_device: part(Component::CpuDevice, Installed::entry),
-            nvidia: part(Component::Nvidia, |installed| installed.folder.clone()),
+            cpu_device: newest(Component::CpuDevice),
+            nvidia: newest(Component::Nvidia),
             device_variable: variable(DEVICE_VARIABLE),
             devices: devices(run.as_ref().ok()),
             intel_gpu: (!has_intel_gpu())
@@ -151,7 +120,7 @@ impl Facts {
 }
 
 /// Queries the drivers of this machine. `run` gives the device that ran the trial kernel.
-fn devices(run: Option<&Ran>) -> Result<Vec<Device>, String> {
+fn devices(run: Option<&Ran>) -> Result<Vec<Item>, String> {
     let all = syclbin_rt::Device::all().map_err(|error| error.to_string())?;
     // Parts of a device are not listed, so a part counts as its parent device.
     let is_chosen = |device: &syclbin_rt::Device| {
@@ -166,14 +135,13 @@ fn devices(run: Option<&Ran>) -> Result<Vec<Device>, String> {
             format!("{} ", device.platform())
         };
         let (name, kind, driver) = (device.name(), device.kind(), device.driver_version());
-        Device {
-            text: format!("{name} ({kind}), {platform}{driver}, {}", device.library()),
-            takes: match (device.takes_ptx(), device.takes_spirv()) {
-                (true, _) => " (takes PTX)",
-                (false, true) => "",
-                (false, false) => " (accepts neither SPIR-V nor PTX)",
-            },
-            is_chosen: chosen == Some(index),
+        let library = device.library();
+        let text = format!("{index}: {name} ({kind}), {platform}{driver}, {library}");
+        match run.filter(|_| chosen == Some(index)) {
+            Some(run) => good("device", format!("{text} (chosen: {})", run.reason)),
+            None if device.takes_ptx() => note("device", format!("{text} (takes PTX)")),
+            None if device.takes_spirv() => note("device", text),
+            None => note("device", format!("{text} (accepts neither SPIR-V nor PTX)")),
         }
     };
     Ok(all.iter().enumerate().map(describe).collect())
@@ -198,8 +166,9 @@ fn cache(home: Option<&Home>) -> String {
     }
 }
 
-/// Finds the compiler for a build script that does not call `.compiler(..)`.
-fn compilers() -> Compilers {
+/// Finds the compiler for a build script that does not call `.compiler(..)`, or why there is none. Also returns the
+/// candidates before it, each with the reason why it was rejected, and those after it.
+fn compilers() -> (Result<Detected, String>, Vec<String>, Vec<String>) {
     let host = host();
     let search = Search {
         variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
@@ -209,22 +178,20 @@ fn compilers() -> Compilers {
     let outcome = search.run(None);
     let behind = outcome.taken.as_ref().map(|found| search.behind(found));
     let behind = behind.unwrap_or_default();
-    let skipped = outcome.passed_over.iter();
-    Compilers {
-        passed_over: skipped.map(ToString::to_string).collect(),
-        behind: behind.iter().map(ToString::to_string).collect(),
-        taken: outcome.taken.map_err(|error| match error {
-            // Rejected candidates are reported on lines of their own.
-            syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
-            error => error.to_string(),
-        }),
-    }
+    let taken = outcome.taken.map_err(|error| match error {
+        // Rejected candidates are reported on lines of their own.
+        syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
+        error => error.to_string(),
+    });
+    let skipped = outcome.passed_over.iter().map(ToString::to_string);
+    let behind = behind.iter().map(ToString::to_string);
+    (taken, skipped.collect(), behind.collect())
 }
 
 /// Returns whether a build script would find a compiler.
 #[must_use]
 pub fn has_compiler() -> bool {
-    compilers().taken.is_ok()
+    compilers().0.is_ok()
 }
 
 /// Returns the triple of the host, as reported by rustc.

@@ -8,6 +8,7 @@ mod child;
 mod facts;
 pub mod file;
 mod intel_gpu;
+mod item;
 mod report;
 mod trial;
 

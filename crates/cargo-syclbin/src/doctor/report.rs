@@ -7,29 +7,10 @@
 use std::fmt;
 
 use syclbin_build::search::Origin;
-use syclbin_toolchain::INSTALL_COMMAND;
+use syclbin_toolchain::{COMPILER_LIBRARY, INSTALL_COMMAND};
 
-use super::facts::{Facts, Part};
-
-/// The effect of a fact on compiling and running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark {
-    /// Everything is in order.
-    Good,
-    /// It prevents kernels from being compiled or run.
-    Bad,
-    /// It is for information only.
-    Note,
-}
-
-/// One line of the report.
-#[derive(Debug)]
-struct Item {
-    mark: Mark,
-    label: &'static str,
-    text: String,
-    remedy: Option<String>,
-}
+use super::facts::Facts;
+use super::item::{Item, Mark, bad, component, good, note, verdict};
 
 /// The whole report.
 #[derive(Debug)]
@@ -111,16 +92,15 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
 
 /// Reports the compiler that a build would use, and what it needs.
 fn compile(facts: &Facts) -> Vec<Item> {
-    let compilers = &facts.compilers;
-    let skipped = compilers.passed_over.iter();
+    let skipped = facts.skipped.iter();
     let mut items: Vec<_> = skipped.map(|text| note("skipped", text)).collect();
     let remedy = match facts.unsupported {
         None => format!("run `{INSTALL_COMMAND} --component compiler`"),
         Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++".to_owned(),
     };
-    let is_installed = (compilers.taken.as_ref())
+    let is_installed = (facts.taken.as_ref())
         .is_ok_and(|taken| matches!(taken.candidate.origin, Origin::Installed { .. }));
-    match &compilers.taken {
+    match &facts.taken {
         Ok(taken) => {
             items.push(good("compiler", &taken.candidate));
             items.push(note("version", &taken.version));
@@ -131,21 +111,24 @@ fn compile(facts: &Facts) -> Vec<Item> {
     }
     if is_installed {
         items.extend(facts.compiler.as_ref().map(|compiler| {
-            let library = compiler.path.display();
-            let damage = compiler.damage.as_ref();
-            let damage = damage.map(|problem| format!("{library}, damaged: {problem}"));
-            verdict("library", damage.map_or(Ok(library), Err), &remedy)
+            let library = compiler.folder.join(COMPILER_LIBRARY);
+            let library = library.display();
+            let outcome = match &compiler.state {
+                Ok(_) => Ok(library),
+                Err(problem) => Err(format!("{library}, damaged: {problem}")),
+            };
+            verdict("library", outcome, &remedy)
         }));
         // Most users do not need this, so it does not affect the verdict.
         items.push(match &facts.nvidia {
-            Some(nvidia) => component("NVIDIA", nvidia, "nvidia"),
+            Some(nvidia) => component("NVIDIA", nvidia),
             None => note(
                 "NVIDIA",
                 format!("no code for NVIDIA GPUs; `{INSTALL_COMMAND} --component nvidia` adds it"),
             ),
         });
     }
-    items.extend(compilers.behind.iter().map(|text| note("not used", text)));
+    items.extend(facts.behind.iter().map(|text| note("not used", text)));
     items.push(note("g++", &facts.cpp_compiler));
     items.push(match &facts.cpp_headers {
         Some(folder) => note("C++ headers", folder.display()),
@@ -172,7 +155,7 @@ fn run(facts: &Facts) -> Vec<Item> {
     let mut items = Vec::new();
     // Another device may work, so a damaged CPU device alone does not affect the verdict.
     let cpu_device = facts.cpu_device.as_ref();
-    items.extend(cpu_device.map(|part| component("CPU device", part, "cpu-device")));
+    items.extend(cpu_device.map(|part| component("CPU device", part)));
     let variable = facts.device_variable.as_ref();
     items.extend(variable.map(|value| note("SYCLBIN_DEVICE", value)));
     let remedy = match (&facts.unsupported, variable) {
@@ -184,23 +167,13 @@ fn run(facts: &Facts) -> Vec<Item> {
         ),
         (Some(_), None) => "install the driver of your GPU or processor".to_owned(),
     };
-    let problem = facts.intel_gpu.as_ref();
-    items.extend(problem.map(|one| note("Intel GPU", &one.text).with_remedy(one.remedy)));
-    let devices = match &facts.devices {
-        Ok(devices) => devices,
+    items.extend(facts.intel_gpu.clone());
+    match &facts.devices {
+        Ok(devices) => items.extend(devices.iter().cloned()),
         Err(reason) => {
             items.push(bad("devices", reason).with_remedy(&remedy));
             return items;
         }
-    };
-    for (index, device) in devices.iter().enumerate() {
-        let text = format!("{index}: {}", device.text);
-        items.push(match &facts.run {
-            Ok(run) if device.is_chosen => {
-                good("device", format!("{text} (chosen: {})", run.reason))
-            }
-            _ => note("device", format!("{text}{}", device.takes)),
-        });
     }
     let skipped = facts.run.iter().flat_map(|run| &run.skipped);
     items.extend(skipped.map(|skipped| note("skipped", skipped)));
@@ -226,52 +199,6 @@ fn run(facts: &Facts) -> Vec<Item> {
     };
     items.push(verdict("trial", outcome, remedy));
     items
-}
-
-/// Reports an installed component without judgement.
-fn component(label: &'static str, part: &Part, name: &str) -> Item {
-    let text = format!("{}, {}", part.version, part.path.display());
-    match &part.damage {
-        None => note(label, text),
-        Some(problem) => note(label, format!("{text}, damaged: {problem}"))
-            .with_remedy(&format!("run `{INSTALL_COMMAND} --component {name}`")),
-    }
-}
-
-/// Reports a requirement of the verdict, with a remedy unless it is met.
-fn verdict(label: &'static str, outcome: Result<impl ToString, String>, remedy: &str) -> Item {
-    match outcome {
-        Ok(text) => good(label, text),
-        Err(problem) => bad(label, problem).with_remedy(remedy),
-    }
-}
-
-fn good(label: &'static str, text: impl ToString) -> Item {
-    Item::new(Mark::Good, label, &text)
-}
-
-fn bad(label: &'static str, text: impl ToString) -> Item {
-    Item::new(Mark::Bad, label, &text)
-}
-
-fn note(label: &'static str, text: impl ToString) -> Item {
-    Item::new(Mark::Note, label, &text)
-}
-
-impl Item {
-    fn new(mark: Mark, label: &'static str, text: &dyn ToString) -> Self {
-        Self {
-            mark,
-            label,
-            text: text.to_string(),
-            remedy: None,
-        }
-    }
-
-    fn with_remedy(mut self, remedy: &str) -> Self {
-        self.remedy = Some(remedy.to_owned());
-        self
-    }
 }
 
 #[cfg(test)]

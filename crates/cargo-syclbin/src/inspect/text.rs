@@ -356,15 +356,10 @@ fn needed(metadata: &ModuleMetadata) -> Notes {
     let dimensions = needs.dimensions.map(Dimensions::get);
     let dimensions = dimensions.map(|count| counted(count, "dimension"));
     notes.add("launches in ", dimensions, "");
-    let shown = |names: &'_ [String]| -> Vec<String> {
-        names.iter().map(|name| Shown(name).to_string()).collect()
-    };
-    notes.add("virtual functions of ", shown(&functions.uses.0), "");
-    notes.add(
-        "function pointers for the virtual functions of ",
-        shown(&functions.defines.0),
-        "",
-    );
+    let (used, defined) = (functions.uses.0.iter(), functions.defines.0.iter());
+    notes.add("virtual functions of ", used.map(|name| Shown(name)), "");
+    let what = "function pointers for the virtual functions of ";
+    notes.add(what, defined.map(|name| Shown(name)), "");
     notes.add("host pipe ", metadata.host_pipes.names().map(Shown), "");
     let sanitizer = metadata.misc.sanitizer.as_ref().map(ToString::to_string);
     notes.add(

@@ -33,7 +33,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let manifest = manifest_above(current).ok_or_else(no_crate)?;
     let workspace = Workspace::find(&Selection {
         manifest_path: Some(manifest.clone()),
-        packages: Vec::new(),
+        ..Selection::default()
     })?;
     let is_here = |package: &&Package| package.manifest_path == manifest;
     let package = workspace.metadata.packages.iter().find(is_here);
@@ -151,12 +151,6 @@ fn add_dependency(
 }
 
 fn indented(text: &str) -> String {
-    let line = |line: &str| {
-        if line.is_empty() {
-            "\n".to_owned()
-        } else {
-            format!("    {line}\n")
-        }
-    };
-    text.lines().map(line).collect()
+    let lines = text.lines().map(|line| format!("    {line}"));
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }

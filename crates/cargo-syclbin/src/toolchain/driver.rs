@@ -79,7 +79,7 @@ impl Driver {
         &self,
         folder: &Path,
         manifest: &mut Manifest,
-        staging: &Staging,
+        staging: &Staging<'_>,
     ) -> Result<()> {
         manifest.files.retain(|path, _| !is_own(path));
         let staged = staging.path().join("own-file");

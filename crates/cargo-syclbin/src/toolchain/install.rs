@@ -104,7 +104,7 @@ impl Installer<'_> {
 
     /// Replaces the driver, the headers, then their sizes in the manifest, each by a rename. If it is killed in
     /// between, the sizes differ and the next run repeats it.
-    fn refresh(&self, folder: &Path, staging: &Staging) -> Result<()> {
+    fn refresh(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         // Reads the manifest again with the lock held; `step` could read it before.
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
@@ -115,7 +115,7 @@ impl Installer<'_> {
         staging.sync_folder(folder)
     }
 
-    fn install_all(&self, plan: &[Step<'_>], staging: &Staging) -> Result<()> {
+    fn install_all(&self, plan: &[Step<'_>], staging: &Staging<'_>) -> Result<()> {
         let wanted = wheels(plan);
         if wanted.is_empty() {
             return Ok(());
@@ -153,7 +153,7 @@ impl Installer<'_> {
     }
 
     /// Returns the directory that holds all of `wanted`.
-    fn fetch(&self, wanted: &[&WheelPin], staging: &Staging) -> Result<PathBuf> {
+    fn fetch(&self, wanted: &[&WheelPin], staging: &Staging<'_>) -> Result<PathBuf> {
         let folder = match self.source {
             Source::Folder(folder) => folder.clone(),
             Source::Pip(search) => {
@@ -161,9 +161,8 @@ impl Installer<'_> {
                     tried,
                     wheels: listing(wanted),
                 })?;
-                let folder = staging.path().join("wheels");
+                let [folder, temporary] = ["wheels", "tmp"].map(|name| staging.path().join(name));
                 staging.create_folder(&folder)?;
-                let temporary = staging.path().join("tmp");
                 staging.create_folder(&temporary)?;
                 let size = wanted.iter().map(|wheel| wheel.size).sum();
                 self.progress
@@ -172,11 +171,8 @@ impl Installer<'_> {
                 folder
             }
         };
-        let lacking: Vec<&WheelPin> = wanted
-            .iter()
-            .copied()
-            .filter(|wheel| !folder.join(wheel.file).is_file())
-            .collect();
+        let mut lacking = wanted.to_vec();
+        lacking.retain(|wheel| !folder.join(wheel.file).is_file());
         if lacking.is_empty() {
             return Ok(folder);
         }
@@ -198,32 +194,19 @@ impl Installer<'_> {
         &self,
         pin: &ComponentPin,
         opened: &mut [Wheel<'_>],
-        staging: &Staging,
+        staging: &Staging<'_>,
     ) -> Result<()> {
         let folder = staging.path().join(pin.component.name());
         staging.create_folder(&folder)?;
-        self.progress
-            .begin(&format!("unpacking {}", title(pin)), pin.unpacked_size());
-        let filled = self.fill(pin, &folder, opened, staging);
-        self.progress.end();
-        filled?;
-        self.put_in_place(pin, &folder, staging)
-    }
-
-    fn fill(
-        &self,
-        pin: &ComponentPin,
-        folder: &Path,
-        opened: &mut [Wheel<'_>],
-        staging: &Staging,
-    ) -> Result<()> {
         let mut manifest = Manifest::of(pin);
-        let wheels = opened.iter_mut().filter(|wheel| pin.uses(wheel.pin()));
-        for wheel in wheels {
-            wheel.unpack(folder, staging, self.progress)?;
-        }
+        let what = format!("unpacking {}", title(pin));
+        self.progress.begin(&what, pin.unpacked_size());
+        let mut wheels = opened.iter_mut().filter(|wheel| pin.uses(wheel.pin()));
+        let unpacked = wheels.try_for_each(|wheel| wheel.unpack(&folder, staging));
+        self.progress.end();
+        unpacked?;
         if has_driver(pin) {
-            self.driver.write(folder, &mut manifest, staging)?;
+            self.driver.write(&folder, &mut manifest, staging)?;
         }
         // The file names must reach the disk before the manifest that lists them.
         for path in manifest.files.keys() {
@@ -231,11 +214,12 @@ impl Installer<'_> {
                 staging.sync_folder(parent)?;
             }
         }
-        manifest.write(folder, staging)?;
-        staging.sync_folder(folder)
+        manifest.write(&folder, staging)?;
+        staging.sync_folder(&folder)?;
+        self.put_in_place(pin, &folder, staging)
     }
 
-    fn put_in_place(&self, pin: &ComponentPin, folder: &Path, staging: &Staging) -> Result<()> {
+    fn put_in_place(&self, pin: &ComponentPin, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         let name = pin.component.name();
         let parent = self.home.path().join(name);
         let target = self.folder(pin);

@@ -23,6 +23,18 @@ pub struct Row {
     pub state: std::result::Result<Manifest, String>,
 }
 
+impl Row {
+    pub(crate) fn of(component: Component, folder: PathBuf) -> Self {
+        let name = folder.file_name().unwrap_or_default();
+        Self {
+            component,
+            version: name.to_string_lossy().into_owned(),
+            state: Manifest::read_complete(&folder),
+            folder,
+        }
+    }
+}
+
 /// Lists everything in `home`, sorted by component, then by version.
 #[must_use]
 pub fn rows(home: &Home) -> Vec<Row> {
@@ -37,18 +49,8 @@ pub fn rows(home: &Home) -> Vec<Row> {
             .filter(|path| path.is_dir())
             .collect();
         folders.sort();
-        rows.extend(folders.into_iter().map(|folder| {
-            Row {
-                component,
-                version: folder
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
-                state: Manifest::read_complete(&folder),
-                folder,
-            }
-        }));
+        let row = |folder| Row::of(component, folder);
+        rows.extend(folders.into_iter().map(row));
     }
     rows
 }

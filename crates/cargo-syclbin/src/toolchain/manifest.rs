@@ -23,62 +23,41 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use syclbin_toolchain::{Component, MANIFEST};
+use syclbin_toolchain::MANIFEST;
 
-use super::pins::{ComponentPin, WheelPin};
+use super::pins::ComponentPin;
 use super::staging::Staging;
 use crate::error::Result;
 
 const HEADER: &str = "syclbin manifest 1";
 
 /// The content of one installation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
-    /// The component.
-    pub component: Component,
-    /// Its version.
-    pub version: String,
-    /// The wheels that it came from.
-    pub wheels: Vec<Wheel>,
+    /// The lines on its origin: the component, its version and its wheels.
+    origin: String,
     /// The sizes of its files in bytes, without the manifest itself. Paths are relative to the component's directory.
     pub files: BTreeMap<String, u64>,
-}
-
-/// A wheel that files came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wheel {
-    /// Its SHA-256, in lower-case hexadecimal.
-    pub sha256: String,
-    /// Its file name.
-    pub file: String,
-    /// The licence it came under.
-    pub licence: String,
 }
 
 impl Manifest {
     /// Creates the manifest of `pin`, with the files of its wheels.
     #[must_use]
     pub fn of(pin: &ComponentPin) -> Self {
-        let members = |wheel: &'_ WheelPin| -> Vec<(String, u64)> {
-            let members = wheel.members.iter();
-            members
-                .map(|(path, size)| (wheel.target(path), *size))
-                .collect()
+        let name = pin.component.name();
+        let mut manifest = Self {
+            origin: format!("component {name}\nversion {}\n", pin.version),
+            files: BTreeMap::new(),
         };
-        Self {
-            component: pin.component,
-            version: pin.version.to_owned(),
-            wheels: pin
-                .wheels
-                .iter()
-                .map(|wheel| Wheel {
-                    sha256: wheel.sha256.to_owned(),
-                    file: wheel.file.to_owned(),
-                    licence: wheel.licence.to_owned(),
-                })
-                .collect(),
-            files: pin.wheels.iter().flat_map(members).collect(),
+        for wheel in &pin.wheels {
+            let (sha256, file, licence) = (wheel.sha256, wheel.file, wheel.licence);
+            // Writing to a string cannot fail.
+            let _ = writeln!(manifest.origin, "wheel {sha256} {file} {licence}");
+            let members = wheel.members.iter();
+            let files = members.map(|(path, size)| (wheel.target(path), *size));
+            manifest.files.extend(files);
         }
+        manifest
     }
 
     /// Reads the manifest in the directory of a component.
@@ -110,7 +89,7 @@ impl Manifest {
     /// # Errors
     ///
     /// Fails if it cannot be written.
-    pub fn write(&self, folder: &Path, staging: &Staging) -> Result<()> {
+    pub fn write(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         let path = folder.join(MANIFEST);
         std::fs::File::create(&path)
             .and_then(|mut file| {
@@ -130,9 +109,11 @@ impl Manifest {
     #[must_use]
     pub fn licences(&self) -> Vec<&str> {
         let mut licences: Vec<&str> = Vec::new();
-        for wheel in &self.wheels {
-            if !licences.contains(&wheel.licence.as_str()) {
-                licences.push(&wheel.licence);
+        for line in self.origin.lines() {
+            if let ["wheel", _, _, licence] = line.splitn(4, ' ').collect::<Vec<_>>()[..]
+                && !licences.contains(&licence)
+            {
+                licences.push(licence);
             }
         }
         licences
@@ -159,9 +140,7 @@ impl Manifest {
     #[must_use]
     pub fn mismatch(&self, pin: &ComponentPin) -> Option<String> {
         let wanted = Self::of(pin);
-        if (self.component, &self.version) != (wanted.component, &wanted.version)
-            || self.wheels != wanted.wheels
-        {
+        if self.origin != wanted.origin {
             return Some(format!("{MANIFEST} lists other wheels"));
         }
         let mut files = wanted.files.iter();
@@ -170,19 +149,7 @@ impl Manifest {
     }
 
     fn text(&self) -> String {
-        let mut text = format!(
-            "{HEADER}\ncomponent {}\nversion {}\n",
-            self.component.name(),
-            self.version
-        );
-        // Writing to a string cannot fail.
-        for wheel in &self.wheels {
-            let _ = writeln!(
-                text,
-                "wheel {} {} {}",
-                wheel.sha256, wheel.file, wheel.licence
-            );
-        }
+        let mut text = format!("{HEADER}\n{}", self.origin);
         for (path, size) in &self.files {
             let _ = writeln!(text, "file {size} {path}");
         }
@@ -190,34 +157,19 @@ impl Manifest {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        if lines.next()? != HEADER {
-            return None;
-        }
-        let mut manifest = Self {
-            component: Component::from_name(lines.next()?.strip_prefix("component ")?)?,
-            version: lines.next()?.strip_prefix("version ")?.to_owned(),
-            wheels: Vec::new(),
-            files: BTreeMap::new(),
-        };
-        for line in lines {
+        let mut manifest = Self::default();
+        for line in text.strip_prefix(HEADER)?.trim_start().lines() {
             match line.split_once(' ')? {
-                ("wheel", rest) => {
-                    let mut fields = rest.splitn(3, ' ').map(str::to_owned);
-                    manifest.wheels.push(Wheel {
-                        sha256: fields.next()?,
-                        file: fields.next()?,
-                        licence: fields.next()?,
-                    });
-                }
+                ("component" | "version" | "wheel", _) => manifest.origin += &format!("{line}\n"),
                 ("file", rest) => {
                     let (size, path) = rest.split_once(' ')?;
-                    manifest.files.insert(path.to_owned(), size.parse().ok()?);
+                    let size = size.parse().ok()?;
+                    manifest.files.insert(path.to_owned(), size);
                 }
                 _ => return None,
             }
         }
-        Some(manifest)
+        (!manifest.files.is_empty()).then_some(manifest)
     }
 }
 
@@ -242,7 +194,7 @@ mod tests {
         assert!(manifest.mismatch(&ALL[1]).is_some());
         manifest.files.pop_last();
         assert!(manifest.mismatch(&ALL[0]).unwrap().contains("LICENSE.txt"));
-        manifest.wheels[0].sha256 = "0".repeat(64);
+        manifest.origin = manifest.origin.replace("wheel ", "wheel 0");
         assert!(manifest.mismatch(&ALL[0]).unwrap().contains("other wheels"));
     }
 
@@ -255,7 +207,6 @@ mod tests {
             &text[..40],
             &text.replace("file ", "fil "),
             &text.replace("250467448", "many"),
-            &text.replace("compiler\n", "linker\n"),
         ] {
             assert_eq!(Manifest::parse(broken), None, "{broken}");
         }

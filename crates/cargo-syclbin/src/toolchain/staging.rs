@@ -8,7 +8,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -30,36 +30,51 @@ pub enum Purpose {
     Remove,
 }
 
+impl Purpose {
+    fn failed(self, home: &Path, file: &Path, cause: io::Error) -> Error {
+        let (file, home) = (file.to_owned(), home.to_owned());
+        match self {
+            Self::Install { needed } => Error::Write {
+                file,
+                home,
+                needed,
+                cause,
+            },
+            Self::Remove => Error::Remove { file, home, cause },
+        }
+    }
+}
+
 /// The locked home directory, with a staging directory in it. Dropping this value removes the staging directory,
 /// then unlocks.
-#[derive(Debug)]
-pub struct Staging {
+pub struct Staging<'a> {
     // The order matters: fields are dropped from first to last.
     folder: TempDir,
     _lock: File,
-    home: PathBuf,
+    home: &'a Path,
     purpose: Purpose,
+    /// The receiver of progress messages.
+    pub progress: &'a dyn Progress,
 }
 
-impl Staging {
+impl<'a> Staging<'a> {
     /// Creates the home directory if needed, waits for its lock, and removes what killed runs left.
     ///
     /// # Errors
     ///
     /// Fails if the home directory cannot be created, locked or written.
-    pub fn open(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<Self> {
-        std::fs::create_dir_all(home).map_err(|cause| failed(purpose, home, home, cause))?;
+    pub fn open(home: &'a Path, purpose: Purpose, progress: &'a dyn Progress) -> Result<Self> {
+        let failed = |cause| purpose.failed(home, home, cause);
+        std::fs::create_dir_all(home).map_err(failed)?;
         let lock = lock(home, purpose, progress)?;
         sweep(home, progress);
-        let folder = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .tempdir_in(home)
-            .map_err(|cause| failed(purpose, home, home, cause))?;
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(home);
         Ok(Self {
-            folder,
+            folder: folder.map_err(failed)?,
             _lock: lock,
-            home: home.to_owned(),
+            home,
             purpose,
+            progress,
         })
     }
 
@@ -72,7 +87,7 @@ impl Staging {
     /// Returns the error for a `file` that could not be written or removed.
     #[must_use]
     pub fn failed(&self, file: &Path, cause: io::Error) -> Error {
-        failed(self.purpose, &self.home, file, cause)
+        self.purpose.failed(self.home, file, cause)
     }
 
     /// Checks that programs in the home directory may be executed, before anything is fetched.
@@ -89,7 +104,7 @@ impl Staging {
             .map_err(|cause| self.failed(&script, cause))?;
         match std::process::Command::new(&script).status() {
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
-                Err(Error::NotExecutable(self.home.clone()))
+                Err(Error::NotExecutable(self.home.to_owned()))
             }
             // Other failures are about the shell, which no component needs.
             _ => Ok(()),
@@ -147,7 +162,7 @@ impl Staging {
     pub fn close(self) -> Result<()> {
         let path = self.folder.path().to_owned();
         let result = self.folder.close();
-        result.map_err(|cause| failed(self.purpose, &self.home, &path, cause))
+        result.map_err(|cause| self.purpose.failed(self.home, &path, cause))
     }
 }
 
@@ -158,7 +173,7 @@ fn lock(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<File> 
         .truncate(false)
         .write(true)
         .open(&path)
-        .map_err(|cause| failed(purpose, home, &path, cause))?;
+        .map_err(|cause| purpose.failed(home, &path, cause))?;
     let locked = match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
@@ -191,23 +206,10 @@ fn sweep(home: &Path, progress: &dyn Progress) {
     }
 }
 
-fn failed(purpose: Purpose, home: &Path, file: &Path, cause: io::Error) -> Error {
-    let (file, home) = (file.to_owned(), home.to_owned());
-    match purpose {
-        Purpose::Install { needed } => Error::Write {
-            file,
-            home,
-            needed,
-            cause,
-        },
-        Purpose::Remove => Error::Remove { file, home, cause },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::Silent;
+    use crate::ui::Terminal;
 
     #[test]
     fn leftovers_of_a_killed_run_are_removed() {
@@ -215,7 +217,8 @@ mod tests {
         let left = home.path().join(".staging-left/compiler/lib");
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("half"), "h").unwrap();
-        let staging = Staging::open(home.path(), Purpose::Remove, &Silent).unwrap();
+        let progress = Terminal::default();
+        let staging = Staging::open(home.path(), Purpose::Remove, &progress).unwrap();
         assert!(!home.path().join(".staging-left").exists());
         assert!(staging.path().exists());
         staging.close().unwrap();

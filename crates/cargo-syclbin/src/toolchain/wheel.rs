@@ -72,19 +72,14 @@ impl<'a> Wheel<'a> {
     /// # Errors
     ///
     /// Fails if a member is missing, differs from the pin, or cannot be written.
-    pub fn unpack(
-        &mut self,
-        folder: &Path,
-        staging: &Staging,
-        progress: &dyn Progress,
-    ) -> Result<()> {
+    pub fn unpack(&mut self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         let pin = self.pin;
         for member in &pin.members {
             let target = pin.target(member.0);
             if !stays_below(Path::new(&target)) {
                 return Err(self.content(format!("the path {target} points outside its directory")));
             }
-            self.unpack_member(member, &folder.join(&target), staging, progress)?;
+            self.unpack_member(member, &folder.join(&target), staging)?;
         }
         Ok(())
     }
@@ -93,8 +88,7 @@ impl<'a> Wheel<'a> {
         &mut self,
         (member, size): (&&str, &u64),
         target: &Path,
-        staging: &Staging,
-        progress: &dyn Progress,
+        staging: &Staging<'_>,
     ) -> Result<()> {
         let name = self.pin.source(member);
         let path = self.path.clone();
@@ -109,8 +103,11 @@ impl<'a> Wheel<'a> {
         // `create_new` fails on a second member with the same path, which would be a mistake in the pins.
         let mut file = File::create_new(target).map_err(failed)?;
         // A member may claim one size and unpack to another.
-        let source = source.take(size + 1);
-        let written = io::copy(&mut Watched { source, progress }, &mut file).map_err(failed)?;
+        let mut source = Watched {
+            source: source.take(size + 1),
+            progress: staging.progress,
+        };
+        let written = io::copy(&mut source, &mut file).map_err(failed)?;
         if written != *size {
             let relation = if written < *size { "only" } else { "at least" };
             return Err(content(format!(

@@ -8,9 +8,8 @@ use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present};
 use cargo_syclbin::toolchain::install::Source;
 use cargo_syclbin::toolchain::pip::Search;
-use cargo_syclbin::ui::Silent;
 
-use super::world::World;
+use super::world::{Silent, World};
 
 /// A pip that runs `script` to download. It is called through `sh`, never executed itself: a file
 /// that was just written cannot be, while another thread's child still holds it open.

@@ -7,10 +7,9 @@ use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present, Refreshed};
 use cargo_syclbin::toolchain::install::Source;
 use cargo_syclbin::toolchain::list;
-use cargo_syclbin::ui::Silent;
 use syclbin_toolchain::{Component, MANIFEST};
 
-use super::world::{LICENCE, VERSION, World, stem};
+use super::world::{LICENCE, Silent, VERSION, World, stem};
 
 #[test]
 fn only_pinned_members_are_unpacked() {

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present};
 use cargo_syclbin::toolchain::install::Source;
-use cargo_syclbin::ui::{Progress, Silent};
+use cargo_syclbin::ui::Progress;
 use syclbin_toolchain::Component;
 
 use super::fetch::{bring_all, pip};
-use super::world::World;
+use super::world::{Silent, World};
 
 const ROOT: &str = "SYCLBIN_TEST_ROOT";
 const STOP: &str = "SYCLBIN_TEST_STOP_AFTER";

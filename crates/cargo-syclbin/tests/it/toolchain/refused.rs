@@ -6,9 +6,8 @@ use std::fs::{self, OpenOptions};
 use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::Present;
 use cargo_syclbin::toolchain::install::Source;
-use cargo_syclbin::ui::Silent;
 
-use super::world::{LICENCE, World, stem};
+use super::world::{LICENCE, Silent, World, stem};
 
 /// What installing says when it is refused, having left nothing.
 fn refusal(world: &World) -> Error {

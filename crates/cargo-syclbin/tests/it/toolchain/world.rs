@@ -9,12 +9,23 @@ use cargo_syclbin::error::Result;
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Outcome, Source};
 use cargo_syclbin::toolchain::pins::{ComponentPin, WheelPin};
-use cargo_syclbin::ui::{Progress, Silent};
+use cargo_syclbin::ui::Progress;
 use sha2::{Digest, Sha256};
 use syclbin_toolchain::{Component, Home};
 use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Silent;
+
+impl Progress for Silent {
+    fn line(&self, _: &str) {}
+    fn begin(&self, _: &str, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn end(&self) {}
+}
 
 /// A file of a wheel: its path and its content.
 type Content<'a> = (&'a str, &'a [u8]);
