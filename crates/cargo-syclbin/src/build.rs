@@ -10,7 +10,7 @@ use clap::Args;
 use syclbin_build::orders::{Order, Orders, Outcome, Report, VARIABLE};
 
 use crate::error::{Error, Result};
-use crate::ui::{self, Escaped};
+use crate::ui::{self, Escaped, relative};
 use crate::workspace::{Selection, Workspace, cargo};
 
 /// What to do, and for which packages.
@@ -79,24 +79,17 @@ pub fn run(options: &Options) -> Result<bool> {
     let fresh = |report: &Report| !matches!(report.outcome, Outcome::Stale(_));
     let all_fresh = reports.iter().all(fresh);
     if !output.status.success() && (silent || !options.check) {
-        ui::complain(format_args!(
-            "{}",
-            String::from_utf8_lossy(&output.stderr).trim_end()
-        ));
-        ui::complain(format_args!(
-            "error: Cargo failed; see above. Files that are not listed were not checked"
-        ));
+        ui::complain(String::from_utf8_lossy(&output.stderr).trim_end());
+        ui::complain("error: Cargo failed; see above. Files that are not listed were not checked");
         return Ok(false);
     }
     if reports.is_empty() {
-        ui::complain(format_args!(
-            "no build script uses a committed file; add one with .prebuilt(\"kernels/NAME.syclbin\")"
-        ));
+        ui::complain(
+            "no build script uses a committed file; add one with .prebuilt(\"kernels/NAME.syclbin\")",
+        );
     }
     if !all_fresh {
-        ui::complain(format_args!(
-            "error: files are stale; run `cargo syclbin build --commit` and commit them"
-        ));
+        ui::complain("error: files are stale; run `cargo syclbin build --commit` and commit them");
     }
     Ok(all_fresh)
 }
@@ -109,11 +102,9 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// Formats a line for each file: the outcome, and the path relative to the workspace.
 fn render(reports: &[Report], root: &Path) -> String {
     let line = |report: &Report| {
-        let path = report.package.join(&report.file);
         let real = root.canonicalize();
-        let root = real.as_deref().unwrap_or(root);
-        let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
-        let shown = Escaped(&shown);
+        let path = report.package.join(&report.file);
+        let shown = relative(&path, real.as_deref().unwrap_or(root));
         match &report.outcome {
             Outcome::Written => format!("written  {shown}\n"),
             Outcome::Fresh => format!("fresh    {shown}\n"),

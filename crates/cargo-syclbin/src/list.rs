@@ -15,7 +15,7 @@ use syclbin_build::{listing, manifest};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::inspect;
-use crate::ui::{self, Escaped, Format, Page, SCHEMA_VERSION, Shown, Size};
+use crate::ui::{self, Escaped, Format, Page, SCHEMA_VERSION, Shown, Size, relative};
 use crate::workspace::{Selection, Workspace};
 
 /// What to list, and how.
@@ -82,11 +82,9 @@ pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages = workspace.building()?;
     // Cargo takes longer, so mistakes in Cargo.toml are reported first.
-    let described: Vec<_> = packages
-        .iter()
-        .map(|package| manifest::read(package.manifest_path.as_std_path()))
-        .collect::<std::result::Result<_, _>>()
-        .map_err(Error::Manifest)?;
+    let read = |package: &&Package| manifest::read(package.manifest_path.as_std_path());
+    let described: std::result::Result<Vec<_>, _> = packages.iter().map(read).collect();
+    let described = described.map_err(Error::Manifest)?;
     let root = workspace.metadata.workspace_root.as_std_path();
     let (folders, finished) = workspace.run_build_scripts(&packages, &options.selection.cargo)?;
     let mut files = Vec::new();
@@ -103,9 +101,9 @@ pub fn run(options: &Options) -> Result<bool> {
     };
     ui::show(options.format, &report, |report| render(report, root))?;
     if !report.complete {
-        ui::complain(format_args!(
-            "error: Cargo failed; see above. Files of packages that were not built may be missing"
-        ));
+        ui::complain(
+            "error: Cargo failed; see above. Files of packages that were not built may be missing",
+        );
     }
     Ok(report.complete && report.files.iter().all(|file| file.path.is_some()))
 }
@@ -198,9 +196,8 @@ fn render(report: &Report, root: &Path) -> String {
             ));
         }
         if let Some(path) = &file.path {
-            let path = Path::new(path);
-            let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-            page.line(format_args!("    file     {}", Escaped(&shown)));
+            let shown = relative(Path::new(path), root);
+            page.line(format_args!("    file     {shown}"));
         }
     }
     if report.files.is_empty() {

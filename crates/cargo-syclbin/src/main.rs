@@ -151,10 +151,9 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             complain(format_args!("error: {error}"));
-            let mut source = std::error::Error::source(&error);
-            while let Some(cause) = source {
+            let source = std::error::Error::source(&error);
+            for cause in std::iter::successors(source, |cause| cause.source()) {
                 complain(format_args!("  because: {cause}"));
-                source = cause.source();
             }
             ExitCode::FAILURE
         }
@@ -220,7 +219,7 @@ fn install(options: Install) -> Result<()> {
             Some(folder) => Source::Folder(folder),
             None => Source::Pip(Search::from_env()),
         },
-        driver: &Driver::beside_this_program()?,
+        driver: &Driver::beside(&std::env::current_exe().map_err(Error::NoProgram)?),
         force: options.force,
         progress: &Terminal::default(),
     };

@@ -29,7 +29,10 @@ pub(crate) fn run(module: usize, kernel: usize) -> io::Result<()> {
 
 fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>> {
     let file = File::parse(bytes)?;
-    let model = file.to_model()?;
+    let mut model = file.to_model()?;
+    // Executables are not linked with other files.
+    let state = State::Object.number();
+    model.global.insert(set::GLOBAL, key::STATE, state);
     // Version 2 holds whatever is said of images without SYCLBIN.
     let container = match file.container() {
         Container::Images => Container::Version2,
@@ -70,26 +73,12 @@ fn load(queue: &Queue, module: &[u8], others: &[u8]) -> syclbin_rt::Result<Modul
 }
 
 /// Divides a file: the module alone, and all others to link with. Both keep the indices by filling gaps with empty
-/// modules. Both are objects, because executables are not linked with other files.
+/// modules.
 fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
-    let only = |keep: &dyn Fn(usize) -> bool| {
-        let modules = file.modules.iter().enumerate();
-        let module = |(index, module): (usize, &AbstractModule<'a>)| {
-            if keep(index) {
-                module.clone()
-            } else {
-                AbstractModule::default()
-            }
-        };
-        let mut part = Syclbin {
-            modules: modules.map(module).collect(),
-            ..file.clone()
-        };
-        let state = State::Object.number();
-        part.global.insert(set::GLOBAL, key::STATE, state);
-        part
-    };
-    (only(&|other| other == index), only(&|other| other != index))
+    let (mut alone, mut others) = (file.clone(), file.clone());
+    alone.modules = vec![AbstractModule::default(); file.modules.len()];
+    std::mem::swap(&mut alone.modules[index], &mut others.modules[index]);
+    (alone, others)
 }
 
 /// Returns the images of module `index`, if one of them runs.
@@ -140,11 +129,9 @@ fn reason(error: &syclbin_rt::Error, index: usize) -> String {
         return error.to_string();
     }
     let module = format!("module {index} ");
-    let reasons = error
-        .reasons()
-        .iter()
-        .filter(|reason| reason.starts_with(&module));
-    reasons.map(String::as_str).collect::<Vec<_>>().join("\n")
+    let reasons = error.reasons().iter().map(String::as_str);
+    let reasons = reasons.filter(|reason| reason.starts_with(&module));
+    reasons.collect::<Vec<_>>().join("\n")
 }
 
 /// Writes a step. It begins on a line of its own, as drivers may write to standard output too.

@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -90,6 +91,12 @@ pub fn show<R: serde::Serialize>(
         Format::Text => render(report),
         Format::Json => json(report)?,
     })
+}
+
+/// Formats a path relative to `root`, or a path outside of `root` as it is.
+pub(crate) fn relative(path: &Path, root: &Path) -> String {
+    let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+    Escaped(&shown).to_string()
 }
 
 /// Formats a number of things.

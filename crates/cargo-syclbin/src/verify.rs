@@ -67,17 +67,16 @@ pub struct FileReport {
 ///
 /// Fails if standard output cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
-    let files = options.files.iter().map(|path| match Input::read(path) {
-        Ok(input) => FileReport {
-            path: input.name(),
-            unreadable: None,
-            findings: verify::verify(&input.bytes),
-        },
-        Err(error) => FileReport {
+    let files = options.files.iter().map(|path| {
+        let (unreadable, findings) = match Input::read(path) {
+            Ok(input) => (None, verify::verify(&input.bytes)),
+            Err(error) => (Some(error.to_string()), Vec::new()),
+        };
+        FileReport {
             path: path.to_string_lossy().into_owned(),
-            unreadable: Some(error.to_string()),
-            findings: Vec::new(),
-        },
+            unreadable,
+            findings,
+        }
     });
     let files: Vec<_> = files.collect();
     let denied = match options.deny {
@@ -95,11 +94,13 @@ pub fn run(options: &Options) -> Result<bool> {
     };
     ui::show(options.format, &report, render)?;
     if options.format == Format::Text {
-        let unreadable = report
+        for reason in report
             .files
             .iter()
-            .filter_map(|file| file.unreadable.as_ref());
-        unreadable.for_each(|reason| ui::complain(format_args!("error: {reason}")));
+            .filter_map(|file| file.unreadable.as_ref())
+        {
+            ui::complain(format_args!("error: {reason}"));
+        }
     }
     Ok(report.passed)
 }

@@ -12,7 +12,7 @@ use clap::Args;
 use syclbin_build::{Watch, listing};
 
 use crate::error::{Error, Result};
-use crate::ui::{self, Escaped};
+use crate::ui::{self, Escaped, relative};
 use crate::workspace::{Selection, Workspace};
 
 /// The pause between two looks at the files.
@@ -49,13 +49,8 @@ pub fn run(options: &Options) -> Result<()> {
     }
     for file in &mut files {
         file.compile_if_changed(true)?;
-        let path = file.watch.file();
-        let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-        ui::answer(&format!(
-            "watching  {}: {}\n",
-            file.label(),
-            Escaped(&shown)
-        ))?;
+        let shown = relative(file.watch.file(), root);
+        ui::answer(&format!("watching  {}: {shown}\n", file.label()))?;
     }
     loop {
         std::thread::sleep(PAUSE);

@@ -52,13 +52,12 @@ impl Workspace {
             })
         })?;
         let names = selection.packages.clone();
-        let known = |name: &&String| {
-            metadata
-                .packages
-                .iter()
-                .any(|one| one.name == name.as_str())
-        };
-        if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let known: Vec<_> = metadata
+            .packages
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
+        if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(Error::NoPackage(unknown.clone()));
         }
         Ok(Self { metadata, names })

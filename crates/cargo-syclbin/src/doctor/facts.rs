@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Detected, Search};
-use syclbin_rt::DeviceKind;
-use syclbin_toolchain::file::find_program;
+use syclbin_rt::{Device, DeviceKind};
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
@@ -16,7 +15,7 @@ use super::item::{Item, good, note};
 use super::trial::{self, Compiled, Ran};
 use crate::toolchain;
 use crate::toolchain::list::Row;
-use crate::toolchain::pip::{self, Invocation};
+use crate::toolchain::pip;
 use crate::ui::Size;
 
 /// The variable that names the device to use.
@@ -44,14 +43,10 @@ pub(super) struct Facts {
     pub(super) trial: Option<Result<Compiled, String>>,
     /// The directory and size of the build cache, or why builds do not use one.
     pub(super) cache: String,
-    /// The C++ compiler of the system, with its version, or `none`.
-    pub(super) cpp_compiler: String,
     /// The newest directory of libstdc++ headers of the system.
     pub(super) cpp_headers: Option<PathBuf>,
     /// The pip that would fetch wheels, with its version, or the commands that were tried.
     pub(super) pip: Result<String, String>,
-    /// uv, which can replace pip.
-    pub(super) uv: Option<PathBuf>,
     /// The newest installed CPU device.
     pub(super) cpu_device: Option<Row>,
     /// The component for compiling to NVIDIA GPUs, if it is installed.
@@ -70,8 +65,6 @@ pub(super) struct Facts {
 impl Facts {
     /// Examines the machine and the environment of this process.
     pub(super) fn gather() -> Self {
-        let search = std::env::var_os("PATH");
-        let search = search.as_deref();
         let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
         let newest = |component| {
             let installed = home.as_ref().ok()?.newest(component)?;
@@ -80,6 +73,14 @@ impl Facts {
         let (taken, skipped, behind) = compilers();
         let trial = taken.as_ref().ok().map(trial::compile);
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
+        let all = Device::all().map_err(|error| error.to_string());
+        let is_intel_gpu = |device: &Device| {
+            device.kind() == DeviceKind::Gpu && device.platform().starts_with("Intel")
+        };
+        let intel_gpu = match &all {
+            Ok(all) if all.iter().any(is_intel_gpu) => None,
+            _ => intel_gpu::problem(Path::new("/")),
+        };
         let unsupported = toolchain::supports(std::env::consts::OS, std::env::consts::ARCH);
         Self {
             unsupported: unsupported.err().map(|error| error.to_string()),
@@ -89,26 +90,15 @@ impl Facts {
             behind,
             compiler: newest(Component::Compiler),
             cache: cache(home.as_ref().ok()),
-            cpp_compiler: ["g++", "c++"]
-                .iter()
-                .find_map(|name| {
-                    let found = Invocation::find(name, search)?;
-                    let version = found.version().unwrap_or_else(|reason| reason);
-                    Some(format!("{found} ({version})"))
-                })
-                .unwrap_or_else(|| "none".to_owned()),
             cpp_headers: headers(Path::new(HEADERS)),
             pip: pip::Search::from_env()
                 .find()
                 .map(|pip| format!("{} ({})", pip.invocation, pip.version)),
-            uv: find_program("uv", search),
             cpu_device: newest(Component::CpuDevice),
             nvidia: newest(Component::Nvidia),
             device_variable: variable(DEVICE_VARIABLE),
-            devices: devices(run.as_ref().ok()),
-            intel_gpu: (!has_intel_gpu())
-                .then(|| intel_gpu::problem(Path::new("/")))
-                .flatten(),
+            devices: all.map(|all| describe(&all, run.as_ref().ok())),
+            intel_gpu,
             run,
             home: match (home, variable(HOME_VARIABLE)) {
                 (Ok(home), None) => home.path().display().to_string(),
@@ -119,16 +109,15 @@ impl Facts {
     }
 }
 
-/// Queries the drivers of this machine. `run` gives the device that ran the trial kernel.
-fn devices(run: Option<&Ran>) -> Result<Vec<Item>, String> {
-    let all = syclbin_rt::Device::all().map_err(|error| error.to_string())?;
+/// Describes the devices of this machine. `run` gives the device that ran the trial kernel.
+fn describe(all: &[Device], run: Option<&Ran>) -> Vec<Item> {
     // Parts of a device are not listed, so a part counts as its parent device.
-    let is_chosen = |device: &syclbin_rt::Device| {
+    let is_chosen = |device: &Device| {
         let name = device.to_string();
         run.is_some_and(|run| run.device == name || run.device.ends_with(&format!(" of {name}")))
     };
     let chosen = all.iter().position(is_chosen);
-    let describe = |(index, device): (usize, &syclbin_rt::Device)| {
+    let describe = |(index, device): (usize, &Device)| {
         let platform = if device.takes_ptx() {
             String::new()
         } else {
@@ -144,19 +133,12 @@ fn devices(run: Option<&Ran>) -> Result<Vec<Item>, String> {
             None => note("device", format!("{text} (accepts neither SPIR-V nor PTX)")),
         }
     };
-    Ok(all.iter().enumerate().map(describe).collect())
-}
-
-fn has_intel_gpu() -> bool {
-    let devices = syclbin_rt::Device::all().unwrap_or_default();
-    let mut devices = devices.iter();
-    devices.any(|device| device.kind() == DeviceKind::Gpu && device.platform().starts_with("Intel"))
+    all.iter().enumerate().map(describe).collect()
 }
 
 /// Describes the build cache.
 fn cache(home: Option<&Home>) -> String {
-    let named = variable(CACHE_VARIABLE).map(OsString::from);
-    match cache::folder(named.as_deref(), home) {
+    match cache::folder(variable_os(CACHE_VARIABLE).as_deref(), home) {
         Ok(Some(folder)) => {
             let size = Store::new(folder.clone(), cache::LIMIT).size();
             format!("{} ({})", folder.display(), Size(size))
@@ -171,7 +153,7 @@ fn cache(home: Option<&Home>) -> String {
 fn compilers() -> (Result<Detected, String>, Vec<String>, Vec<String>) {
     let host = host();
     let search = Search {
-        variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
+        variable: &variable_os,
         target: host.clone(),
         host,
     };
@@ -204,10 +186,12 @@ fn host() -> Option<String> {
 }
 
 /// Returns the value of an environment variable. An empty value counts as unset.
+pub(super) fn variable_os(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
 fn variable(name: &str) -> Option<String> {
-    std::env::var_os(name)
-        .filter(|value| !value.is_empty())
-        .map(|value| value.to_string_lossy().into_owned())
+    variable_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// Returns the newest directory below `root` that holds C++ headers.

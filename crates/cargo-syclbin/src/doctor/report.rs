@@ -86,7 +86,6 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
         Err(tried) => note("pip", format!("none: {tried}"))
             .with_remedy("install pip or uv, or set SYCLBIN_PIP; or use --wheels DIR to install"),
     });
-    items.extend(facts.uv.iter().map(|uv| note("uv", uv.display())));
     items
 }
 
@@ -129,7 +128,6 @@ fn compile(facts: &Facts) -> Vec<Item> {
         });
     }
     items.extend(facts.behind.iter().map(|text| note("not used", text)));
-    items.push(note("g++", &facts.cpp_compiler));
     items.push(match &facts.cpp_headers {
         Some(folder) => note("C++ headers", folder.display()),
         None => note("C++ headers", "none in /usr/include/c++"),

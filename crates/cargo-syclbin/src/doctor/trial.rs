@@ -10,6 +10,7 @@ use syclbin_build::default_targets;
 use syclbin_build::search::Detected;
 
 use super::child;
+use super::facts::variable_os;
 
 /// A kernel that includes headers of both SYCL and the C++ standard library.
 const SOURCE: &str = include_str!("trial.cpp");
@@ -61,9 +62,7 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     std::fs::write(&source, SOURCE).map_err(|error| format!("{}: {error}", source.display()))?;
     let mut command = compiler.candidate.command();
     command.args(["-fsycl", "--offload-new-driver", "-O2"]);
-    command.args(default_targets::arguments(compiler, &|name| {
-        std::env::var_os(name).filter(|value| !value.is_empty())
-    }));
+    command.args(default_targets::arguments(compiler, &variable_os));
     command.args(["-fsyclbin=executable", "-o"]);
     command.arg(&output).arg(&source).stdin(Stdio::null());
     let result = command

@@ -110,7 +110,7 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
     let (made, notes) = package(images);
     if made.modules.is_empty() {
         let notes = notes.iter().map(|note| format!("\n  {note}"));
-        return Err(Error::NothingToPackage(file.into(), notes.collect()));
+        return Err(Error::LeftOut(file.into(), notes.collect()));
     }
     let bytes = to_vec(&made, Container::default())
         .map_err(|cause| Error::Unwritable(file.into(), cause.into()))?;

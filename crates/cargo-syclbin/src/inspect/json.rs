@@ -9,7 +9,7 @@ use syclbin::property::{self, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, PropertySets, State};
 use syclbin_toolchain::store::hex;
 
-use super::known::{Constant, constants, cuda_parts, globals, is_known, printable};
+use super::known::{Constant, constants, cuda_parts, globals, printable};
 use super::{Contents, Module};
 use crate::input::sha256;
 use crate::ui::SCHEMA_VERSION;
@@ -156,7 +156,7 @@ fn sets(sets: &PropertySets<'_>) -> Value {
         let properties = set.iter().map(|(key, value)| property(key, value));
         json!({
             "name": set.name(),
-            "known": is_known(set.name()),
+            "known": set::ALL.contains(&set.name()),
             "properties": list(properties),
         })
     }))

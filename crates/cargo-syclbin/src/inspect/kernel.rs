@@ -156,21 +156,9 @@ impl Parameter {
             Argument::Passed => "passed",
             Argument::Removed => "removed",
         });
-        let mut ty = described(&parameter.ty);
-        ty["cpp"] = layouts
-            .spell_type(&parameter.ty, parameter.sign_known)
-            .into();
-        ty["layout"] = parameter
-            .ty
-            .structure()
-            .map(|id| layouts.describe(id))
-            .into();
-        if let Value::Object(fields) = &mut ty {
-            fields.retain(|_, value| !value.is_null());
-        }
         Self {
             name: parameter.name.clone(),
-            ty,
+            ty: described(parameter, layouts),
             sign_known: parameter.sign_known,
             arguments: arguments.collect(),
         }
@@ -186,71 +174,59 @@ impl Parameter {
     }
 }
 
-/// Describes a type by its kind, and the fields that apply to this kind. Unknown fields are null.
-fn described(ty: &Type) -> Value {
-    match ty {
-        Type::Scalar(of) => json!({ "kind": "scalar", "scalar": scalar(*of) }),
-        Type::Enum(of) => json!({ "kind": "enum", "scalar": scalar(of.of) }),
-        Type::Vector { of, count } => {
-            json!({ "kind": "vector", "scalar": scalar(*of), "count": count })
-        }
-        Type::Array { of, count } => {
-            json!({ "kind": "array", "scalar": number(of), "count": count })
-        }
-        Type::Struct(_) => json!({ "kind": "struct" }),
-        Type::Pointer { pointee, access } => {
-            json!({ "kind": "pointer", "scalar": pointed(pointee), "access": word(*access) })
-        }
-        Type::LocalMemory { element, size } => {
-            json!({ "kind": "local_memory", "scalar": pointed(element), "size": size })
-        }
-        Type::LocalAccessor {
-            element,
-            dimensions,
-        } => {
-            json!({ "kind": "local_accessor", "scalar": pointed(element), "dimensions": dimensions })
-        }
-        Type::Accessor {
-            element,
-            dimensions,
-            access,
-        } => json!({
-            "kind": "accessor",
-            "scalar": pointed(element),
-            "dimensions": dimensions,
-            "access": word(*access),
-        }),
-        Type::Image {
-            element,
-            dimensions,
-            access,
-        } => json!({
-            "kind": "image",
-            "scalar": element.map(scalar),
-            "dimensions": dimensions,
-            "access": if *access == Access::Read { "read" } else { "write" },
-        }),
-        Type::Sampler => json!({ "kind": "sampler" }),
-        Type::KernelHandler => json!({ "kind": "kernel_handler" }),
-        Type::Unused => json!({ "kind": "unused" }),
+/// Describes the type of a parameter by the fields that apply to it.
+fn described(parameter: &signature::Parameter, layouts: &Layouts) -> Value {
+    let ty = &parameter.ty;
+    let (kind, of) = match ty {
+        Type::Scalar(of) => ("scalar", Some(*of)),
+        Type::Enum(of) => ("enum", Some(of.of)),
+        Type::Vector { of, .. } => ("vector", Some(*of)),
+        Type::Array { of, .. } => ("array", number(of)),
+        Type::Struct(_) => ("struct", None),
+        Type::Pointer { pointee, .. } => ("pointer", pointed(pointee)),
+        Type::LocalMemory { element, .. } => ("local_memory", pointed(element)),
+        Type::LocalAccessor { element, .. } => ("local_accessor", pointed(element)),
+        Type::Accessor { element, .. } => ("accessor", pointed(element)),
+        Type::Image { element, .. } => ("image", *element),
+        Type::Sampler => ("sampler", None),
+        Type::KernelHandler => ("kernel_handler", None),
+        Type::Unused => ("unused", None),
+    };
+    let access = ty.access().map(|access| match (access, ty) {
+        (Access::Read, _) => "read",
+        (Access::ReadWrite, Type::Image { .. }) => "write",
+        (Access::ReadWrite, _) => "read_write",
+    });
+    let (count, size) = match ty {
+        Type::Vector { count, .. } => (Some(u64::from(*count)), None),
+        Type::Array { count, .. } => (Some(*count), None),
+        Type::LocalMemory { size, .. } => (None, *size),
+        _ => (None, None),
+    };
+    let mut described = json!({
+        "kind": kind,
+        "scalar": of.map(scalar),
+        "access": access,
+        "cpp": layouts.spell_type(ty, parameter.sign_known),
+        "count": count,
+        "dimensions": ty.dimensions(),
+        "size": size,
+        "layout": ty.structure().map(|id| layouts.describe(id)),
+    });
+    if let Value::Object(fields) = &mut described {
+        fields.retain(|_, value| !value.is_null());
     }
+    described
 }
 
-const fn word(access: Access) -> &'static str {
-    match access {
-        Access::Read => "read",
-        Access::ReadWrite => "read_write",
-    }
-}
-
-fn number(element: &Element) -> Option<String> {
+fn number(element: &Element) -> Option<Scalar> {
     match element {
-        Element::Scalar(of) => Some(scalar(*of)),
+        Element::Scalar(of) => Some(*of),
         _ => None,
     }
 }
 
-fn pointed(pointee: &Pointee) -> Option<String> {
+fn pointed(pointee: &Pointee) -> Option<Scalar> {
     match pointee {
         Pointee::Element(element) => number(element),
         Pointee::Void | Pointee::Unknown(_) => None,

@@ -5,45 +5,9 @@ use std::collections::BTreeSet;
 
 use syclbin::cubin::{self, Compression, EntryKind};
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, SpecConstantLayout, without_run_prefix};
-use syclbin::property::set;
 use syclbin::{Content, ptx};
 
 use crate::ui::is_plain;
-
-/// Every set whose meaning is known.
-const KNOWN: [&str; 26] = [
-    set::GLOBAL,
-    set::IR_MODULE,
-    set::NATIVE_IMAGE,
-    set::KERNEL_NAMES,
-    set::KERNEL_PARAM_OPT,
-    set::DEVICE_REQUIREMENTS,
-    set::IMPORTED_SYMBOLS,
-    set::EXPORTED_SYMBOLS,
-    set::SPECIALIZATION_CONSTANTS,
-    set::SPECIALIZATION_DEFAULTS,
-    set::SPECIALIZATION_SET_VALUES,
-    set::DEVICELIB_REQ_MASK,
-    set::DEVICELIB_METADATA,
-    set::PROGRAM_METADATA,
-    set::MISC_PROPERTIES,
-    set::ASSERT_USED,
-    set::DEVICE_GLOBALS,
-    set::HOST_PIPES,
-    set::VIRTUAL_FUNCTIONS,
-    set::IMPLICIT_LOCAL_ARG,
-    set::DYNAMIC_LOCAL_MEMORY,
-    set::REGISTERED_KERNELS,
-    set::KERNELS,
-    set::VARIABLES,
-    set::SOURCES,
-    set::PLACEHOLDER,
-];
-
-/// Returns whether the meaning of the set called `name` is known.
-pub(super) fn is_known(name: &str) -> bool {
-    KNOWN.contains(&name)
-}
 
 /// A constant that can be set before the code is compiled for a device.
 pub(super) struct Constant<'a> {

@@ -14,7 +14,7 @@ use syclbin_toolchain::store::hex;
 use syclbin_tools::native;
 
 use super::kernel::{Kernel, declared, qualified};
-use super::known::{constants, cuda_parts, globals, is_known, printable};
+use super::known::{constants, cuda_parts, globals, printable};
 use super::{Contents, Module};
 use crate::ui::{ATTENTION, Escaped, Shown, Size, counted};
 
@@ -240,7 +240,7 @@ impl Page {
 
     /// Shows the sets whose meaning is unknown.
     fn unknown(&mut self, sets: &PropertySets<'_>) {
-        for set in sets.iter().filter(|set| !is_known(set.name())) {
+        for set in sets.iter().filter(|set| !set::ALL.contains(&set.name())) {
             let (name, count) = (Shown(set.name()), set.len());
             let plural = if count == 1 { "y" } else { "ies" };
             let text =

@@ -27,16 +27,6 @@ impl Driver {
         Self(program.with_file_name(name))
     }
 
-    /// Returns the driver beside the running program.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the system does not report where this program is.
-    pub fn beside_this_program() -> Result<Self> {
-        let program = std::env::current_exe().map_err(Error::NoProgram)?;
-        Ok(Self::beside(&program))
-    }
-
     /// Returns its path, if the file exists.
     ///
     /// # Errors

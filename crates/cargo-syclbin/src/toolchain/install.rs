@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installing: turns pins into components that are either complete or absent.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -68,14 +69,16 @@ impl Installer<'_> {
             pin.component.check_directory(self.home.path())?;
         }
         let mut plan = self.plan(pins);
-        if plan.iter().any(|step| step.outcome != Present) {
-            let writes_driver = |step: &Step<'_>| has_driver(step.pin) && step.outcome != Present;
-            if plan.iter().any(writes_driver) {
+        let changed = plan.iter().filter(|step| step.outcome != Present);
+        let changed: Vec<_> = changed.map(|step| step.pin).collect();
+        if !changed.is_empty() {
+            if changed.iter().any(|pin| has_driver(pin)) {
                 // A missing driver must not cost a download.
                 self.driver.path()?;
             }
-            let needed = self.needed(&plan);
-            let purpose = Purpose::Install { needed };
+            let purpose = Purpose::Install {
+                needed: self.needed(&plan),
+            };
             let staging = Staging::open(self.home.path(), purpose, self.progress)?;
             #[cfg(unix)]
             staging.check_executable()?;
@@ -95,8 +98,8 @@ impl Installer<'_> {
                 Installed => "installed",
             };
             let folder = self.folder(pin);
-            self.progress
-                .line(&format!("{verb}: {} in {}", title(pin), folder.display()));
+            let line = format!("{verb}: {pin} in {}", folder.display());
+            self.progress.line(&line);
             *outcome
         });
         Ok(outcomes.collect())
@@ -134,19 +137,17 @@ impl Installer<'_> {
         for Step { pin, reason, .. } in steps {
             let folder = self.folder(pin);
             if let Some(reason) = reason {
-                say(format!("reinstalling {}: {reason}", title(pin)));
+                say(format!("reinstalling {pin}: {reason}"));
             }
             let (size, shown) = (Size(self.kept(pin)), folder.display());
-            say(format!("{} takes {size} in {shown}", title(pin)));
+            say(format!("{pin} takes {size} in {shown}"));
             let is_used = |wheel: &mut &WheelPin| pin.uses(wheel);
             for wheel in untold.extract_if(.., is_used) {
+                let (size, licence) = (Size(wheel.size), wheel.licence);
+                let text = folder.join(wheel.licence_folder());
+                let text = text.display();
                 say(format!(
-                    "  {} {} ({}) is licensed under: {}; the text will be in {}",
-                    wheel.name,
-                    wheel.version,
-                    Size(wheel.size),
-                    wheel.licence,
-                    folder.join(wheel.licence_folder()).display()
+                    "  {wheel} ({size}) is licensed under: {licence}; the text will be in {text}"
                 ));
             }
         }
@@ -182,10 +183,8 @@ impl Installer<'_> {
     fn check<'a>(&self, wanted: &[&'a WheelPin], folder: &Path) -> Result<Vec<Wheel<'a>>> {
         let total = wanted.iter().map(|wheel| wheel.size).sum();
         self.progress.begin("checking the wheels", total);
-        let opened = wanted
-            .iter()
-            .map(|wheel| Wheel::open(wheel, folder, self.progress))
-            .collect();
+        let open = |wheel: &&'a WheelPin| Wheel::open(wheel, folder, self.progress);
+        let opened = wanted.iter().map(open).collect();
         self.progress.end();
         opened
     }
@@ -199,8 +198,8 @@ impl Installer<'_> {
         let folder = staging.path().join(pin.component.name());
         staging.create_folder(&folder)?;
         let mut manifest = Manifest::of(pin);
-        let what = format!("unpacking {}", title(pin));
-        self.progress.begin(&what, pin.unpacked_size());
+        let size = pin.unpacked_size();
+        self.progress.begin(&format!("unpacking {pin}"), size);
         let mut wheels = opened.iter_mut().filter(|wheel| pin.uses(wheel.pin()));
         let unpacked = wheels.try_for_each(|wheel| wheel.unpack(&folder, staging));
         self.progress.end();
@@ -247,10 +246,8 @@ impl Installer<'_> {
     /// that exist.
     fn tell_build_scripts(&self) {
         let compilers = self.home.versions(Component::Compiler);
-        let marked = std::fs::File::open(compilers)
-            .and_then(|folder| folder.set_modified(SystemTime::now()));
         // Without a compiler there is nothing to mark.
-        let _ = marked;
+        let _ = File::open(compilers).and_then(|folder| folder.set_modified(SystemTime::now()));
     }
 
     fn folder(&self, pin: &ComponentPin) -> PathBuf {
@@ -261,10 +258,6 @@ impl Installer<'_> {
 /// Returns whether a component contains `syclbin-clang`.
 fn has_driver(pin: &ComponentPin) -> bool {
     pin.component == Component::Compiler
-}
-
-fn title(pin: &ComponentPin) -> String {
-    format!("{} {}", pin.component.name(), pin.version)
 }
 
 /// Returns the wheels of everything to install, without duplicates.

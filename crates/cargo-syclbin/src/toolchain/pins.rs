@@ -9,7 +9,7 @@
 //! its `LICENSE.txt`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{self, Write as _};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, de};
@@ -74,6 +74,18 @@ impl ComponentPin {
     #[must_use]
     pub fn uses(&self, wheel: &WheelPin) -> bool {
         self.wheels.iter().any(|used| used.sha256 == wheel.sha256)
+    }
+}
+
+impl fmt::Display for ComponentPin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.component.name(), self.version)
+    }
+}
+
+impl fmt::Display for WheelPin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)
     }
 }
 
@@ -143,6 +155,8 @@ pub fn listing(wheels: &[&WheelPin]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Component as Step, Path};
+
     use super::*;
     use crate::toolchain::manifest::Manifest;
 
@@ -168,6 +182,11 @@ mod tests {
                 members.sum::<usize>(),
                 "two members share a path"
             );
+            for path in files.keys() {
+                let mut steps = Path::new(path).components();
+                let stays = steps.all(|step| matches!(step, Step::Normal(_)));
+                assert!(stays, "{path} leaves the directory of its component");
+            }
         }
     }
 

@@ -209,11 +209,8 @@ fn lines(output: &[u8]) -> Vec<String> {
 
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.program.display())?;
-        for word in &self.leading {
-            write!(f, " {word}")?;
-        }
-        Ok(())
+        let words = self.leading.iter().map(|word| format!(" {word}"));
+        write!(f, "{}{}", self.program.display(), words.collect::<String>())
     }
 }
 

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lock of the home directory, and its staging directory, which all writing goes through.
 //!
-//! A process that writes holds `HOME/.lock`, and writes into `HOME/.staging-*`. The staging directory is on the
+//! A process that writes holds `HOME/.lock`, and writes into `HOME/.staging`. The staging directory is on the
 //! same file system as the components, so one rename moves a finished component into place. It is never inside a
 //! component's directory, so nothing in it looks installed. Every exit but a kill removes it. After a kill, the
-//! next holder of the lock removes it, since only a holder can own a staging directory.
+//! next holder of the lock removes it, since only a holder can own the staging directory.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
-use std::path::Path;
-
-use tempfile::TempDir;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::ui::Progress;
 
 const LOCK: &str = ".lock";
-const PREFIX: &str = ".staging-";
+const FOLDER: &str = ".staging";
 
 /// The purpose of the staging directory. Errors suggest the remedy that fits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +46,7 @@ impl Purpose {
 /// The locked home directory, with a staging directory in it. Dropping this value removes the staging directory,
 /// then unlocks.
 pub struct Staging<'a> {
-    // The order matters: fields are dropped from first to last.
-    folder: TempDir,
+    folder: PathBuf,
     _lock: File,
     home: &'a Path,
     purpose: Purpose,
@@ -67,21 +64,22 @@ impl<'a> Staging<'a> {
         let failed = |cause| purpose.failed(home, home, cause);
         std::fs::create_dir_all(home).map_err(failed)?;
         let lock = lock(home, purpose, progress)?;
-        sweep(home, progress);
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(home);
-        Ok(Self {
-            folder: folder.map_err(failed)?,
+        let staging = Self {
+            folder: home.join(FOLDER),
             _lock: lock,
             home,
             purpose,
             progress,
-        })
+        };
+        staging.clear()?;
+        staging.create_folder(&staging.folder)?;
+        Ok(staging)
     }
 
     /// Returns the staging directory.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// Returns the error for a `file` that could not be written or removed.
@@ -138,9 +136,8 @@ impl<'a> Staging<'a> {
     pub fn sync_folder(&self, folder: &Path) -> Result<()> {
         // Other systems cannot open a directory as a file, and nothing is installed there.
         if cfg!(unix) {
-            File::open(folder)
-                .and_then(|opened| opened.sync_all())
-                .map_err(|cause| self.failed(folder, cause))?;
+            let synced = File::open(folder).and_then(|opened| opened.sync_all());
+            synced.map_err(|cause| self.failed(folder, cause))?;
         }
         Ok(())
     }
@@ -160,50 +157,41 @@ impl<'a> Staging<'a> {
     ///
     /// Fails if something in it cannot be removed.
     pub fn close(self) -> Result<()> {
-        let path = self.folder.path().to_owned();
-        let result = self.folder.close();
-        result.map_err(|cause| self.purpose.failed(self.home, &path, cause))
+        self.clear()
+    }
+
+    fn clear(&self) -> Result<()> {
+        match std::fs::remove_dir_all(&self.folder) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                Err(self.failed(&self.folder, cause))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        // The lock is released after this. The next holder tries again.
+        let _ = self.clear();
     }
 }
 
 fn lock(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<File> {
     let path = home.join(LOCK);
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(|cause| purpose.failed(home, &path, cause))?;
+    let file = File::options().append(true).create(true).open(&path);
+    let file = file.map_err(|cause| purpose.failed(home, &path, cause))?;
     let locked = match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            progress.line(&format!(
-                "waiting for another `cargo syclbin toolchain` in {}",
-                home.display()
-            ));
+            let what = "waiting for another `cargo syclbin toolchain`";
+            progress.line(&format!("{what} in {}", home.display()));
             file.lock()
         }
         Err(TryLockError::Error(cause)) => Err(cause),
     };
     locked.map_err(|cause| Error::Lock(path, cause))?;
     Ok(file)
-}
-
-/// Removes abandoned staging directories. The caller holds the lock, so no other process uses them.
-fn sweep(home: &Path, progress: &dyn Progress) {
-    let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
-    for entry in entries {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            continue;
-        }
-        // This is not fatal: the new staging directory has a unique name.
-        if let Err(cause) = std::fs::remove_dir_all(entry.path()) {
-            progress.line(&format!(
-                "warning: cannot remove {}, left by an interrupted run: {cause}",
-                entry.path().display()
-            ));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -214,13 +202,12 @@ mod tests {
     #[test]
     fn leftovers_of_a_killed_run_are_removed() {
         let home = tempfile::tempdir().unwrap();
-        let left = home.path().join(".staging-left/compiler/lib");
+        let left = home.path().join(".staging/compiler/lib");
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("half"), "h").unwrap();
         let progress = Terminal::default();
         let staging = Staging::open(home.path(), Purpose::Remove, &progress).unwrap();
-        assert!(!home.path().join(".staging-left").exists());
-        assert!(staging.path().exists());
+        assert!(staging.path().exists() && !left.exists());
         staging.close().unwrap();
         let names: Vec<_> = std::fs::read_dir(home.path()).unwrap().flatten().collect();
         assert_eq!(names.len(), 1, "only the lock file stays: {names:?}");

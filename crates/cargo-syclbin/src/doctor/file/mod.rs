@@ -33,7 +33,8 @@ pub(super) fn run(file: &Path, options: &Options) -> Result<bool> {
     let program = std::env::current_exe().map_err(Error::NoProgram)?;
     let limit = Duration::from_secs(options.timeout.into());
     let mut trial = Trial::default();
-    while let Some((module, kernel)) = trial.next {
+    while !trial.is_over {
+        let (module, kernel) = trial.next;
         let mut command = Command::new(&program);
         command.args(["doctor", "--probe"]);
         command.args([module, kernel].map(|index| index.to_string()));
@@ -77,10 +78,11 @@ pub enum Step {
 }
 
 /// A trial of a file, as far as it has come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Trial {
-    /// The module and the kernel in it that the next child process starts at; `None` at the end.
-    next: Option<(usize, usize)>,
+    /// The module and the kernel in it that the next child process starts at.
+    next: (usize, usize),
+    is_over: bool,
     device: Option<DeviceReport>,
     problem: Option<String>,
     modules: Vec<ModuleReport>,
@@ -95,19 +97,6 @@ struct Trial {
 enum Part {
     Module,
     Kernel,
-}
-
-impl Default for Trial {
-    fn default() -> Self {
-        Self {
-            next: Some((0, 0)),
-            device: None,
-            problem: None,
-            modules: Vec::new(),
-            trying: None,
-            is_done: false,
-        }
-    }
 }
 
 impl Trial {
@@ -168,33 +157,32 @@ impl Trial {
 
     /// Notes the end of the child process, and decides where the next one starts.
     fn end(&mut self, ended: &Ended) {
-        self.next = None;
-        if self.is_done && ended.is_success() {
-            return;
-        }
+        let mut next = None;
         if let Some(part) = self.trying {
             let outcome = match ended.status {
                 Some(_) => Outcome::Crashed,
                 None => Outcome::Hung,
             };
             self.reject(outcome, ended.to_string());
-            self.next = self.modules.last().map(|last| match part {
+            next = self.modules.last().map(|last| match part {
                 Part::Module => (last.index + 1, 0),
                 Part::Kernel => (last.index, last.kernels.len()),
             });
-            return;
+        } else if !(self.is_done && ended.is_success()) {
+            let place = match self.modules.last() {
+                _ if self.is_done => "at the end of the process".to_owned(),
+                None => "before any module was built".to_owned(),
+                Some(last) => {
+                    next = Some((last.index + 1, 0));
+                    format!("after module {}", last.index)
+                }
+            };
+            let before = self.problem.take().map(|problem| problem + "\n");
+            let before = before.unwrap_or_default();
+            self.problem = Some(format!("{before}{place}: {ended}"));
         }
-        let place = match self.modules.last() {
-            _ if self.is_done => "at the end of the process".to_owned(),
-            None => "before any module was built".to_owned(),
-            Some(last) => {
-                self.next = Some((last.index + 1, 0));
-                format!("after module {}", last.index)
-            }
-        };
-        let before = self.problem.take().map(|problem| problem + "\n");
-        let before = before.unwrap_or_default();
-        self.problem = Some(format!("{before}{place}: {ended}"));
+        self.is_over = next.is_none();
+        self.next = next.unwrap_or_default();
     }
 
     fn report<'a>(self, path: String, listed: impl Iterator<Item = &'a str>) -> Report {

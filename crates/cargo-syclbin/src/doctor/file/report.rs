@@ -3,12 +3,10 @@
 //!
 //! These types are the JSON form of `schema/doctor.schema.json`.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ui::Escaped;
+use crate::ui::{Escaped, Page};
 
 /// What a driver did with a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -112,47 +110,36 @@ const COLUMNS: [(&str, &str); 8] = [
 
 /// Formats a report.
 pub(super) fn render(report: &Report) -> String {
-    let mut text = String::new();
+    let mut page = Page::default();
     let path = Escaped(&report.path);
     if let Some(device) = &report.device {
-        let name = Escaped(&device.name);
         let driver = format!("{}, {}", device.platform, device.driver_version);
-        let (driver, reason) = (Escaped(&driver), Escaped(&device.reason));
-        put(&mut text, 0, &format!("{path} on {name} ({driver})"));
-        put(&mut text, 2, &format!("chosen: {reason}"));
+        let (name, driver) = (Escaped(&device.name), Escaped(&driver));
+        page.line(format_args!("{path} on {name} ({driver})"));
+        page.line(format_args!("  chosen: {}", Escaped(&device.reason)));
     }
     for module in &report.modules {
-        of_module(&mut text, module);
+        let outcome = word(module.outcome);
+        page.line(format_args!("module {}: {outcome}", module.index));
+        for image in &module.images {
+            let description = Escaped(&image.description);
+            let verdict = Escaped(&image.verdict);
+            page.line(format_args!("  image ({description}): {verdict}"));
+        }
+        add_reason(&mut page, "  ", module.reason.as_deref());
+        table(&mut page, &module.kernels);
     }
-    if let Some(problem) = &report.problem {
-        reason(&mut text, 0, problem);
-    }
+    add_reason(&mut page, "", report.problem.as_deref());
     let verdict = if report.passed { "good" } else { "bad" };
     let (usable, all) = (report.usable_kernels, report.kernels);
-    put(
-        &mut text,
-        0,
-        &format!("{path}: {verdict}, {usable} of {all} kernels can be used"),
-    );
-    text
-}
-
-fn of_module(text: &mut String, module: &ModuleReport) {
-    let outcome = word(module.outcome);
-    put(text, 0, &format!("module {}: {outcome}", module.index));
-    for image in &module.images {
-        let description = Escaped(&image.description);
-        let verdict = Escaped(&image.verdict);
-        put(text, 2, &format!("image ({description}): {verdict}"));
-    }
-    if let Some(why) = &module.reason {
-        reason(text, 2, why);
-    }
-    table(text, &module.kernels);
+    page.line(format_args!(
+        "{path}: {verdict}, {usable} of {all} kernels can be used"
+    ));
+    page.text
 }
 
 /// Formats a line for each kernel, with the numbers of the driver below their titles.
-fn table(text: &mut String, kernels: &[KernelReport]) {
+fn table(page: &mut Page, kernels: &[KernelReport]) {
     let answers = || kernels.iter().filter_map(|kernel| kernel.answers.as_ref());
     let shown = |(_, field): &&(&str, &str)| answers().any(|one| one[field].is_number());
     let columns: Vec<_> = COLUMNS.iter().filter(shown).collect();
@@ -161,26 +148,24 @@ fn table(text: &mut String, kernels: &[KernelReport]) {
     if !columns.is_empty() {
         let titles = columns.iter().map(|(title, _)| format!("  {title}"));
         let titles: String = titles.collect();
-        put(text, 2, &format!("{:width$}{titles}", "kernel"));
+        page.line(format_args!("  {:width$}{titles}", "kernel"));
     }
     for kernel in kernels {
-        let mut line = format!("{:width$}", kernel.name);
-        if let Some(answers) = &kernel.answers {
-            for (title, field) in &columns {
-                let number = match &answers[field] {
-                    Value::Null => "-".to_owned(),
-                    number => number.to_string(),
+        let facts = match &kernel.answers {
+            None => format!("  {}", word(kernel.outcome)),
+            Some(answers) => {
+                let number = |(title, field): &&(&str, &str)| {
+                    let number = match &answers[field] {
+                        Value::Null => "-".to_owned(),
+                        number => number.to_string(),
+                    };
+                    format!("  {number:>width$}", width = title.len())
                 };
-                // Writing to a string cannot fail.
-                let _ = write!(line, "  {number:>width$}", width = title.len());
+                columns.iter().map(|column| number(column)).collect()
             }
-        } else {
-            line = format!("{line}  {}", word(kernel.outcome));
-        }
-        put(text, 2, &line);
-        if let Some(why) = &kernel.reason {
-            reason(text, 4, why);
-        }
+        };
+        page.line(format_args!("  {:width$}{facts}", kernel.name));
+        add_reason(page, "    ", kernel.reason.as_deref());
     }
 }
 
@@ -194,13 +179,8 @@ const fn word(outcome: Outcome) -> &'static str {
 }
 
 /// Adds a reason of one or several lines.
-fn reason(text: &mut String, indent: usize, reason: &str) {
-    for line in reason.lines() {
-        put(text, indent, &format!("!! {}", Escaped(line)));
+fn add_reason(page: &mut Page, indent: &str, reason: Option<&str>) {
+    for line in reason.unwrap_or_default().lines() {
+        page.line(format_args!("{indent}!! {}", Escaped(line)));
     }
-}
-
-fn put(text: &mut String, indent: usize, line: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{:indent$}{line}", "");
 }

@@ -91,6 +91,6 @@ fn wheels_from_pip_are_checked() {
     let lengthen = "for wheel in \"$2\"/fake_math*; do echo >> \"$wheel\"; done";
     let forged = pip(&world, &format!("{}\n{lengthen}", bring_all(&world)));
     let error = world.install_from(&forged, false, &Silent).unwrap_err();
-    assert!(matches!(error, Error::WheelSize { .. }), "{error}");
+    assert!(matches!(error, Error::WrongWheel { .. }), "{error}");
     assert_eq!(world.in_home(), [""; 0]);
 }

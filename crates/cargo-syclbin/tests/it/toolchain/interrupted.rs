@@ -119,11 +119,7 @@ fn a_killed_installation_leaves_nothing_that_looks_installed() {
         let both = [Component::Compiler, Component::CpuDevice];
         let found = both.map(|component| world.home.installed(component).len());
         assert_eq!(found, [finished, 0], "after {bytes} bytes");
-        let staging = |name: &String| name.starts_with(".staging-");
-        assert_eq!(
-            world.in_home().iter().filter(|name| staging(name)).count(),
-            1
-        );
+        assert!(world.in_home().contains(&".staging".to_owned()));
     }
     assert_eq!(world.install().unwrap(), [Present, Installed]);
     assert_eq!(world.in_home().len(), 2, "what the killed one left is gone");
