@@ -4,14 +4,13 @@
 //! Only build scripts know which sources each file is compiled from. So Cargo runs them, with orders from this
 //! command.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Args;
 use syclbin_build::orders::{Order, Orders, Outcome, Report, VARIABLE};
 
 use crate::error::{Error, Result};
-use crate::ui::{self, Escaped};
+use crate::ui::{self, Escaped, relative};
 use crate::workspace::{Selection, Workspace, cargo};
 
 /// What to do, and for which packages.
@@ -27,9 +26,6 @@ pub struct Options {
     /// The packages.
     #[command(flatten)]
     pub selection: Selection,
-    /// Arguments for Cargo, such as `--features fast`
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    pub cargo: Vec<OsString>,
 }
 
 /// Writes or checks the files, prints a line for each, and returns whether all are in order.
@@ -59,7 +55,7 @@ pub fn run(options: &Options) -> Result<bool> {
         // A check leaves no kernels, so the scripts must not write into the regular target directory.
         .arg(workspace.metadata.target_directory.join("syclbin"))
         .env(VARIABLE, folder.path());
-    command.args(&options.cargo);
+    command.args(&options.selection.cargo);
     if options.check {
         // A missing file leaves no kernels to check Rust code against. Only the reports count here, and rustc's
         // errors about such code would hide them.
@@ -83,24 +79,17 @@ pub fn run(options: &Options) -> Result<bool> {
     let fresh = |report: &Report| !matches!(report.outcome, Outcome::Stale(_));
     let all_fresh = reports.iter().all(fresh);
     if !output.status.success() && (silent || !options.check) {
-        ui::complain(format_args!(
-            "{}",
-            String::from_utf8_lossy(&output.stderr).trim_end()
-        ));
-        ui::complain(format_args!(
-            "error: Cargo failed; see above. Files that are not listed were not checked"
-        ));
+        ui::complain(String::from_utf8_lossy(&output.stderr).trim_end());
+        ui::complain("error: Cargo failed; see above. Files that are not listed were not checked");
         return Ok(false);
     }
     if reports.is_empty() {
-        ui::complain(format_args!(
-            "no build script uses a committed file; add one with .prebuilt(\"kernels/NAME.syclbin\")"
-        ));
+        ui::complain(
+            "no build script uses a committed file; add one with .prebuilt(\"kernels/NAME.syclbin\")",
+        );
     }
     if !all_fresh {
-        ui::complain(format_args!(
-            "error: files are stale; run `cargo syclbin build --commit` and commit them"
-        ));
+        ui::complain("error: files are stale; run `cargo syclbin build --commit` and commit them");
     }
     Ok(all_fresh)
 }
@@ -113,11 +102,9 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// Formats a line for each file: the outcome, and the path relative to the workspace.
 fn render(reports: &[Report], root: &Path) -> String {
     let line = |report: &Report| {
-        let path = report.package.join(&report.file);
         let real = root.canonicalize();
-        let root = real.as_deref().unwrap_or(root);
-        let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
-        let shown = Escaped(&shown);
+        let path = report.package.join(&report.file);
+        let shown = relative(&path, real.as_deref().unwrap_or(root));
         match &report.outcome {
             Outcome::Written => format!("written  {shown}\n"),
             Outcome::Fresh => format!("fresh    {shown}\n"),

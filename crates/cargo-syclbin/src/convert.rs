@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use syclbin::offload::Strings;
 use syclbin::property::{key, set};
 use syclbin::write::{self, to_vec};
 use syclbin::{Container, State, Syclbin};
@@ -81,27 +82,22 @@ fn drop_unknown(file: &mut Syclbin<'_>, container: Container) -> Vec<String> {
     let ends = |key: &str, value: &[u8]| {
         key.contains('\0') || container == Container::OffloadBinary1 && value.contains(&0)
     };
-    file.strings.retain(|(key, value)| {
-        let keep = container != Container::Bare && !ends(key, value);
-        if !keep {
-            dropped.push(format!("the string `{}` of the file", Shown(key)));
-        }
-        keep
-    });
-    for (index, module) in file.modules.iter_mut().enumerate() {
-        let images = module.images.iter_mut().enumerate().map(|(number, image)| {
-            let owner = format!("image {number} of abstract module {index}");
-            (owner, &mut image.strings)
+    let mut reduce = |strings: &mut Strings<'_>, is_possible: bool, owner: &str| {
+        strings.retain(|(key, value)| {
+            let keep = is_possible && !ends(key, value);
+            if !keep {
+                dropped.push(format!("the string `{}` of {owner}", Shown(key)));
+            }
+            keep
         });
-        let own = (format!("abstract module {index}"), &mut module.strings);
-        for (owner, strings) in std::iter::once(own).chain(images) {
-            strings.retain(|(key, value)| {
-                let keep = version_2 && !ends(key, value);
-                if !keep {
-                    dropped.push(format!("the string `{}` of {owner}", Shown(key)));
-                }
-                keep
-            });
+    };
+    reduce(&mut file.strings, container != Container::Bare, "the file");
+    for (index, module) in file.modules.iter_mut().enumerate() {
+        let owner = format!("abstract module {index}");
+        reduce(&mut module.strings, version_2, &owner);
+        for (number, image) in module.images.iter_mut().enumerate() {
+            let owner = format!("image {number} of {owner}");
+            reduce(&mut image.strings, version_2, &owner);
         }
     }
     if !version_2 && container != Container::OffloadBinary2 {

@@ -84,25 +84,13 @@ pub enum Error {
     #[error("{} lacks these wheels; copy them there:{}", .0.display(), .1)]
     MissingWheels(PathBuf, String),
 
-    /// A wheel has a different size from the pinned wheel.
+    /// A wheel is not the pinned wheel: its size or hash differs.
     #[error(
-        "{} has {found} bytes, but the pinned wheel has {expected}; the file is truncated or from another build: \
-         delete it and fetch it again",
+        "{} has {found}, but the pinned wheel has {expected}; the file is truncated or from another build: delete it and \
+         fetch it again; if it is still wrong, do not trust its source",
         file.display()
     )]
-    WheelSize {
-        file: PathBuf,
-        expected: u64,
-        found: u64,
-    },
-
-    /// A wheel has a different hash from the pinned wheel.
-    #[error(
-        "{} has SHA-256 {found}, but the pinned wheel has {expected}; delete it and fetch it again; if the hash is \
-         still wrong, do not trust its source",
-        file.display()
-    )]
-    WheelHash {
+    WrongWheel {
         file: PathBuf,
         expected: String,
         found: String,
@@ -159,12 +147,8 @@ pub enum Error {
     #[error("{}: {}", .0.display(), .1)]
     Extract(PathBuf, Box<syclbin::Error>),
 
-    /// No image in a file can be packaged as SYCLBIN. The text says what each image lacks, one per line.
-    #[error("{}: contains no image that can be packaged as SYCLBIN:{}", .0.display(), .1)]
-    NothingToPackage(PathBuf, String),
-
-    /// An image cannot be part of a SYCLBIN file. The text says what each image lacks, one per line.
-    #[error("cannot write {}: an image cannot be part of a SYCLBIN file:{}", .0.display(), .1)]
+    /// A SYCLBIN file cannot hold images. The text says what each image lacks, one per line.
+    #[error("cannot package the images of {} as SYCLBIN:{}", .0.display(), .1)]
     LeftOut(PathBuf, String),
 
     /// This option of `pack` cannot be combined with SYCLBIN output.

@@ -10,27 +10,25 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::ui::{Escaped, answer, complain};
 
-/// What to expand, and how.
+/// What to expand.
 #[derive(Clone, Debug, Args)]
-pub struct Options {
+pub struct Source {
     /// The SYCLBIN file; `-` is standard input
     pub file: PathBuf,
-    /// The name of the generated module
-    #[arg(long, value_name = "NAME", default_value = "kernels")]
-    pub module: String,
     /// Items as in `include_syclbin!`, such as 'fn saxpy as axpy;'
     #[arg(long, value_name = "ITEMS", default_value = "")]
     pub items: String,
 }
 
-/// Which file, with which items.
+/// What to expand, and how.
 #[derive(Clone, Debug, Args)]
-pub struct StubOptions {
-    /// The SYCLBIN file; `-` is standard input
-    pub file: PathBuf,
-    /// Items as in `include_syclbin!`, such as 'fn saxpy as axpy;'
-    #[arg(long, value_name = "ITEMS", default_value = "")]
-    pub items: String,
+pub struct Options {
+    /// The file and the items.
+    #[command(flatten)]
+    pub source: Source,
+    /// The name of the generated module
+    #[arg(long, value_name = "NAME", default_value = "kernels")]
+    pub module: String,
 }
 
 /// Prints the formatted code.
@@ -39,9 +37,9 @@ pub struct StubOptions {
 ///
 /// Fails if the file cannot be read or is damaged, or if the macro would reject it.
 pub fn run(options: &Options) -> Result<()> {
-    let (module, items) = (&options.module, &options.items);
-    let code = generate(&options.file, |bytes, path| {
-        syclbin_expand::source(bytes, path, module, items)
+    let Source { file, items } = &options.source;
+    let code = generate(file, |bytes, path| {
+        syclbin_expand::source(bytes, path, &options.module, items)
     })?;
     Ok(answer(&code)?)
 }
@@ -51,20 +49,16 @@ pub fn run(options: &Options) -> Result<()> {
 /// # Errors
 ///
 /// Fails for the same reasons as [`run`].
-pub fn stubs(options: &StubOptions) -> Result<()> {
-    let mut left_out = 0;
-    let lines = generate(&options.file, |bytes, path| {
-        let kernels = syclbin_expand::stubs(bytes).unwrap_or_default();
-        left_out = kernels
-            .iter()
-            .filter(|kernel| kernel.function.is_err())
-            .count();
-        syclbin_expand::outline(bytes, path, &options.items)
+pub fn stubs(source: &Source) -> Result<()> {
+    let (lines, stubs) = generate(&source.file, |bytes, path| {
+        let lines = syclbin_expand::outline(bytes, path, &source.items)?;
+        Ok((lines, syclbin_expand::stubs(bytes).unwrap_or_default()))
     })?;
     let lines = lines.iter().map(|line| format!("{}\n", Escaped(line)));
     answer(&lines.collect::<String>())?;
+    let left_out = stubs.iter().filter(|stub| stub.function.is_err()).count();
     if left_out > 0 {
-        let file = options.file.display();
+        let file = source.file.display();
         complain(format_args!(
             "kernels without a function: {left_out}; `cargo syclbin inspect {file}` shows why"
         ));

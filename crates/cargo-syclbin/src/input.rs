@@ -110,33 +110,29 @@ impl Input {
     /// Suggests what to do with a file that does not parse as SYCLBIN.
     fn remedy(&self, cause: &ErrorKind) -> String {
         let path = self.path.display();
+        let extract = format!("run `cargo syclbin extract {path}` to extract its device code");
         match Content::of(&self.bytes) {
-            Content::OffloadBinary if matches!(cause, ErrorKind::ImageKind(_)) => {
-                format!("run `cargo syclbin extract {path}` to extract its device code")
-            }
+            Content::OffloadBinary if matches!(cause, ErrorKind::ImageKind(_)) => extract,
             Content::Syclbin | Content::OffloadBinary => {
                 format!(
                     "run `cargo syclbin verify {path}` to list everything that is wrong with it"
                 )
             }
             Content::Empty => "the file is empty".to_owned(),
-            Content::Unknown if self.bytes.starts_with(b"MZ") => format!(
-                "it looks like a Windows executable; run `cargo syclbin extract {path}` to extract its device code"
-            ),
+            Content::Unknown if self.bytes.starts_with(b"MZ") => {
+                format!("it looks like a Windows executable; {extract}")
+            }
             Content::Unknown => {
                 let [bare, wrapped] = [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(hex);
                 format!("a SYCLBIN file begins with {wrapped} or {bare}")
             }
-            content => format!(
-                "it looks like {content}; run `cargo syclbin extract {path}` to extract its device code"
-            ),
+            content => format!("it looks like {content}; {extract}"),
         }
     }
 }
 
 /// Returns whether a file with this start has a format that the commands about SYCLBIN accept or name. For any other
-/// file, however large,
-/// the first bytes are enough for the error.
+/// file, however large, the first bytes are enough for the error.
 fn is_known(start: &[u8]) -> bool {
     Content::of(start) != Content::Unknown || start.starts_with(b"MZ")
 }

@@ -5,8 +5,6 @@
 //! are not fresh, and its messages name each script's output directory.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::Package;
@@ -17,7 +15,7 @@ use syclbin_build::{listing, manifest};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::inspect;
-use crate::ui::{self, Escaped, Format, SCHEMA_VERSION, Shown, Size};
+use crate::ui::{self, Escaped, Format, Page, SCHEMA_VERSION, Shown, Size, relative};
 use crate::workspace::{Selection, Workspace};
 
 /// What to list, and how.
@@ -29,9 +27,6 @@ pub struct Options {
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Arguments for Cargo, such as `--release` or `--features fast`
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    pub cargo: Vec<OsString>,
 }
 
 /// All files, in the form of the JSON output: `schema/list.schema.json`.
@@ -46,7 +41,7 @@ pub struct Report {
 }
 
 /// A file that a package builds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Listed {
     /// The package.
     pub package: String,
@@ -87,13 +82,11 @@ pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages = workspace.building()?;
     // Cargo takes longer, so mistakes in Cargo.toml are reported first.
-    let described: Vec<_> = packages
-        .iter()
-        .map(|package| manifest::read(package.manifest_path.as_std_path()))
-        .collect::<std::result::Result<_, _>>()
-        .map_err(Error::Manifest)?;
+    let read = |package: &&Package| manifest::read(package.manifest_path.as_std_path());
+    let described: std::result::Result<Vec<_>, _> = packages.iter().map(read).collect();
+    let described = described.map_err(Error::Manifest)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let (folders, finished) = workspace.run_build_scripts(&packages, &options.cargo)?;
+    let (folders, finished) = workspace.run_build_scripts(&packages, &options.selection.cargo)?;
     let mut files = Vec::new();
     for (package, described) in packages.iter().zip(described) {
         let folder = folders.get(&package.id);
@@ -108,9 +101,9 @@ pub fn run(options: &Options) -> Result<bool> {
     };
     ui::show(options.format, &report, |report| render(report, root))?;
     if !report.complete {
-        ui::complain(format_args!(
-            "error: Cargo failed; see above. Files of packages that were not built may be missing"
-        ));
+        ui::complain(
+            "error: Cargo failed; see above. Files of packages that were not built may be missing",
+        );
     }
     Ok(report.complete && report.files.iter().all(|file| file.path.is_some()))
 }
@@ -126,55 +119,49 @@ fn of_package(
         let noted = listing::read(folder).map_err(|cause| Error::Read(folder.clone(), cause))?;
         sources.extend(noted);
     }
-    sources
-        .into_iter()
-        .map(|(name, sources)| {
-            let path = folder.map(|folder| listing::file(folder, &name));
-            let input = match path.filter(|path| path.is_file()) {
-                Some(path) => Some(Input::read(&path)?),
-                None => None,
-            };
-            let kernels = match &input {
-                Some(input) => inspect::Report::of(input)?.kernels,
-                None => Vec::new(),
-            };
-            let mut left_out: Vec<LeftOut> = Vec::new();
-            for kernel in &kernels {
-                if let Some(reason) = kernel.no_stub.clone() {
-                    let name = kernel.name.as_ref().unwrap_or(&kernel.symbol);
-                    left_out.push(LeftOut {
-                        kernel: name.clone(),
-                        location: kernel.location.clone(),
+    let list = |(name, sources): (String, Vec<PathBuf>)| {
+        let path = folder.map(|folder| listing::file(folder, &name));
+        let sources = sources.iter().map(|path| path.to_string_lossy());
+        let mut listed = Listed {
+            package: package.name.to_string(),
+            name,
+            state: "not built",
+            sources: sources.map(Into::into).collect(),
+            ..Listed::default()
+        };
+        if let Some(path) = path.filter(|path| path.is_file()) {
+            listed.add(&Input::read(&path)?)?;
+        }
+        Ok(listed)
+    };
+    sources.into_iter().map(list).collect()
+}
+
+impl Listed {
+    /// Adds what the file itself says.
+    fn add(&mut self, input: &Input) -> Result<()> {
+        let (_, model) = input.syclbin()?;
+        self.state = "up to date";
+        self.path = Some(input.name());
+        self.size = Some(input.bytes.len() as u64);
+        for kernel in inspect::kernels(&model, &input.bytes) {
+            let name = kernel.name.unwrap_or(kernel.symbol);
+            match (kernel.stub, kernel.no_stub) {
+                (Some(stub), _) => self.kernels.push(stub),
+                (None, Some(reason)) => {
+                    self.kernels.push(name.clone());
+                    self.left_out.push(LeftOut {
+                        kernel: name,
+                        location: kernel.location,
                         reason,
                     });
                 }
+                // The SYCL runtime generates variants of kernels, which programs do not launch.
+                (None, None) => {}
             }
-            let is_own =
-                |kernel: &inspect::Kernel| kernel.stub.is_some() || kernel.no_stub.is_some();
-            let kernels = kernels.into_iter().filter(is_own);
-            Ok(Listed {
-                package: package.name.to_string(),
-                name,
-                state: match input {
-                    Some(_) => "up to date",
-                    None => "not built",
-                },
-                sources: sources
-                    .iter()
-                    .map(|path| path.to_string_lossy().into_owned())
-                    .collect(),
-                path: input.as_ref().map(Input::name),
-                size: input.as_ref().map(|input| input.bytes.len() as u64),
-                kernels: kernels
-                    .map(|kernel| {
-                        let name = kernel.stub.or(kernel.name);
-                        name.unwrap_or(kernel.symbol)
-                    })
-                    .collect(),
-                left_out,
-            })
-        })
-        .collect()
+        }
+        Ok(())
+    }
 }
 
 /// Formats three lines for each file: a description, its kernels, and its path relative to the workspace.
@@ -184,37 +171,37 @@ fn render(report: &Report, root: &Path) -> String {
         widths.max().unwrap_or_default()
     };
     let (package, name) = (width(|file| &file.package), width(|file| &file.name));
-    let mut text = String::new();
+    let mut page = Page::default();
     for file in &report.files {
         let size = file.size.map(|size| format!("  {}", Size(size)));
-        let _ = writeln!(
-            text,
-            "{:package$}  {:name$}  {}{}  {}",
+        let (state, size) = (file.state, size.unwrap_or_default());
+        let sources = file.sources.join(" ");
+        page.line(format_args!(
+            "{:package$}  {:name$}  {state}{size}  {}",
             file.package,
             file.name,
-            file.state,
-            size.unwrap_or_default(),
-            Escaped(&file.sources.join(" ")),
-        );
+            Escaped(&sources),
+        ));
         if !file.kernels.is_empty() {
-            let _ = writeln!(text, "    kernels  {}", Shown(&file.kernels.join(", ")));
+            let kernels = file.kernels.join(", ");
+            page.line(format_args!("    kernels  {}", Shown(&kernels)));
         }
         for left_out in &file.left_out {
             let (kernel, reason) = (Shown(&left_out.kernel), Shown(&left_out.reason));
             let location = left_out.location.as_deref();
             let location = location.map(|location| format!(" ({})", Shown(location)));
             let location = location.unwrap_or_default();
-            let _ = writeln!(text, "    no function for {kernel}{location}: {reason}");
+            page.line(format_args!(
+                "    no function for {kernel}{location}: {reason}"
+            ));
         }
         if let Some(path) = &file.path {
-            let shown = Path::new(path)
-                .strip_prefix(root)
-                .unwrap_or(Path::new(path));
-            let _ = writeln!(text, "    file     {}", Escaped(&shown.to_string_lossy()));
+            let shown = relative(Path::new(path), root);
+            page.line(format_args!("    file     {shown}"));
         }
     }
     if report.files.is_empty() {
-        text.push_str("no build script has compiled anything\n");
+        page.line("no build script has compiled anything");
     }
-    text
+    page.text
 }

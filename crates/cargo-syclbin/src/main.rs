@@ -11,19 +11,17 @@ mod probe;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 
-use cargo_syclbin::doctor::file::Position;
 use cargo_syclbin::error::{Error, Result};
 use cargo_syclbin::project::{init, new};
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list, pins};
-use cargo_syclbin::ui::{Format, Terminal, answer, complain, one_of};
+use cargo_syclbin::ui::{Terminal, answer, complain, one_of};
 use cargo_syclbin::{
     build, convert, doctor, expand, extract, inspect, list as files, pack, verify, watch,
 };
@@ -46,7 +44,7 @@ enum Command {
     ///
     /// Without a file, it compiles a small kernel and runs it on the device that a program would get. Exits with 0 if
     /// both work, and with 1 otherwise.
-    Doctor(Doctor),
+    Doctor(doctor::Options),
     /// Create a program with a kernel, a build script and a workflow for GitHub Actions
     ///
     /// The program is a package in a new directory of that name, as `cargo new` creates it. Cargo.toml
@@ -92,33 +90,9 @@ enum Command {
     /// Print the Rust signatures and structs that `include_syclbin!` generates from a SYCLBIN file, one line each
     ///
     /// `fn fill::iota` is the method `iota` of `kernels.fill`. `expand` prints the complete code.
-    Stubs(expand::StubOptions),
+    Stubs(expand::Source),
     /// Print the Rust code that `include_syclbin!` generates from a SYCLBIN file
     Expand(expand::Options),
-}
-
-#[derive(Args)]
-struct Doctor {
-    /// Load this SYCLBIN file instead; `-` is standard input
-    ///
-    /// The driver builds each module and makes each kernel in a separate process, but runs none. Exits with 1 if a
-    /// kernel cannot be used, or if the driver crashes or hangs.
-    file: Option<PathBuf>,
-    /// The device to load it on, in the form of SYCLBIN_DEVICE [default: the device that a program would get]
-    #[arg(long, value_name = "DEVICE", requires = "file")]
-    device: Option<String>,
-    /// The time limit for the driver to build a module or a kernel
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "file")]
-    timeout: u32,
-    /// How to show the report
-    #[arg(long, value_enum, default_value_t, requires = "file")]
-    format: Format,
-    /// Run the trial kernel in the file on standard input: for the doctor itself, as a driver may end the process
-    #[arg(long, hide = true)]
-    trial: bool,
-    /// Load the file on standard input from this module and kernel on: for the doctor itself
-    #[arg(long, hide = true, value_name = "MODULE:KERNEL")]
-    probe: Option<Position>,
 }
 
 #[derive(Subcommand)]
@@ -173,13 +147,13 @@ fn component() -> impl TypedValueParser<Value = Component> {
 fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments(std::env::args_os()));
     match run(cli.command) {
-        Ok(code) => code,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             complain(format_args!("error: {error}"));
-            let mut source = std::error::Error::source(&error);
-            while let Some(cause) = source {
+            let source = std::error::Error::source(&error);
+            for cause in std::iter::successors(source, |cause| cause.source()) {
                 complain(format_args!("  because: {cause}"));
-                source = cause.source();
             }
             ExitCode::FAILURE
         }
@@ -193,7 +167,8 @@ fn arguments(all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsStri
         .map(|(_, word)| word)
 }
 
-fn run(command: Command) -> Result<ExitCode> {
+/// Runs a command, and returns whether the answer is good.
+fn run(command: Command) -> Result<bool> {
     match command {
         Command::Toolchain(Toolchain::Install(options)) => install(options)?,
         Command::Toolchain(Toolchain::List) => {
@@ -209,51 +184,25 @@ fn run(command: Command) -> Result<ExitCode> {
             let components = if options.all { &Component::ALL } else { chosen };
             list::remove(&home()?, components, &Terminal::default())?;
         }
-        Command::Doctor(options) => {
-            return diagnose(&options);
-        }
+        Command::Doctor(options) if options.trial => answer(&probe::trial())?,
+        Command::Doctor(options) => match options.probe[..] {
+            [module, kernel] => probe::run(module, kernel)?,
+            _ => return doctor::run(&options),
+        },
         Command::New(options) => new::run(&options, &current()?)?.print()?,
         Command::Init(options) => init::run(&options, &current()?)?.print()?,
-        Command::Build(options) => return Ok(code(build::run(&options)?)),
-        Command::List(options) => return Ok(code(files::run(&options)?)),
+        Command::Build(options) => return build::run(&options),
+        Command::List(options) => return files::run(&options),
         Command::Watch(options) => watch::run(&options)?,
         Command::Inspect(options) => inspect::run(&options)?,
-        Command::Verify(options) => return Ok(code(verify::run(&options)?)),
+        Command::Verify(options) => return verify::run(&options),
         Command::Convert(options) => convert::run(&options)?,
         Command::Pack(options) => pack::run(&options)?,
         Command::Stubs(options) => expand::stubs(&options)?,
         Command::Expand(options) => expand::run(&options)?,
-        Command::Extract(options) => return Ok(code(extract::run(&options)?)),
+        Command::Extract(options) => return extract::run(&options),
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn diagnose(options: &Doctor) -> Result<ExitCode> {
-    if options.trial {
-        answer(&probe::trial())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if let Some(start) = options.probe {
-        probe::run(start)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if let Some(file) = &options.file {
-        return Ok(code(doctor::file::run(&doctor::file::Options {
-            file,
-            device: options.device.as_deref(),
-            limit: Duration::from_secs(options.timeout.into()),
-            format: options.format,
-        })?));
-    }
-    Ok(code(doctor::run()?))
-}
-
-fn code(good: bool) -> ExitCode {
-    if good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    Ok(true)
 }
 
 fn install(options: Install) -> Result<()> {
@@ -270,7 +219,7 @@ fn install(options: Install) -> Result<()> {
             Some(folder) => Source::Folder(folder),
             None => Source::Pip(Search::from_env()),
         },
-        driver: &Driver::beside_this_program()?,
+        driver: &Driver::beside(&std::env::current_exe().map_err(Error::NoProgram)?),
         force: options.force,
         progress: &Terminal::default(),
     };

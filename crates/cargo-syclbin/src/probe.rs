@@ -1,74 +1,58 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The child process of `cargo syclbin doctor FILE`: it loads a file module by module, and a driver may crash it.
 
+use std::error::Error;
 use std::io::{self, Read as _, Write as _};
 
-use cargo_syclbin::doctor::file::{
-    Answers, DeviceReport, ImageReport, Outcome, Part, Position, Step,
-};
+use cargo_syclbin::doctor::file::{DeviceReport, ImageReport, Step};
 use cargo_syclbin::doctor::{KERNEL, Ran, VALUE};
+use serde_json::{Value, json};
 use syclbin::property::{key, set};
 use syclbin::read::File;
 use syclbin::{AbstractModule, Container, State, Syclbin};
 use syclbin_rt::{Arg, Device, ImageChoice, Module, Queue};
 
-/// Loads the file on standard input from `start` on, and writes each [`Step`] to standard output.
+/// Loads the file on standard input from a module and a kernel in it on, and writes each [`Step`] to standard output.
 ///
 /// # Errors
 ///
 /// Fails if standard output cannot be written.
-pub(crate) fn run(start: Position) -> io::Result<()> {
+pub(crate) fn run(module: usize, kernel: usize) -> io::Result<()> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes)?;
-    match probe(&bytes, start) {
-        Err(Stop::Output(error)) => Err(error),
-        Err(Stop::Failed(reason)) => say(&Step::Failed(reason)),
+    match probe(&bytes, module, kernel) {
         Ok(()) => say(&Step::Done),
+        // If standard output cannot be written, saying so fails too.
+        Err(error) => say(&Step::Failed(error.to_string())),
     }
 }
 
-/// Why a trial stops early.
-enum Stop {
-    Output(io::Error),
-    Failed(String),
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
-
-fn failed(reason: impl ToString) -> Stop {
-    Stop::Failed(reason.to_string())
-}
-
-fn probe(bytes: &[u8], start: Position) -> Result<(), Stop> {
-    let file = File::parse(bytes).map_err(failed)?;
-    let model = file.to_model().map_err(failed)?;
+fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>> {
+    let file = File::parse(bytes)?;
+    let mut model = file.to_model()?;
+    // Executables are not linked with other files.
+    let state = State::Object.number();
+    model.global.insert(set::GLOBAL, key::STATE, state);
     // Version 2 holds whatever is said of images without SYCLBIN.
     let container = match file.container() {
         Container::Images => Container::Version2,
         other => other,
     };
-    let choice = Device::choose_for(bytes).map_err(failed)?;
-    say(&Step::Device(DeviceReport::new(&choice)))?;
-    let queue = choice.device().queue().map_err(failed)?;
-    for index in start.module..model.modules.len() {
-        let behind = if index == start.module {
-            start.kernel
-        } else {
-            0
-        };
-        let written = |model| syclbin::write::to_vec(&model, container).map_err(failed);
+    let choice = Device::choose_for(bytes)?;
+    let device = choice.device();
+    say(&Step::Device(DeviceReport {
+        name: device.name().to_owned(),
+        platform: device.platform().to_owned(),
+        driver_version: device.driver_version().to_owned(),
+        reason: choice.reason().to_owned(),
+    }))?;
+    let queue = device.queue()?;
+    for index in first..model.modules.len() {
+        let behind = if index == first { kernel } else { 0 };
+        let written = |model| syclbin::write::to_vec(&model, container);
         let (module, others) = divided(&model, index);
-        say(&Step::Trying(Part::module(index, Vec::new())))?;
-        let refused = |error| {
-            let part = Part::module(index, Vec::new());
-            say(&Step::Tried(
-                part.failed(Outcome::Refused, reason(&error, index)),
-            ))
-        };
+        say(&Step::Module(index))?;
+        let refused = |error| say(&Step::Refused(reason(&error, index)));
         match load(&queue, &written(module)?, &written(others)?) {
             Ok(module) => match module.build() {
                 Err(error) if image(&module, index).is_none() => refused(error)?,
@@ -89,26 +73,12 @@ fn load(queue: &Queue, module: &[u8], others: &[u8]) -> syclbin_rt::Result<Modul
 }
 
 /// Divides a file: the module alone, and all others to link with. Both keep the indices by filling gaps with empty
-/// modules. Both are objects, because executables are not linked with other files.
+/// modules.
 fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
-    let only = |keep: &dyn Fn(usize) -> bool| {
-        let modules = file.modules.iter().enumerate();
-        let module = |(index, module): (usize, &AbstractModule<'a>)| {
-            if keep(index) {
-                module.clone()
-            } else {
-                AbstractModule::default()
-            }
-        };
-        let mut part = Syclbin {
-            modules: modules.map(module).collect(),
-            ..file.clone()
-        };
-        let state = State::Object.number();
-        part.global.insert(set::GLOBAL, key::STATE, state);
-        part
-    };
-    (only(&|other| other == index), only(&|other| other != index))
+    let (mut alone, mut others) = (file.clone(), file.clone());
+    alone.modules = vec![AbstractModule::default(); file.modules.len()];
+    std::mem::swap(&mut alone.modules[index], &mut others.modules[index]);
+    (alone, others)
 }
 
 /// Returns the images of module `index`, if one of them runs.
@@ -119,24 +89,38 @@ fn image(module: &Module, index: usize) -> Option<ImageChoice> {
 
 fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
     let choice = image(module, index);
-    let images = choice.as_ref().map(ImageReport::all);
-    say(&Step::Tried(Part::module(
-        index,
-        images.unwrap_or_default(),
-    )))?;
+    let verdicts = choice.iter().flat_map(ImageChoice::verdicts).enumerate();
+    let images = verdicts.map(|(number, (description, verdict))| ImageReport {
+        description: description.to_owned(),
+        chosen: choice.as_ref().and_then(ImageChoice::image) == Some(number),
+        verdict: verdict.to_owned(),
+    });
+    say(&Step::Built(images.collect()))?;
     for symbol in module.kernel_names().skip(behind) {
-        say(&Step::Trying(Part::kernel(symbol, None)))?;
-        let kernel = module.kernel(symbol);
-        let answers = kernel.and_then(|kernel| {
-            let info = kernel.attributes()?;
-            Ok(Answers::new(&info, kernel.required_local_size()))
-        });
-        say(&Step::Tried(match answers {
-            Ok(answers) => Part::kernel(symbol, Some(answers)),
-            Err(error) => Part::kernel(symbol, None).failed(Outcome::Refused, error.to_string()),
-        }))?;
+        say(&Step::Kernel(symbol.to_owned()))?;
+        say(&match attributes(module, symbol) {
+            Ok(attributes) => Step::Created(attributes),
+            Err(error) => Step::Refused(error.to_string()),
+        })?;
     }
     Ok(())
+}
+
+/// Returns the attributes of a kernel that the driver reports, and the only work-group size that the kernel takes.
+fn attributes(module: &Module, symbol: &str) -> syclbin_rt::Result<Value> {
+    let kernel = module.kernel(symbol)?;
+    let attributes = kernel.attributes()?;
+    Ok(json!({
+        "max_work_group_size": attributes.max_work_group_size,
+        "preferred_work_group_size_multiple": attributes.preferred_work_group_size_multiple,
+        "required_work_group_size": kernel.required_local_size(),
+        "max_sub_group_size": attributes.max_sub_group_size,
+        "required_sub_group_size": attributes.required_sub_group_size,
+        "registers": attributes.registers,
+        "private_memory_bytes": attributes.private_memory_bytes,
+        "spill_memory_bytes": attributes.spill_memory_bytes,
+        "local_memory_bytes": attributes.local_memory_bytes,
+    }))
 }
 
 /// Returns why module `index` cannot be used, without what the error says of the empty modules.
@@ -145,29 +129,26 @@ fn reason(error: &syclbin_rt::Error, index: usize) -> String {
         return error.to_string();
     }
     let module = format!("module {index} ");
-    let reasons = error
-        .reasons()
-        .iter()
-        .filter(|reason| reason.starts_with(&module));
-    reasons.map(String::as_str).collect::<Vec<_>>().join("\n")
+    let reasons = error.reasons().iter().map(String::as_str);
+    let reasons = reasons.filter(|reason| reason.starts_with(&module));
+    reasons.collect::<Vec<_>>().join("\n")
 }
 
 /// Writes a step. It begins on a line of its own, as drivers may write to standard output too.
 fn say(step: &Step) -> io::Result<()> {
     let mut output = io::stdout().lock();
-    write!(output, "\n{}\n", step.line())?;
+    write!(output, "\n{}\n", json!(step))?;
     output.flush()
 }
 
 /// Runs the trial kernel of the SYCLBIN file on standard input, on the device that a program with this file would
-/// get. Returns the answer that the doctor parses with [`Ran::read`].
+/// get. Returns the answer as JSON.
 pub(crate) fn trial() -> String {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().read_to_end(&mut bytes);
-    let outcome = read
-        .map_err(|error| error.to_string())
-        .and_then(|_| launch(&bytes).map_err(|error| error.to_string()));
-    Ran::answer(&outcome)
+    let read = io::stdin().lock().read_to_end(&mut bytes);
+    let ran = read.map_err(|error| error.to_string());
+    let ran = ran.and_then(|_| launch(&bytes).map_err(|error| error.to_string()));
+    json!(ran).to_string()
 }
 
 #[allow(
@@ -183,11 +164,10 @@ fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
     let arguments = [Arg::write(&mut out)];
     // SAFETY: the kernel writes one `int` through its only argument.
     unsafe { module.kernel(KERNEL)?.launch(arguments).launch(1)? };
-    let [value] = queue.download(&out)?[..] else {
-        return Ok(Ran::new(&choice, None));
-    };
-    Ok(Ran::new(
-        &choice,
-        Some(value).filter(|value| *value == VALUE),
-    ))
+    Ok(Ran {
+        device: choice.device().to_string(),
+        reason: choice.reason().to_owned(),
+        skipped: choice.skipped().map(str::to_owned).collect(),
+        is_right: queue.download(&out)? == [VALUE],
+    })
 }

@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -92,6 +93,32 @@ pub fn show<R: serde::Serialize>(
     })
 }
 
+/// Formats a path relative to `root`, or a path outside of `root` as it is.
+pub(crate) fn relative(path: &Path, root: &Path) -> String {
+    let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+    Escaped(&shown).to_string()
+}
+
+/// Formats a number of things.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
+/// The lines of an answer for people.
+#[derive(Default)]
+pub(crate) struct Page {
+    pub(crate) text: String,
+}
+
+impl Page {
+    /// Adds a line.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "{line}");
+    }
+}
+
 /// For whom an answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
@@ -146,13 +173,11 @@ impl Progress for Terminal {
             complain(format_args!("{what} ({})", Size(total)));
             return;
         }
-        let bar = ProgressBar::new(total);
-        if let Ok(style) = ProgressStyle::with_template(
-            "{msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {eta}",
-        ) {
+        let bar = ProgressBar::new(total).with_message(what.to_owned());
+        let template = "{msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {eta}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_message(what.to_owned());
         *self.bar.borrow_mut() = Some(bar);
     }
 
@@ -167,17 +192,6 @@ impl Progress for Terminal {
             bar.finish_and_clear();
         }
     }
-}
-
-/// Shows nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Progress for Silent {
-    fn line(&self, _: &str) {}
-    fn begin(&self, _: &str, _: u64) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
 }
 
 /// A number of bytes formatted for people, in decimal units like disk capacities and `df -H`.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin verify`: everything that is wrong with files, each finding with its offset.
 
-use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
@@ -11,7 +10,7 @@ use syclbin_tools::verify::{self, Finding, Severity};
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::ui::{self, Escaped, Format, SCHEMA_VERSION};
+use crate::ui::{self, Escaped, Format, Page, SCHEMA_VERSION, counted};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -68,17 +67,16 @@ pub struct FileReport {
 ///
 /// Fails if standard output cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
-    let files = options.files.iter().map(|path| match Input::read(path) {
-        Ok(input) => FileReport {
-            path: input.name(),
-            unreadable: None,
-            findings: verify::verify(&input.bytes),
-        },
-        Err(error) => FileReport {
+    let files = options.files.iter().map(|path| {
+        let (unreadable, findings) = match Input::read(path) {
+            Ok(input) => (None, verify::verify(&input.bytes)),
+            Err(error) => (Some(error.to_string()), Vec::new()),
+        };
+        FileReport {
             path: path.to_string_lossy().into_owned(),
-            unreadable: Some(error.to_string()),
-            findings: Vec::new(),
-        },
+            unreadable,
+            findings,
+        }
     });
     let files: Vec<_> = files.collect();
     let denied = match options.deny {
@@ -96,22 +94,20 @@ pub fn run(options: &Options) -> Result<bool> {
     };
     ui::show(options.format, &report, render)?;
     if options.format == Format::Text {
-        let unreadable = report
+        for reason in report
             .files
             .iter()
-            .filter_map(|file| file.unreadable.as_ref());
-        unreadable.for_each(|reason| ui::complain(format_args!("error: {reason}")));
+            .filter_map(|file| file.unreadable.as_ref())
+        {
+            ui::complain(format_args!("error: {reason}"));
+        }
     }
     Ok(report.passed)
 }
 
 /// Formats a line for each finding, as compilers do, and a verdict on each file.
 fn render(report: &Report) -> String {
-    let mut text = String::new();
-    let mut line = |line: fmt::Arguments<'_>| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{line}");
-    };
+    let mut page = Page::default();
     for file in report.files.iter().filter(|file| file.unreadable.is_none()) {
         let path = Escaped(&file.path);
         for finding in &file.findings {
@@ -122,32 +118,26 @@ fn render(report: &Report) -> String {
             };
             let (severity, offset) = (finding.severity, finding.offset);
             let (record, reason) = (Escaped(&finding.record), Escaped(&finding.reason));
-            line(format_args!(
+            page.line(format_args!(
                 "{path}:{offset:#x}: {style}{severity}{style:#}: {record}: {reason}"
             ));
         }
-        let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+        let count = |severity| {
             let findings = file.findings.iter();
-            (
-                severity,
-                findings
-                    .filter(|finding| finding.severity == severity)
-                    .count(),
-            )
-        });
-        let [(_, errors), (_, warnings), _] = counts;
-        let (style, verdict) = match (errors, warnings) {
+            findings.filter(|one| one.severity == severity).count()
+        };
+        let (style, verdict) = match (count(Severity::Error), count(Severity::Warning)) {
             (0, 0) => (GOOD, "good"),
             (0, _) => (WARNING, "usable"),
             _ => (ERROR, "bad"),
         };
-        let counts = counts.iter().filter(|(_, count)| *count > 0);
-        let counts = counts.map(|(name, count)| match count {
-            1 => format!(", 1 {name}"),
-            count => format!(", {count} {name}s"),
+        let severities = [Severity::Error, Severity::Warning, Severity::Note];
+        let counts = severities.map(|severity| match count(severity) {
+            0 => String::new(),
+            count => format!(", {}", counted(count, &severity.to_string())),
         });
-        let counts = counts.collect::<String>();
-        line(format_args!("{path}: {style}{verdict}{style:#}{counts}"));
+        let counts = counts.concat();
+        page.line(format_args!("{path}: {style}{verdict}{style:#}{counts}"));
     }
-    text
+    page.text
 }

@@ -12,7 +12,7 @@ use clap::Args;
 use syclbin_build::{Watch, listing};
 
 use crate::error::{Error, Result};
-use crate::ui::{self, Escaped};
+use crate::ui::{self, Escaped, relative};
 use crate::workspace::{Selection, Workspace};
 
 /// The pause between two looks at the files.
@@ -24,9 +24,6 @@ pub struct Options {
     /// The packages.
     #[command(flatten)]
     pub selection: Selection,
-    /// Arguments for Cargo, such as `--release` or `--features fast`
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    pub cargo: Vec<OsString>,
 }
 
 /// A file that a build script built.
@@ -46,19 +43,14 @@ struct Watched {
 pub fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::find(&options.selection)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let mut files = built(&workspace, &options.cargo)?;
+    let mut files = built(&workspace, &options.selection.cargo)?;
     if files.is_empty() {
         return Err(Error::NothingToWatch);
     }
     for file in &mut files {
         file.compile_if_changed(true)?;
-        let path = file.watch.file();
-        let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-        ui::answer(&format!(
-            "watching  {}: {}\n",
-            file.label(),
-            Escaped(&shown)
-        ))?;
+        let shown = relative(file.watch.file(), root);
+        ui::answer(&format!("watching  {}: {shown}\n", file.label()))?;
     }
     loop {
         std::thread::sleep(PAUSE);

@@ -12,7 +12,7 @@ use clap::Args;
 use crate::error::{Error, Result};
 use crate::ui::complain;
 
-/// Which packages are meant.
+/// Which packages are meant, and how Cargo builds them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Selection {
     /// The workspace to look at [default: the workspace of this directory]
@@ -21,6 +21,9 @@ pub struct Selection {
     /// Only this package; may be given again [default: all packages of the workspace]
     #[arg(short, long = "package", value_name = "NAME")]
     pub packages: Vec<String>,
+    /// Arguments for Cargo, such as `--release` or `--features fast`
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub cargo: Vec<OsString>,
 }
 
 /// A workspace and its selected packages.
@@ -49,13 +52,12 @@ impl Workspace {
             })
         })?;
         let names = selection.packages.clone();
-        let known = |name: &&String| {
-            metadata
-                .packages
-                .iter()
-                .any(|one| one.name == name.as_str())
-        };
-        if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let known: Vec<_> = metadata
+            .packages
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
+        if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(Error::NoPackage(unknown.clone()));
         }
         Ok(Self { metadata, names })

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cargo_syclbin::toolchain::pins::{COMPILER, WheelPin};
+use cargo_syclbin::toolchain::pins::{ALL, WheelPin};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND, Installed};
 
 use crate::Result;
@@ -31,11 +31,11 @@ pub(crate) struct Runtime {
 impl Runtime {
     /// The runtime in `oracle`, fetched with the user's pip if it is not there yet.
     pub(crate) fn get(oracle: &Path) -> Result<Self> {
-        let pin = COMPILER
-            .wheels
+        let pin = ALL
             .iter()
+            .flat_map(|component| &component.wheels)
             .find(|pin| pin.name == "intel-sycl-rt")
-            .ok_or("the compiler component is no longer made of intel-sycl-rt")?;
+            .ok_or("no component is made of intel-sycl-rt")?;
         let folder = oracle.join(pin.stem());
         if !folder.exists() {
             let wheels = Wheels {

@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 
 use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Detected, Search};
-use syclbin_rt::DeviceKind;
-use syclbin_toolchain::file::find_program;
+use syclbin_rt::{Device, DeviceKind};
 use syclbin_toolchain::store::Store;
-use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home, Installed};
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use super::intel_gpu;
+use super::item::{Item, good, note};
 use super::trial::{self, Compiled, Ran};
 use crate::toolchain;
-use crate::toolchain::manifest::Manifest;
-use crate::toolchain::pip::{self, Invocation};
+use crate::toolchain::list::Row;
+use crate::toolchain::pip;
+use crate::ui::Size;
 
 /// The variable that names the device to use.
 const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -27,198 +28,152 @@ const HEADERS: &str = "/usr/include/c++";
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     /// The home directory, or why there is none.
-    pub(super) home: Result<PathBuf, String>,
-    /// Whether `SYCLBIN_HOME` names the home directory.
-    pub(super) home_is_set: bool,
+    pub(super) home: String,
     /// Why the pinned wheels do not work on this machine, if they do not.
     pub(super) unsupported: Option<String>,
-    /// The compiler that a build would use, and the others.
-    pub(super) compilers: Compilers,
-    /// The library of the newest installed compiler.
-    pub(super) compiler: Option<Part>,
+    /// The compiler that a build would use, or why there is none.
+    pub(super) taken: Result<Detected, String>,
+    /// The candidates before it that were rejected, each with the reason.
+    pub(super) skipped: Vec<String>,
+    /// The candidates after it, which are not tried.
+    pub(super) behind: Vec<String>,
+    /// The newest installed compiler.
+    pub(super) compiler: Option<Row>,
     /// The result of compiling a kernel with the compiler that a build would use, if there is one.
     pub(super) trial: Option<Result<Compiled, String>>,
-    /// The directory and size in bytes of the build cache; `None` if builds do not use a cache.
-    pub(super) cache: Result<Option<(PathBuf, u64)>, String>,
-    /// The C++ compiler of the system, with its version.
-    pub(super) cpp_compiler: Option<String>,
+    /// The directory and size of the build cache, or why builds do not use one.
+    pub(super) cache: String,
     /// The newest directory of libstdc++ headers of the system.
     pub(super) cpp_headers: Option<PathBuf>,
     /// The pip that would fetch wheels, with its version, or the commands that were tried.
     pub(super) pip: Result<String, String>,
-    /// uv, which can replace pip.
-    pub(super) uv: Option<PathBuf>,
     /// The newest installed CPU device.
-    pub(super) cpu_device: Option<Part>,
+    pub(super) cpu_device: Option<Row>,
     /// The component for compiling to NVIDIA GPUs, if it is installed.
-    pub(super) nvidia: Option<Part>,
+    pub(super) nvidia: Option<Row>,
     /// The value of `SYCLBIN_DEVICE`.
     pub(super) device_variable: Option<String>,
     /// The devices that a program would find, or why none can be listed.
-    pub(super) devices: Result<Vec<Device>, String>,
+    pub(super) devices: Result<Vec<Item>, String>,
     /// Why an Intel GPU of this machine is not among them.
-    pub(super) intel_gpu: Option<intel_gpu::Problem>,
+    pub(super) intel_gpu: Option<Item>,
     /// The result of running that kernel on the device that a program would get. If no kernel was compiled, the
     /// shipped kernel runs instead.
     pub(super) run: Result<Ran, String>,
 }
 
-/// The result of a search for a compiler.
-#[derive(Clone, Debug)]
-pub(super) struct Compilers {
-    /// The compiler that a build would use, or why there is none.
-    pub(super) taken: Result<Detected, String>,
-    /// The candidates before it that were rejected, each with the reason.
-    pub(super) passed_over: Vec<String>,
-    /// The candidates after it, which are not tried.
-    pub(super) behind: Vec<String>,
-}
-
-/// An installed component.
-#[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) version: String,
-    /// Its library, or its directory.
-    pub(super) path: PathBuf,
-    /// What is wrong with the installation.
-    pub(super) damage: Option<String>,
-}
-
-/// A device that a program would find.
-#[derive(Clone, Debug)]
-pub(super) struct Device {
-    /// Its name and kind, its platform and driver, and the library it was found through.
-    pub(super) text: String,
-    /// A note on the code that it accepts, unless that is SPIR-V.
-    pub(super) takes: &'static str,
-    /// Whether it ran the trial kernel.
-    pub(super) is_chosen: bool,
-}
-
 impl Facts {
     /// Examines the machine and the environment of this process.
     pub(super) fn gather() -> Self {
-        let search = std::env::var_os("PATH");
-        let search = search.as_deref();
         let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
-        let part = |component, path: fn(&Installed) -> PathBuf| {
+        let newest = |component| {
             let installed = home.as_ref().ok()?.newest(component)?;
-            Some(Part {
-                path: path(&installed),
-                damage: Manifest::read_complete(&installed.folder).err(),
-                version: installed.version,
-            })
+            Some(Row::of(component, installed.folder))
         };
-        let compilers = compilers();
-        let trial = compilers.taken.as_ref().ok().map(trial::compile);
+        let (taken, skipped, behind) = compilers();
+        let trial = taken.as_ref().ok().map(trial::compile);
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
+        let all = Device::all().map_err(|error| error.to_string());
+        let is_intel_gpu = |device: &Device| {
+            device.kind() == DeviceKind::Gpu && device.platform().starts_with("Intel")
+        };
+        let intel_gpu = match &all {
+            Ok(all) if all.iter().any(is_intel_gpu) => None,
+            _ => intel_gpu::problem(Path::new("/")),
+        };
         let unsupported = toolchain::supports(std::env::consts::OS, std::env::consts::ARCH);
         Self {
-            home_is_set: variable(HOME_VARIABLE).is_some(),
             unsupported: unsupported.err().map(|error| error.to_string()),
             trial,
-            compilers,
-            compiler: part(Component::Compiler, |installed| {
-                installed.folder.join(COMPILER_LIBRARY)
-            }),
-            cache: kept(home.as_ref().ok()),
-            cpp_compiler: ["g++", "c++"].iter().find_map(|name| {
-                let found = Invocation::find(&[name], search)?;
-                let version = found.version().unwrap_or_else(|reason| reason);
-                Some(format!("{found} ({version})"))
-            }),
+            taken,
+            skipped,
+            behind,
+            compiler: newest(Component::Compiler),
+            cache: cache(home.as_ref().ok()),
             cpp_headers: headers(Path::new(HEADERS)),
             pip: pip::Search::from_env()
                 .find()
                 .map(|pip| format!("{} ({})", pip.invocation, pip.version)),
-            uv: find_program("uv", search),
-            cpu_device: part(Component::CpuDevice, Installed::entry),
-            nvidia: part(Component::Nvidia, |installed| installed.folder.clone()),
+            cpu_device: newest(Component::CpuDevice),
+            nvidia: newest(Component::Nvidia),
             device_variable: variable(DEVICE_VARIABLE),
-            devices: devices(run.as_ref().ok()),
-            intel_gpu: (!has_intel_gpu())
-                .then(|| intel_gpu::problem(Path::new("/")))
-                .flatten(),
+            devices: all.map(|all| describe(&all, run.as_ref().ok())),
+            intel_gpu,
             run,
-            home: home
-                .map(|home| home.path().to_owned())
-                .map_err(|error| error.to_string()),
+            home: match (home, variable(HOME_VARIABLE)) {
+                (Ok(home), None) => home.path().display().to_string(),
+                (Ok(home), Some(_)) => format!("{} ({HOME_VARIABLE})", home.path().display()),
+                (Err(error), _) => error.to_string(),
+            },
         }
     }
 }
 
-/// Queries the drivers of this machine. `run` gives the device that ran the trial kernel.
-fn devices(run: Option<&Ran>) -> Result<Vec<Device>, String> {
-    let all = syclbin_rt::Device::all().map_err(|error| error.to_string())?;
+/// Describes the devices of this machine. `run` gives the device that ran the trial kernel.
+fn describe(all: &[Device], run: Option<&Ran>) -> Vec<Item> {
     // Parts of a device are not listed, so a part counts as its parent device.
-    let is_chosen = |device: &syclbin_rt::Device| {
+    let is_chosen = |device: &Device| {
         let name = device.to_string();
         run.is_some_and(|run| run.device == name || run.device.ends_with(&format!(" of {name}")))
     };
     let chosen = all.iter().position(is_chosen);
-    let describe = |(index, device): (usize, &syclbin_rt::Device)| {
+    let describe = |(index, device): (usize, &Device)| {
         let platform = if device.takes_ptx() {
             String::new()
         } else {
             format!("{} ", device.platform())
         };
         let (name, kind, driver) = (device.name(), device.kind(), device.driver_version());
-        Device {
-            text: format!("{name} ({kind}), {platform}{driver}, {}", device.library()),
-            takes: match (device.takes_ptx(), device.takes_spirv()) {
-                (true, _) => " (takes PTX)",
-                (false, true) => "",
-                (false, false) => " (accepts neither SPIR-V nor PTX)",
-            },
-            is_chosen: chosen == Some(index),
+        let library = device.library();
+        let text = format!("{index}: {name} ({kind}), {platform}{driver}, {library}");
+        match run.filter(|_| chosen == Some(index)) {
+            Some(run) => good("device", format!("{text} (chosen: {})", run.reason)),
+            None if device.takes_ptx() => note("device", format!("{text} (takes PTX)")),
+            None if device.takes_spirv() => note("device", text),
+            None => note("device", format!("{text} (accepts neither SPIR-V nor PTX)")),
         }
     };
-    Ok(all.iter().enumerate().map(describe).collect())
+    all.iter().enumerate().map(describe).collect()
 }
 
-fn has_intel_gpu() -> bool {
-    let devices = syclbin_rt::Device::all().unwrap_or_default();
-    let mut devices = devices.iter();
-    devices.any(|device| device.kind() == DeviceKind::Gpu && device.platform().starts_with("Intel"))
+/// Describes the build cache.
+fn cache(home: Option<&Home>) -> String {
+    match cache::folder(variable_os(CACHE_VARIABLE).as_deref(), home) {
+        Ok(Some(folder)) => {
+            let size = Store::new(folder.clone(), cache::LIMIT).size();
+            format!("{} ({})", folder.display(), Size(size))
+        }
+        Ok(None) => "none".to_owned(),
+        Err(problem) => problem,
+    }
 }
 
-/// Returns the directory and size of the build cache.
-fn kept(home: Option<&Home>) -> Result<Option<(PathBuf, u64)>, String> {
-    let named = variable(CACHE_VARIABLE).map(OsString::from);
-    let folder = cache::folder(named.as_deref(), home)?;
-    Ok(folder.map(|folder| {
-        let size = Store::new(folder.clone(), cache::LIMIT).size();
-        (folder, size)
-    }))
-}
-
-/// Finds the compiler for a build script that does not call `.compiler(..)`.
-fn compilers() -> Compilers {
+/// Finds the compiler for a build script that does not call `.compiler(..)`, or why there is none. Also returns the
+/// candidates before it, each with the reason why it was rejected, and those after it.
+fn compilers() -> (Result<Detected, String>, Vec<String>, Vec<String>) {
     let host = host();
     let search = Search {
-        variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
+        variable: &variable_os,
         target: host.clone(),
         host,
     };
     let outcome = search.run(None);
     let behind = outcome.taken.as_ref().map(|found| search.behind(found));
     let behind = behind.unwrap_or_default();
-    let skipped = outcome.passed_over.iter();
-    Compilers {
-        passed_over: skipped.map(ToString::to_string).collect(),
-        behind: behind.iter().map(ToString::to_string).collect(),
-        taken: outcome.taken.map_err(|error| match error {
-            // Rejected candidates are reported on lines of their own.
-            syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
-            error => error.to_string(),
-        }),
-    }
+    let taken = outcome.taken.map_err(|error| match error {
+        // Rejected candidates are reported on lines of their own.
+        syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
+        error => error.to_string(),
+    });
+    let skipped = outcome.passed_over.iter().map(ToString::to_string);
+    let behind = behind.iter().map(ToString::to_string);
+    (taken, skipped.collect(), behind.collect())
 }
 
 /// Returns whether a build script would find a compiler.
 #[must_use]
 pub fn has_compiler() -> bool {
-    compilers().taken.is_ok()
+    compilers().0.is_ok()
 }
 
 /// Returns the triple of the host, as reported by rustc.
@@ -231,10 +186,12 @@ fn host() -> Option<String> {
 }
 
 /// Returns the value of an environment variable. An empty value counts as unset.
+pub(super) fn variable_os(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
 fn variable(name: &str) -> Option<String> {
-    std::env::var_os(name)
-        .filter(|value| !value.is_empty())
-        .map(|value| value.to_string_lossy().into_owned())
+    variable_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// Returns the newest directory below `root` that holds C++ headers.

@@ -5,12 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// A problem, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
-    pub(super) text: String,
-    pub(super) remedy: &'static str,
-}
+use super::item::{Item, note};
 
 const NO_DRIVER: &str = "install intel-opencl-icd (Debian, Ubuntu), intel-compute-runtime (Fedora, Arch) or intel-opencl \
     (openSUSE)";
@@ -20,7 +15,7 @@ const UNKNOWN: &str = "update its package: a driver that is older than a GPU doe
 const UNKNOWN_IN_WSL: &str = "update Intel's graphics driver in Windows and the OpenCL package in WSL, then run `wsl --shutdown`";
 
 /// Returns why no program finds the Intel GPU of the system below `root`, or `None` if there is none.
-pub(super) fn problem(root: &Path) -> Option<Problem> {
+pub(super) fn problem(root: &Path) -> Option<Item> {
     let nodes = nodes(root);
     let is_wsl = root.join("dev/dxg").exists()
         && names(&root.join("usr/lib/wsl/drivers")).any(|name| name.starts_with("iigd"));
@@ -38,19 +33,16 @@ pub(super) fn problem(root: &Path) -> Option<Problem> {
     });
     let (text, remedy) = match denied {
         _ if !has_driver => ("its OpenCL driver is not installed".to_owned(), NO_DRIVER),
-        Some(node) => (
-            format!("no permission to open {}", node.display()),
-            NO_PERMISSION,
-        ),
+        Some(node) => {
+            let text = format!("no permission to open {}", node.display());
+            (text, NO_PERMISSION)
+        }
         None => {
-            let remedy = if is_wsl { UNKNOWN_IN_WSL } else { UNKNOWN };
-            (
-                "its OpenCL driver is installed, but does not list it".to_owned(),
-                remedy,
-            )
+            let text = "its OpenCL driver is installed, but does not list it".to_owned();
+            (text, if is_wsl { UNKNOWN_IN_WSL } else { UNKNOWN })
         }
     };
-    Some(Problem { text, remedy })
+    Some(note("Intel GPU", text).with_remedy(remedy))
 }
 
 /// The render nodes of Intel's GPUs.
@@ -84,18 +76,18 @@ mod tests {
     fn each_problem_of_the_gpu_has_a_remedy() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
-        let remedy = || problem(root).map(|problem| problem.remedy);
+        let remedy = || problem(root).and_then(|problem| problem.remedy);
         assert_eq!(remedy(), None);
         write(root, "sys/class/drm/renderD129/device/vendor", "0x10de\n");
         assert_eq!(remedy(), None, "another vendor's");
         write(root, "sys/class/drm/renderD128/device/vendor", "0x8086\n");
         write(root, "dev/dri/renderD128", "");
-        assert_eq!(remedy(), Some(NO_DRIVER));
+        assert_eq!(remedy().as_deref(), Some(NO_DRIVER));
         write(root, "etc/OpenCL/vendors/pocl.icd", "libpocl.so.2\n");
-        assert_eq!(remedy(), Some(NO_DRIVER));
+        assert_eq!(remedy().as_deref(), Some(NO_DRIVER));
         let icd = "/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so\n";
         write(root, "etc/OpenCL/vendors/intel.icd", icd);
-        assert_eq!(remedy(), Some(UNKNOWN));
+        assert_eq!(remedy().as_deref(), Some(UNKNOWN));
     }
 
     #[test]
@@ -114,7 +106,7 @@ mod tests {
             return;
         }
         let problem = problem(root).unwrap();
-        assert_eq!(problem.remedy, NO_PERMISSION);
+        assert_eq!(problem.remedy.as_deref(), Some(NO_PERMISSION));
         assert!(problem.text.ends_with("dev/dri/renderD128"), "{problem:?}");
     }
 
@@ -122,11 +114,12 @@ mod tests {
     fn gpu_in_wsl_has_no_render_node() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
+        let remedy = || problem(root).and_then(|problem| problem.remedy);
         write(root, "dev/dxg", "");
-        assert_eq!(problem(root), None, "another vendor's");
+        assert!(problem(root).is_none(), "another vendor's");
         write(root, "usr/lib/wsl/drivers/iigd_dch.inf_amd64_1/a", "");
-        assert_eq!(problem(root).unwrap().remedy, NO_DRIVER);
+        assert_eq!(remedy().as_deref(), Some(NO_DRIVER));
         write(root, "etc/OpenCL/vendors/intel.icd", "libigdrcl.so");
-        assert_eq!(problem(root).unwrap().remedy, UNKNOWN_IN_WSL);
+        assert_eq!(remedy().as_deref(), Some(UNKNOWN_IN_WSL));
     }
 }

@@ -8,21 +8,56 @@ mod child;
 mod facts;
 pub mod file;
 mod intel_gpu;
+mod item;
 mod report;
 mod trial;
+
+use std::path::PathBuf;
+
+use clap::Args;
 
 pub use facts::has_compiler;
 pub use trial::{KERNEL, Ran, VALUE};
 
 use crate::error::Result;
+use crate::ui::{self, Format};
 
-/// Prints the report on this machine, and returns whether kernels can be compiled and run here.
+/// What to examine, and how.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// Load this SYCLBIN file instead; `-` is standard input
+    ///
+    /// The driver builds each module and makes each kernel in a separate process, but runs none. Exits with 1 if a
+    /// kernel cannot be used, or if the driver crashes or hangs.
+    pub file: Option<PathBuf>,
+    /// The device to load it on, in the form of SYCLBIN_DEVICE [default: the device that a program would get]
+    #[arg(long, value_name = "DEVICE", requires = "file")]
+    pub device: Option<String>,
+    /// The time limit for the driver to build a module or a kernel
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "file")]
+    pub timeout: u32,
+    /// How to show the report
+    #[arg(long, value_enum, default_value_t, requires = "file")]
+    pub format: Format,
+    /// Run the trial kernel in the file on standard input: for the doctor itself, as a driver may end the process
+    #[arg(long, hide = true)]
+    pub trial: bool,
+    /// Load the file on standard input from this module and kernel on: for the doctor itself
+    #[arg(long, hide = true, num_args = 2)]
+    pub probe: Vec<usize>,
+}
+
+/// Prints the report on this machine or on a file, and returns whether kernels can be compiled and run, or the kernels of
+/// the file can be used.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written.
-pub fn run() -> Result<bool> {
+/// Fails if the file cannot be read or is not a SYCLBIN file, or if no child process can be started.
+pub fn run(options: &Options) -> Result<bool> {
+    if let Some(path) = &options.file {
+        return file::run(path, options);
+    }
     let report = report::Report::of(&facts::Facts::gather());
-    crate::ui::answer(&report.to_string())?;
+    ui::answer(&report.to_string())?;
     Ok(report.compiles && report.runs)
 }

@@ -7,30 +7,10 @@
 use std::fmt;
 
 use syclbin_build::search::Origin;
-use syclbin_toolchain::INSTALL_COMMAND;
+use syclbin_toolchain::{COMPILER_LIBRARY, INSTALL_COMMAND};
 
-use super::facts::{Facts, Part};
-use crate::ui::Size;
-
-/// The effect of a fact on compiling and running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark {
-    /// Everything is in order.
-    Good,
-    /// It prevents kernels from being compiled or run.
-    Bad,
-    /// It is for information only.
-    Note,
-}
-
-/// One line of the report.
-#[derive(Debug)]
-struct Item {
-    mark: Mark,
-    label: &'static str,
-    text: String,
-    remedy: Option<String>,
-}
+use super::facts::Facts;
+use super::item::{Item, Mark, bad, component, good, note, verdict};
 
 /// The whole report.
 #[derive(Debug)]
@@ -95,15 +75,7 @@ impl fmt::Display for Report {
 }
 
 fn toolchain(facts: &Facts) -> Vec<Item> {
-    let from = if facts.home_is_set {
-        " (SYCLBIN_HOME)"
-    } else {
-        ""
-    };
-    let mut items = vec![match &facts.home {
-        Ok(home) => note("home", format!("{}{from}", home.display())),
-        Err(reason) => note("home", reason),
-    }];
+    let mut items = vec![note("home", &facts.home)];
     if let Some(reason) = &facts.unsupported {
         items.push(note("platform", reason));
         // The wheels do not work here, so pip is not needed either.
@@ -114,22 +86,20 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
         Err(tried) => note("pip", format!("none: {tried}"))
             .with_remedy("install pip or uv, or set SYCLBIN_PIP; or use --wheels DIR to install"),
     });
-    items.extend(facts.uv.iter().map(|uv| note("uv", uv.display())));
     items
 }
 
 /// Reports the compiler that a build would use, and what it needs.
 fn compile(facts: &Facts) -> Vec<Item> {
-    let compilers = &facts.compilers;
-    let skipped = compilers.passed_over.iter();
+    let skipped = facts.skipped.iter();
     let mut items: Vec<_> = skipped.map(|text| note("skipped", text)).collect();
     let remedy = match facts.unsupported {
         None => format!("run `{INSTALL_COMMAND} --component compiler`"),
         Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++".to_owned(),
     };
-    let is_installed = (compilers.taken.as_ref())
+    let is_installed = (facts.taken.as_ref())
         .is_ok_and(|taken| matches!(taken.candidate.origin, Origin::Installed { .. }));
-    match &compilers.taken {
+    match &facts.taken {
         Ok(taken) => {
             items.push(good("compiler", &taken.candidate));
             items.push(note("version", &taken.version));
@@ -140,51 +110,40 @@ fn compile(facts: &Facts) -> Vec<Item> {
     }
     if is_installed {
         items.extend(facts.compiler.as_ref().map(|compiler| {
-            let library = compiler.path.display();
-            match &compiler.damage {
-                None => good("library", library),
-                Some(problem) => {
-                    bad("library", format!("{library}, damaged: {problem}")).with_remedy(&remedy)
-                }
-            }
+            let library = compiler.folder.join(COMPILER_LIBRARY);
+            let library = library.display();
+            let outcome = match &compiler.state {
+                Ok(_) => Ok(library),
+                Err(problem) => Err(format!("{library}, damaged: {problem}")),
+            };
+            verdict("library", outcome, &remedy)
         }));
         // Most users do not need this, so it does not affect the verdict.
         items.push(match &facts.nvidia {
-            Some(nvidia) => component("NVIDIA", nvidia, "nvidia"),
+            Some(nvidia) => component("NVIDIA", nvidia),
             None => note(
                 "NVIDIA",
                 format!("no code for NVIDIA GPUs; `{INSTALL_COMMAND} --component nvidia` adds it"),
             ),
         });
     }
-    items.extend(compilers.behind.iter().map(|text| note("not used", text)));
-    items.push(note("g++", facts.cpp_compiler.as_deref().unwrap_or("none")));
+    items.extend(facts.behind.iter().map(|text| note("not used", text)));
     items.push(match &facts.cpp_headers {
         Some(folder) => note("C++ headers", folder.display()),
         None => note("C++ headers", "none in /usr/include/c++"),
     });
-    items.push(match &facts.cache {
-        Ok(Some((folder, size))) => {
-            note("cache", format!("{} ({})", folder.display(), Size(*size)))
-        }
-        Ok(None) => note("cache", "none"),
-        Err(problem) => note("cache", problem),
-    });
-    items.extend(facts.trial.as_ref().map(|trial| match trial {
-        Ok(compiled) => good(
-            "trial",
-            format!("compiled a kernel in {:.1?}", compiled.time),
-        ),
-        Err(problem) => {
-            let remedy = match (is_installed, &facts.cpp_headers) {
-                (false, _) => "set SYCLBIN_CLANG to another compiler that supports -fsyclbin",
-                (true, None) => {
-                    "install g++: the compiler reads the C++ standard library from the system"
-                }
-                (true, Some(_)) => "run `cargo syclbin toolchain install --force`",
-            };
-            bad("trial", format!("compiling a kernel failed: {problem}")).with_remedy(remedy)
-        }
+    items.push(note("cache", &facts.cache));
+    let remedy = match (is_installed, &facts.cpp_headers) {
+        (false, _) => "set SYCLBIN_CLANG to another compiler that supports -fsyclbin",
+        (true, None) => "install g++: the compiler reads the C++ standard library from the system",
+        (true, Some(_)) => "run `cargo syclbin toolchain install --force`",
+    };
+    items.extend(facts.trial.as_ref().map(|trial| {
+        let outcome = match trial {
+            Ok(compiled) => Ok(format!("compiled a kernel in {:.1?}", compiled.time)),
+            Err(problem) => Err(format!("compiling a kernel failed: {problem}")),
+        };
+        verdict("trial", outcome, remedy)
     }));
     items
 }
@@ -194,7 +153,7 @@ fn run(facts: &Facts) -> Vec<Item> {
     let mut items = Vec::new();
     // Another device may work, so a damaged CPU device alone does not affect the verdict.
     let cpu_device = facts.cpu_device.as_ref();
-    items.extend(cpu_device.map(|part| component("CPU device", part, "cpu-device")));
+    items.extend(cpu_device.map(|part| component("CPU device", part)));
     let variable = facts.device_variable.as_ref();
     items.extend(variable.map(|value| note("SYCLBIN_DEVICE", value)));
     let remedy = match (&facts.unsupported, variable) {
@@ -206,27 +165,13 @@ fn run(facts: &Facts) -> Vec<Item> {
         ),
         (Some(_), None) => "install the driver of your GPU or processor".to_owned(),
     };
-    items.extend(
-        facts
-            .intel_gpu
-            .as_ref()
-            .map(|problem| note("Intel GPU", &problem.text).with_remedy(problem.remedy)),
-    );
-    let devices = match &facts.devices {
-        Ok(devices) => devices,
+    items.extend(facts.intel_gpu.clone());
+    match &facts.devices {
+        Ok(devices) => items.extend(devices.iter().cloned()),
         Err(reason) => {
             items.push(bad("devices", reason).with_remedy(&remedy));
             return items;
         }
-    };
-    for (index, device) in devices.iter().enumerate() {
-        let text = format!("{index}: {}", device.text);
-        items.push(match &facts.run {
-            Ok(run) if device.is_chosen => {
-                good("device", format!("{text} (chosen: {})", run.reason))
-            }
-            _ => note("device", format!("{text}{}", device.takes)),
-        });
     }
     let skipped = facts.run.iter().flat_map(|run| &run.skipped);
     items.extend(skipped.map(|skipped| note("skipped", skipped)));
@@ -234,63 +179,24 @@ fn run(facts: &Facts) -> Vec<Item> {
         Some(Ok(_)) => "that was compiled here",
         _ => "that is shipped with this program",
     };
-    items.push(match &facts.run {
+    let (outcome, remedy) = match &facts.run {
         Ok(run) if run.is_right => {
-            good("trial", format!("ran a kernel {source} on {}", run.device))
+            let text = format!("ran a kernel {source} on {}", run.device);
+            (Ok(text), remedy.as_str())
         }
         Ok(run) => {
-            let text = format!(
-                "a kernel {source} produced a wrong result on {}",
-                run.device
-            );
-            bad("trial", text).with_remedy(
-                "update the driver of the device, or set SYCLBIN_DEVICE to another device",
-            )
+            let device = &run.device;
+            let text = format!("a kernel {source} produced a wrong result on {device}");
+            let remedy = "update the driver of the device, or set SYCLBIN_DEVICE to another device";
+            (Err(text), remedy)
         }
         Err(problem) => {
             let text = format!("running a kernel {source} failed: {problem}");
-            bad("trial", text).with_remedy(&remedy)
+            (Err(text), remedy.as_str())
         }
-    });
+    };
+    items.push(verdict("trial", outcome, remedy));
     items
-}
-
-/// Reports an installed component without judgement.
-fn component(label: &'static str, part: &Part, name: &str) -> Item {
-    let text = format!("{}, {}", part.version, part.path.display());
-    match &part.damage {
-        None => note(label, text),
-        Some(problem) => note(label, format!("{text}, damaged: {problem}"))
-            .with_remedy(&format!("run `{INSTALL_COMMAND} --component {name}`")),
-    }
-}
-
-fn good(label: &'static str, text: impl ToString) -> Item {
-    item(Mark::Good, label, text)
-}
-
-fn bad(label: &'static str, text: impl ToString) -> Item {
-    item(Mark::Bad, label, text)
-}
-
-fn note(label: &'static str, text: impl ToString) -> Item {
-    item(Mark::Note, label, text)
-}
-
-fn item(mark: Mark, label: &'static str, text: impl ToString) -> Item {
-    Item {
-        mark,
-        label,
-        text: text.to_string(),
-        remedy: None,
-    }
-}
-
-impl Item {
-    fn with_remedy(mut self, remedy: &str) -> Self {
-        self.remedy = Some(remedy.to_owned());
-        self
-    }
 }
 
 #[cfg(test)]

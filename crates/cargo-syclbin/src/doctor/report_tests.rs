@@ -3,13 +3,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use syclbin_build::search::{Candidate, Detected};
-use syclbin_toolchain::INSTALL_COMMAND;
+use syclbin_toolchain::{Component, INSTALL_COMMAND};
 
 use super::*;
 use crate::doctor::Ran;
-use crate::doctor::facts::{Compilers, Device, Facts, Part};
-use crate::doctor::intel_gpu;
+use crate::doctor::facts::Facts;
 use crate::doctor::trial::Compiled;
+use crate::toolchain::list::Row;
+use crate::toolchain::manifest::Manifest;
 
 fn detected(origin: Origin, program: &str, version: &str) -> Detected {
     Detected {
@@ -26,47 +27,39 @@ fn detected(origin: Origin, program: &str, version: &str) -> Detected {
 /// Returns the facts of a machine that has everything.
 fn complete() -> Facts {
     Facts {
-        home: Ok(PathBuf::from("/cache/syclbin")),
-        home_is_set: false,
+        home: "/cache/syclbin".to_owned(),
         unsupported: None,
-        compilers: Compilers {
-            taken: Ok(detected(
-                Origin::Installed {
-                    folder: PathBuf::from("/cache/syclbin"),
-                    version: "2026.2.0".to_owned(),
-                },
-                "/cache/syclbin/bin/syclbin-clang",
-                "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
-            )),
-            passed_over: Vec::new(),
-            behind: Vec::new(),
-        },
-        compiler: Some(Part {
+        taken: Ok(detected(
+            Origin::Installed {
+                folder: PathBuf::from("/cache/syclbin"),
+                version: "2026.2.0".to_owned(),
+            },
+            "/cache/syclbin/bin/syclbin-clang",
+            "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
+        )),
+        skipped: Vec::new(),
+        behind: Vec::new(),
+        compiler: Some(Row {
+            component: Component::Compiler,
             version: "2026.2.0".to_owned(),
-            path: PathBuf::from("/cache/syclbin/lib/libsycl-jit.so"),
-            damage: None,
+            folder: PathBuf::from("/cache/syclbin/compiler/2026.2.0"),
+            state: Ok(Manifest::default()),
         }),
         trial: Some(Ok(Compiled {
             time: Duration::from_millis(400),
             file: Vec::new(),
         })),
-        cache: Ok(Some((PathBuf::from("/cache/syclbin/kernels"), 3 << 20))),
-        cpp_compiler: Some("/usr/bin/g++ (g++ 12.2.0)".to_owned()),
+        cache: "/cache/syclbin/kernels (3.1 MB)".to_owned(),
         cpp_headers: Some(PathBuf::from("/usr/include/c++/12")),
         pip: Ok("/usr/bin/python3 -m pip (pip 23)".to_owned()),
-        uv: None,
         cpu_device: None,
         nvidia: None,
         device_variable: None,
-        devices: Ok(vec![Device {
-            text: "Some GPU, Some OpenCL, libOpenCL.so.1".to_owned(),
-            takes: "",
-            is_chosen: true,
-        }]),
+        devices: Ok(vec![good("device", "0: Some GPU (chosen: it is first)")]),
         intel_gpu: None,
         run: Ok(Ran {
             device: "Some GPU".to_owned(),
-            reason: "it is the first gpu".to_owned(),
+            reason: "it is first".to_owned(),
             skipped: Vec::new(),
             is_right: true,
         }),
@@ -88,24 +81,21 @@ fn complete_machine_has_nothing_to_do() {
         text.ends_with("kernels can be compiled and run here\n"),
         "{text}"
     );
-    assert!(text.contains("(chosen: it is the first gpu)"), "{text}");
+    assert!(text.contains("(chosen: it is first)"), "{text}");
     assert!(text.contains("/cache/syclbin/kernels (3.1 MB)"), "{text}");
 }
 
 #[test]
 fn bare_machine_lists_every_missing_component() {
     let bare = Facts {
-        compilers: none_found(),
+        taken: Err("none found".to_owned()),
+        skipped: vec![SKIPPED.to_owned()],
         compiler: None,
         trial: None,
-        cpp_compiler: None,
         cpp_headers: None,
         pip: Err("`pip`: not found".to_owned()),
         devices: Err("no OpenCL library found".to_owned()),
-        intel_gpu: Some(intel_gpu::Problem {
-            text: "its OpenCL driver is not installed".to_owned(),
-            remedy: "install it",
-        }),
+        intel_gpu: Some(note("Intel GPU", "it has no driver").with_remedy("install it")),
         run: Err("no device found".to_owned()),
         ..complete()
     };
@@ -122,13 +112,7 @@ fn bare_machine_lists_every_missing_component() {
     }
 }
 
-fn none_found() -> Compilers {
-    Compilers {
-        taken: Err("none found".to_owned()),
-        passed_over: vec!["CXX=g++ (/usr/bin/g++): g++ 12 does not support -fsyclbin".to_owned()],
-        behind: Vec::new(),
-    }
-}
+const SKIPPED: &str = "CXX=g++ (/usr/bin/g++): g++ 12 does not support -fsyclbin";
 
 #[test]
 fn configured_compiler_replaces_the_installed_compiler() {
@@ -140,10 +124,10 @@ fn configured_compiler_replaces_the_installed_compiler() {
         name: "SYCLBIN_CLANG".to_owned(),
         value: program.into(),
     };
-    facts.compilers.taken = Ok(detected(origin, program, "clang version 22.0.0"));
+    facts.taken = Ok(detected(origin, program, "clang version 22.0.0"));
     assert!(Report::of(&facts).compiles);
     facts.compiler = complete().compiler;
-    facts.compilers.taken =
+    facts.taken =
         Err("SYCLBIN_CLANG=/opt/dpcpp/clang++: not found; unset SYCLBIN_CLANG to".to_owned());
     facts.trial = None;
     let report = Report::of(&facts);
@@ -158,8 +142,8 @@ fn configured_compiler_replaces_the_installed_compiler() {
 #[test]
 fn report_sorts_skipped_chosen_and_unused_compilers() {
     let mut facts = complete();
-    facts.compilers.passed_over = none_found().passed_over;
-    facts.compilers.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
+    facts.skipped = vec![SKIPPED.to_owned()];
+    facts.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
     let text = Report::of(&facts).to_string();
     let lines: Vec<_> = [
         "skipped      CXX=g++ (/usr/bin/g++): g++ 12 does not support -fsyclbin",
@@ -178,7 +162,7 @@ fn report_sorts_skipped_chosen_and_unused_compilers() {
 #[test]
 fn a_damaged_compiler_does_not_count() {
     let mut facts = complete();
-    facts.compiler.as_mut().unwrap().damage = Some("lib/libimf.so: gone".to_owned());
+    facts.compiler.as_mut().unwrap().state = Err("lib/libimf.so: gone".to_owned());
     let report = Report::of(&facts);
     assert!(!report.compiles && report.to_string().contains("lib/libimf.so: gone"));
 }
@@ -192,10 +176,11 @@ fn nvidia_gpus_are_noted_and_decide_nothing() {
         report.to_string().contains("--component nvidia"),
         "{report}"
     );
-    let mut nvidia = Part {
+    let mut nvidia = Row {
+        component: Component::Nvidia,
         version: "13.5.37".to_owned(),
-        path: "/cache/syclbin/nvidia/13.5.37".into(),
-        damage: None,
+        folder: "/cache/syclbin/nvidia/13.5.37".into(),
+        state: Ok(Manifest::default()),
     };
     facts.nvidia = Some(nvidia.clone());
     let text = Report::of(&facts).to_string();
@@ -203,7 +188,7 @@ fn nvidia_gpus_are_noted_and_decide_nothing() {
         text.contains("13.5.37, /cache/syclbin/nvidia/13.5.37"),
         "{text}"
     );
-    nvidia.damage = Some("bin/ptxas: gone".to_owned());
+    nvidia.state = Err("bin/ptxas: gone".to_owned());
     facts.nvidia = Some(nvidia);
     let report = Report::of(&facts);
     assert!(
@@ -277,7 +262,8 @@ fn wrong_device_variable_is_named_as_cause() {
 fn on_another_platform_no_wheel_is_offered() {
     let facts = Facts {
         unsupported: Some("x86-64 Linux only".to_owned()),
-        compilers: none_found(),
+        taken: Err("none found".to_owned()),
+        skipped: vec![SKIPPED.to_owned()],
         compiler: None,
         devices: Ok(Vec::new()),
         run: Err("no device found".to_owned()),

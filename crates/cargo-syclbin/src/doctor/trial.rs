@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use syclbin_build::default_targets;
 use syclbin_build::search::Detected;
-use syclbin_rt::__private::DeviceChoice;
 
 use super::child;
+use super::facts::variable_os;
 
 /// A kernel that includes headers of both SYCL and the C++ standard library.
 const SOURCE: &str = include_str!("trial.cpp");
@@ -36,7 +36,7 @@ pub(super) struct Compiled {
     pub(super) file: Vec<u8>,
 }
 
-/// A completed run of the trial kernel.
+/// A completed run of the trial kernel. The process that runs it writes a `Result<Ran, String>` as a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
     /// The device that a program gets.
@@ -47,34 +47,6 @@ pub struct Ran {
     pub skipped: Vec<String>,
     /// Whether the result was right.
     pub is_right: bool,
-}
-
-impl Ran {
-    /// Describes a run on `choice`. `value` is what the kernel wrote, if it is correct.
-    #[must_use]
-    pub fn new(choice: &DeviceChoice, value: Option<i32>) -> Self {
-        Self {
-            device: choice.device().to_string(),
-            reason: choice.reason().to_owned(),
-            skipped: choice.skipped().map(str::to_owned).collect(),
-            is_right: value.is_some(),
-        }
-    }
-
-    /// Formats the answer of the process that runs the kernel.
-    #[must_use]
-    pub fn answer(outcome: &Result<Self, String>) -> String {
-        serde_json::to_string(outcome).unwrap_or_default()
-    }
-
-    /// Parses an answer that [`Self::answer`] formatted.
-    ///
-    /// # Errors
-    ///
-    /// The error in the answer, or why the answer cannot be parsed.
-    pub fn read(answer: &str) -> Result<Self, String> {
-        serde_json::from_str(answer).unwrap_or_else(|_| Err(format!("it answered {answer:?}")))
-    }
 }
 
 /// Compiles the kernel with `compiler`, like a build.
@@ -90,9 +62,7 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     std::fs::write(&source, SOURCE).map_err(|error| format!("{}: {error}", source.display()))?;
     let mut command = compiler.candidate.command();
     command.args(["-fsycl", "--offload-new-driver", "-O2"]);
-    command.args(default_targets::arguments(compiler, &|name| {
-        std::env::var_os(name).filter(|value| !value.is_empty())
-    }));
+    command.args(default_targets::arguments(compiler, &variable_os));
     command.args(["-fsyclbin=executable", "-o"]);
     command.arg(&output).arg(&source).stdin(Stdio::null());
     let result = command
@@ -129,7 +99,8 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
     command.args(["doctor", "--trial"]);
     let mut answer = None;
     let ended = child::run(command, file, limit, |line| {
-        answer = Some(Ran::read(line));
+        let unknown = |_| Err(format!("it answered {line:?}"));
+        answer = Some(serde_json::from_str(line).unwrap_or_else(unknown));
     });
     let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;
     match answer {

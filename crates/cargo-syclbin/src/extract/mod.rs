@@ -14,7 +14,7 @@ use syclbin::{Container, Content};
 use syclbin_toolchain::file;
 use syclbin_tools::extract::{DeviceImage, images_with, package};
 
-pub use report::{ExtractedImage, Note, Package, Report};
+pub use report::{ExtractedImage, Package, Report};
 
 use crate::error::{Error, Result};
 use crate::input::Input;
@@ -110,20 +110,15 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
     let (made, notes) = package(images);
     if made.modules.is_empty() {
         let notes = notes.iter().map(|note| format!("\n  {note}"));
-        return Err(Error::NothingToPackage(file.into(), notes.collect()));
+        return Err(Error::LeftOut(file.into(), notes.collect()));
     }
     let bytes = to_vec(&made, Container::default())
         .map_err(|cause| Error::Unwritable(file.into(), cause.into()))?;
-    let notes = notes.into_iter().map(|note| Note {
-        image: note.image,
-        packaged: note.packaged,
-        text: note.text.to_string(),
-    });
     let made = Package {
         path: path.to_string_lossy().into_owned(),
         module_count: made.modules.len(),
         state: made.state().and_then(state_name),
-        notes: notes.collect(),
+        notes,
     };
     Ok((made, bytes))
 }

@@ -4,20 +4,16 @@
 //! Its field names are the names in the JSON form, `schema/extract.schema.json`. A field that does not apply is
 //! `null` there, never absent.
 
-use std::fmt::Write as _;
-
 use anstyle::Style;
 use serde::Serialize;
 use syclbin::Content;
-use syclbin_tools::extract::{DeviceImage, OffloadKind};
+use syclbin_tools::extract::{DeviceImage, Note, OffloadKind};
 
 use crate::input::sha256;
-use crate::inspect::qualified;
-use crate::ui::{ATTENTION, Escaped, Shown, Size};
+use crate::inspect::{listed, qualified};
+use crate::ui::{ATTENTION, Escaped, Page, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
-/// The number of kernels per image that are named.
-const NAMES: usize = 8;
 
 /// The images of a file.
 #[derive(Clone, Debug, Serialize)]
@@ -67,20 +63,9 @@ pub struct Package {
     /// The number of its abstract modules.
     pub module_count: usize,
     /// `input`, `object` or `executable`.
-    pub state: Option<&'static str>,
+    pub state: Option<String>,
     /// Notes on the images.
     pub notes: Vec<Note>,
-}
-
-/// A note on a packaged image, or the reason why an image was not packaged.
-#[derive(Clone, Debug, Serialize)]
-pub struct Note {
-    /// The number of the image, counted from 0.
-    pub image: usize,
-    /// Whether it is in the SYCLBIN file.
-    pub packaged: bool,
-    /// The note.
-    pub text: String,
 }
 
 impl ExtractedImage {
@@ -107,33 +92,31 @@ impl ExtractedImage {
 
 /// Formats the report for people, with colours.
 pub(super) fn render(report: &Report) -> String {
-    let mut text = String::new();
+    let mut page = Page::default();
     for (index, image) in report.images.iter().enumerate() {
         let title = match &image.written {
             Some(path) => path.clone(),
             None => format!("image {index}"),
         };
-        let _ = writeln!(text, "{TITLE}{}{TITLE:#}", Shown(&title));
-        let _ = writeln!(text, "    {}", line(image));
+        page.line(format_args!("{TITLE}{}{TITLE:#}", Shown(&title)));
+        page.line(format_args!("    {}", line(image)));
         if !image.origin.is_empty() {
-            let _ = writeln!(text, "    from {}", Shown(&image.origin));
+            page.line(format_args!("    from {}", Shown(&image.origin)));
         }
         if let Some(kernels) = image.kernels.as_deref().filter(|names| !names.is_empty()) {
-            let _ = writeln!(text, "    kernels {}", list(kernels));
+            page.line(format_args!("    kernels {}", listed(kernels, qualified)));
         }
         if let Some(reason) = image.skipped {
-            let _ = writeln!(text, "    {ATTENTION}not written: {reason}{ATTENTION:#}");
+            page.line(format_args!(
+                "    {ATTENTION}not written: {reason}{ATTENTION:#}"
+            ));
         }
     }
     if let Some(package) = &report.syclbin {
-        let plural = if package.module_count == 1 { "" } else { "s" };
-        let _ = writeln!(text, "{TITLE}{}{TITLE:#}", Shown(&package.path));
-        let state = package.state.unwrap_or("no");
-        let count = package.module_count;
-        let _ = writeln!(
-            text,
-            "    SYCLBIN, {state} state, {count} abstract module{plural}"
-        );
+        page.line(format_args!("{TITLE}{}{TITLE:#}", Shown(&package.path)));
+        let state = package.state.as_deref().unwrap_or("no");
+        let modules = counted(package.module_count, "abstract module");
+        page.line(format_args!("    SYCLBIN, {state} state, {modules}"));
         // Images of one kind lack the same things, so one line covers them all.
         let mut said: Vec<(&Note, Vec<String>)> = Vec::new();
         for note in &package.notes {
@@ -154,36 +137,21 @@ pub(super) fn render(report: &Report) -> String {
             };
             let plural = if images.len() == 1 { "" } else { "s" };
             let (images, note) = (images.join(", "), Escaped(&note.text));
-            let _ = writeln!(
-                text,
+            page.line(format_args!(
                 "    image{plural} {images}: {style}{left_out}{note}{style:#}"
-            );
+            ));
         }
     }
-    text
+    page.text
 }
 
 fn line(image: &ExtractedImage) -> String {
-    let mut line = image.content.clone();
-    for (word, what) in [("for", &image.target), ("of", &image.arch)] {
-        if !what.is_empty() {
-            let _ = write!(line, " {word} {}", Shown(what));
-        }
-    }
+    let named = |word: &str, name: &str| match name {
+        "" => String::new(),
+        name => format!(" {word} {}", Shown(name)),
+    };
+    let (target, arch) = (named("for", &image.target), named("of", &image.arch));
+    let (content, kind) = (&image.content, Shown(&image.offload_kind));
     let (size, offset) = (Size(image.size), image.offset);
-    let _ = write!(
-        line,
-        ", {}, {size} at {offset:#x}",
-        Shown(&image.offload_kind)
-    );
-    line
-}
-
-fn list(kernels: &[String]) -> String {
-    let names: Vec<_> = kernels.iter().take(NAMES).map(|s| qualified(s)).collect();
-    let names = names.join(", ");
-    match kernels.len().checked_sub(NAMES) {
-        Some(more) if more > 0 => format!("{names} and {more} more"),
-        _ => names,
-    }
+    format!("{content}{target}{arch}, {kind}, {size} at {offset:#x}")
 }

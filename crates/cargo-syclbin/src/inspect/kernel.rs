@@ -1,97 +1,241 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels: their parameters in the report, and their lines of text.
+//! The kernels of a file, and what a launcher must know about them.
 
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::signature::{self, Access, Argument, Element, Layouts, Pointee, Scalar, Type};
+use serde::Serialize;
+use serde_json::{Value, json};
+use syclbin::metadata::{Dimensions, ModuleMetadata};
+use syclbin::signature::{
+    self, Access, Argument, Element, KernelName, KernelSignature, Layouts, Pointee, Scalar, Type,
+};
+use syclbin::{__private::mangled, Syclbin};
 use syclbin_tools::__private as names;
 
-use super::{Kernel, Parameter, ParameterType};
-use crate::ui::{ATTENTION, Shown};
+use crate::ui::Shown;
 
-/// Returns the C++ declaration of a kernel, as far as it is known.
-pub(super) fn signature(kernel: &Kernel) -> String {
-    if let Some(declaration) = &kernel.declaration {
-        return Shown(declaration).to_string();
-    }
-    let name = kernel.name.as_ref().unwrap_or(&kernel.symbol);
-    let Some(parameters) = &kernel.parameters else {
-        return Shown(name).to_string();
-    };
-    let parameters: Vec<_> = parameters.iter().map(declare).collect();
-    // A kernel named after a type is an object: its parameters are members, and it returns nothing.
-    let void = if kernel.symbol.starts_with("_ZTS") {
-        ""
-    } else {
-        "void "
-    };
-    Shown(&format!("{void}{name}({})", parameters.join(", "))).to_string()
+/// A kernel, in the form of the JSON output.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Kernel {
+    /// The symbol in the code.
+    pub symbol: String,
+    /// The qualified name in C++, where the symbol can be read.
+    pub name: Option<String>,
+    /// The C++ declaration, where it is known.
+    pub declaration: Option<String>,
+    /// Where the source has it: the name of the file and the line.
+    pub location: Option<String>,
+    /// The path of the function that `include_syclbin!` generates, such as `fill::iota`.
+    pub stub: Option<String>,
+    /// Why it generates none.
+    pub no_stub: Option<String>,
+    /// Its parameters, unless there is a reason why they are unknown.
+    pub parameters: Option<Vec<Parameter>>,
+    /// Why its parameters are unknown.
+    pub reason: Option<String>,
+    /// The only work-group size that it runs with, in SYCL's order: the last number is the fastest.
+    pub required_work_group_size: Option<Vec<u32>>,
+    /// The largest work-group size along each dimension, in SYCL's order.
+    pub maximum_work_group_size: Option<Vec<u32>>,
+    /// The number of its dimensions, if the file says.
+    pub work_group_dimensions: Option<usize>,
+    /// The only sub-group size that it runs with.
+    pub required_sub_group_size: Option<u32>,
+    /// Indices of the arguments that the compiler removed, counted from 0.
+    pub eliminated_arguments: Vec<usize>,
+    /// The abstract modules that contain it.
+    pub modules: Vec<usize>,
 }
 
-fn declare(parameter: &Parameter) -> String {
-    let (cpp, name) = (&parameter.ty.cpp, parameter.name.as_deref());
-    match name.unwrap_or_default() {
-        "" => cpp.clone(),
-        name if cpp.ends_with('*') => format!("{cpp}{name}"),
-        name => format!("{cpp} {name}"),
-    }
+/// A parameter of a kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct Parameter {
+    /// Its name, where it is known.
+    pub name: Option<String>,
+    /// Its type. `cpp` is the spelling in C++, as far as the file records it.
+    #[serde(rename = "type")]
+    pub ty: Value,
+    /// Whether the file tells signed from unsigned; if not, `type` says signed.
+    pub sign_known: bool,
+    /// The state of each of its arguments in the code: `passed`, or `removed` by the compiler.
+    pub arguments: Vec<&'static str>,
 }
 
-/// Returns the notes beside a kernel.
-pub(super) fn beside(kernel: &Kernel) -> String {
-    let mut notes = Vec::new();
-    let size = kernel.required_work_group_size.as_deref();
-    notes.extend(size.map(|size| format!("work-groups of {}", extent(size))));
-    let size = kernel.maximum_work_group_size.as_deref();
-    notes.extend(size.map(|size| format!("work-groups of up to {}", extent(size))));
-    let size = kernel.required_sub_group_size;
-    notes.extend(size.map(|size| format!("sub-groups of {size}")));
-    if !kernel.eliminated_arguments.is_empty() {
-        let places = kernel.eliminated_arguments.iter().map(ToString::to_string);
-        let places = places.collect::<Vec<_>>().join(", ");
-        notes.push(format!("the compiler removed arguments {places}"));
+/// Returns the kernels of a file without their launch requirements, each symbol once. `bytes` are the whole file. If the
+/// SPIR-V is unreadable, each kernel gets that as its reason.
+#[must_use]
+pub fn kernels(file: &Syclbin<'_>, bytes: &[u8]) -> Vec<Kernel> {
+    let mut kernels: Vec<Kernel> = match signature::kernels(file) {
+        Ok(signatures) => {
+            let of = |kernel| Kernel::of(kernel, &signatures.layouts);
+            signatures.kernels.iter().map(of).collect()
+        }
+        Err(error) => {
+            let mut seen = BTreeSet::new();
+            let symbols = file.kernel_names().filter(|symbol| seen.insert(*symbol));
+            let unread = |symbol: &str| Kernel {
+                name: mangled::parse(symbol).as_ref().map(KernelName::qualified),
+                reason: Some(error.to_string()),
+                symbol: symbol.to_owned(),
+                ..Kernel::default()
+            };
+            symbols.map(unread).collect()
+        }
+    };
+    let mut places = BTreeMap::<&str, Vec<usize>>::new();
+    for (index, module) in file.modules.iter().enumerate() {
+        for symbol in module.kernel_names() {
+            places.entry(symbol).or_default().push(index);
+        }
     }
-    let parameters = kernel.parameters.iter().flatten().enumerate();
-    let unknown: Vec<_> = parameters
-        .filter(|(_, parameter)| !parameter.sign_known)
-        .map(|(index, parameter)| match &parameter.name {
-            Some(name) => Shown(name).to_string(),
-            None => format!("parameter {index}"),
-        })
+    // A file that cannot be read has that as the reason of each kernel.
+    let stubs = syclbin_expand::stubs(bytes).unwrap_or_default();
+    let mut stubs: BTreeMap<_, _> = (stubs.into_iter())
+        .map(|stub| (stub.symbol, stub.function))
         .collect();
-    if !unknown.is_empty() {
-        let list = unknown.join(", ");
-        notes.push(format!("unknown signedness: {list}"));
+    for kernel in &mut kernels {
+        match stubs.remove(&kernel.symbol) {
+            Some(Ok(path)) => kernel.stub = Some(path),
+            Some(Err(reason)) => kernel.no_stub = Some(reason),
+            None => {}
+        }
+        kernel.modules = places.remove(kernel.symbol.as_str()).unwrap_or_default();
     }
-    let mut text = String::new();
-    for note in notes {
-        let _ = write!(text, "  {note}");
-    }
-    notes_of_stub(kernel, &mut text);
-    if let Some(reason) = &kernel.reason {
-        let reason = Shown(reason);
-        let _ = write!(text, "  {ATTENTION}no signature: {reason}{ATTENTION:#}");
-    }
-    text
+    kernels
 }
 
-/// Adds the Rust name and the source location of a lambda, and why a kernel with a signature has no function.
-fn notes_of_stub(kernel: &Kernel, text: &mut String) {
-    if let Some(location) = &kernel.location {
-        let stub = kernel.stub.as_deref();
-        let stub = stub.map(|stub| format!("`{}`, ", Shown(stub)));
-        let _ = write!(text, "  {}{}", stub.unwrap_or_default(), Shown(location));
+impl Kernel {
+    fn of(signature: &KernelSignature, layouts: &Layouts) -> Self {
+        let parameters = signature.parameters.as_ref();
+        let of = |parameter| Parameter::of(parameter, layouts);
+        Self {
+            symbol: signature.symbol.clone(),
+            name: signature.name.as_ref().map(KernelName::qualified),
+            declaration: signature.declaration.as_ref().map(ToString::to_string),
+            location: signature.location.clone(),
+            reason: parameters.err().map(ToString::to_string),
+            parameters: parameters.ok().map(|all| all.iter().map(of).collect()),
+            ..Self::default()
+        }
     }
-    if let (Some(reason), None) = (&kernel.no_stub, &kernel.reason) {
-        let reason = Shown(reason);
-        let _ = write!(text, "  {ATTENTION}no function: {reason}{ATTENTION:#}");
+
+    pub(super) fn add_launch_requirements(&mut self, metadata: &ModuleMetadata) {
+        if let Some(sizes) = metadata.program.kernels.get(&self.symbol) {
+            self.required_work_group_size = sizes.required_sycl();
+            self.maximum_work_group_size = sizes.maximum_sycl();
+            self.work_group_dimensions = sizes.dimensions.map(Dimensions::get);
+            self.required_sub_group_size = sizes.required_sub_group;
+        }
+        if let Some(mask) = metadata.argument_masks.get(&self.symbol) {
+            let arguments = 0..mask.removed.len();
+            self.eliminated_arguments = arguments.filter(|index| mask.is_removed(*index)).collect();
+        }
+    }
+
+    /// Returns the C++ declaration, as far as it is known.
+    pub(super) fn signature(&self) -> String {
+        let name = self.name.as_ref().unwrap_or(&self.symbol);
+        let text = match (&self.declaration, &self.parameters) {
+            (Some(declaration), _) => declaration,
+            (None, None) => name,
+            (None, Some(parameters)) => {
+                let parameters: Vec<_> = parameters.iter().map(Parameter::declaration).collect();
+                // A kernel named after a type is an object: its parameters are members, and it returns nothing.
+                let is_object = self.symbol.starts_with("_ZTS");
+                let void = if is_object { "" } else { "void " };
+                &format!("{void}{name}({})", parameters.join(", "))
+            }
+        };
+        Shown(text).to_string()
     }
 }
 
-/// Formats a size of several dimensions.
-pub(super) fn extent(size: &[impl ToString]) -> String {
-    let size: Vec<_> = size.iter().map(ToString::to_string).collect();
-    size.join(" x ")
+impl Parameter {
+    fn of(parameter: &signature::Parameter, layouts: &Layouts) -> Self {
+        let arguments = parameter.arguments.iter().map(|argument| match argument {
+            Argument::Passed => "passed",
+            Argument::Removed => "removed",
+        });
+        Self {
+            name: parameter.name.clone(),
+            ty: described(parameter, layouts),
+            sign_known: parameter.sign_known,
+            arguments: arguments.collect(),
+        }
+    }
+
+    fn declaration(&self) -> String {
+        let cpp = self.ty["cpp"].as_str().unwrap_or_default();
+        match self.name.as_deref().unwrap_or_default() {
+            "" => cpp.to_owned(),
+            name if cpp.ends_with('*') => format!("{cpp}{name}"),
+            name => format!("{cpp} {name}"),
+        }
+    }
+}
+
+/// Describes the type of a parameter by the fields that apply to it.
+fn described(parameter: &signature::Parameter, layouts: &Layouts) -> Value {
+    let ty = &parameter.ty;
+    let (kind, of) = match ty {
+        Type::Scalar(of) => ("scalar", Some(*of)),
+        Type::Enum(of) => ("enum", Some(of.of)),
+        Type::Vector { of, .. } => ("vector", Some(*of)),
+        Type::Array { of, .. } => ("array", number(of)),
+        Type::Struct(_) => ("struct", None),
+        Type::Pointer { pointee, .. } => ("pointer", pointed(pointee)),
+        Type::LocalMemory { element, .. } => ("local_memory", pointed(element)),
+        Type::LocalAccessor { element, .. } => ("local_accessor", pointed(element)),
+        Type::Accessor { element, .. } => ("accessor", pointed(element)),
+        Type::Image { element, .. } => ("image", *element),
+        Type::Sampler => ("sampler", None),
+        Type::KernelHandler => ("kernel_handler", None),
+        Type::Unused => ("unused", None),
+    };
+    let access = ty.access().map(|access| match (access, ty) {
+        (Access::Read, _) => "read",
+        (Access::ReadWrite, Type::Image { .. }) => "write",
+        (Access::ReadWrite, _) => "read_write",
+    });
+    let (count, size) = match ty {
+        Type::Vector { count, .. } => (Some(u64::from(*count)), None),
+        Type::Array { count, .. } => (Some(*count), None),
+        Type::LocalMemory { size, .. } => (None, *size),
+        _ => (None, None),
+    };
+    let mut described = json!({
+        "kind": kind,
+        "scalar": of.map(scalar),
+        "access": access,
+        "cpp": layouts.spell_type(ty, parameter.sign_known),
+        "count": count,
+        "dimensions": ty.dimensions(),
+        "size": size,
+        "layout": ty.structure().map(|id| layouts.describe(id)),
+    });
+    if let Value::Object(fields) = &mut described {
+        fields.retain(|_, value| !value.is_null());
+    }
+    described
+}
+
+fn number(element: &Element) -> Option<Scalar> {
+    match element {
+        Element::Scalar(of) => Some(*of),
+        _ => None,
+    }
+}
+
+fn pointed(pointee: &Pointee) -> Option<Scalar> {
+    match pointee {
+        Pointee::Element(element) => number(element),
+        Pointee::Void | Pointee::Unknown(_) => None,
+    }
+}
+
+/// Returns the Rust name of a numeric type. The variants have these names, in upper case.
+fn scalar(scalar: Scalar) -> String {
+    format!("{scalar:?}").to_ascii_lowercase()
 }
 
 /// Returns the qualified name in a symbol, or the symbol itself if it cannot be demangled.
@@ -103,113 +247,4 @@ pub fn qualified(symbol: &str) -> String {
 /// Returns the same name, with the parameters of a function.
 pub(super) fn declared(symbol: &str) -> String {
     Shown(&names::spelled(symbol)).to_string()
-}
-
-impl Parameter {
-    pub(super) fn of(parameter: &signature::Parameter, layouts: &Layouts) -> Self {
-        let known = parameter.sign_known;
-        let mut ty = ParameterType {
-            cpp: layouts.spell_type(&parameter.ty, known),
-            ..ParameterType::default()
-        };
-        let words = |access: &Access| match access {
-            Access::Read => "read",
-            Access::ReadWrite => "read_write",
-        };
-        match &parameter.ty {
-            Type::Scalar(of) => (ty.kind, ty.scalar) = ("scalar", Some(scalar(*of))),
-            Type::Enum(of) => (ty.kind, ty.scalar) = ("enum", Some(scalar(of.of))),
-            Type::Vector { of, count } => {
-                (ty.kind, ty.scalar) = ("vector", Some(scalar(*of)));
-                ty.count = Some(u64::from(*count));
-            }
-            Type::Array { of, count } => {
-                (ty.kind, ty.scalar) = ("array", number(of));
-                ty.count = Some(*count);
-            }
-            Type::Struct(_) => ty.kind = "struct",
-            Type::Pointer { pointee, access } => {
-                (ty.kind, ty.scalar) = ("pointer", pointed(pointee));
-                ty.access = Some(words(access));
-            }
-            Type::LocalMemory { element, size } => {
-                (ty.kind, ty.scalar) = ("local_memory", pointed(element));
-                ty.size = *size;
-            }
-            Type::LocalAccessor {
-                element,
-                dimensions,
-            } => {
-                (ty.kind, ty.scalar) = ("local_accessor", pointed(element));
-                ty.dimensions = *dimensions;
-            }
-            Type::Accessor {
-                element,
-                dimensions,
-                access,
-            } => {
-                (ty.kind, ty.scalar) = ("accessor", pointed(element));
-                (ty.dimensions, ty.access) = (Some(*dimensions), Some(words(access)));
-            }
-            Type::Image {
-                element,
-                dimensions,
-                access,
-            } => {
-                (ty.kind, ty.scalar) = ("image", element.map(scalar));
-                ty.dimensions = Some(*dimensions);
-                ty.access = Some(match access {
-                    Access::Read => "read",
-                    Access::ReadWrite => "write",
-                });
-            }
-            Type::Sampler => ty.kind = "sampler",
-            Type::KernelHandler => ty.kind = "kernel_handler",
-            Type::Unused => ty.kind = "unused",
-        }
-        ty.layout = parameter.ty.structure().map(|id| layouts.describe(id));
-        let arguments = parameter.arguments.iter().map(|argument| match argument {
-            Argument::Passed => "passed",
-            Argument::Removed => "removed",
-        });
-        Self {
-            name: parameter.name.clone(),
-            ty,
-            sign_known: known,
-            arguments: arguments.collect(),
-        }
-    }
-}
-
-fn number(element: &Element) -> Option<&'static str> {
-    match element {
-        Element::Scalar(of) => Some(scalar(*of)),
-        _ => None,
-    }
-}
-
-fn pointed(pointee: &Pointee) -> Option<&'static str> {
-    match pointee {
-        Pointee::Element(element) => number(element),
-        Pointee::Void | Pointee::Unknown(_) => None,
-    }
-}
-
-/// Returns the Rust name of a numeric type.
-const fn scalar(scalar: Scalar) -> &'static str {
-    match scalar {
-        Scalar::Bool => "bool",
-        Scalar::I8 => "i8",
-        Scalar::U8 => "u8",
-        Scalar::I16 => "i16",
-        Scalar::U16 => "u16",
-        Scalar::I32 => "i32",
-        Scalar::U32 => "u32",
-        Scalar::I64 => "i64",
-        Scalar::U64 => "u64",
-        Scalar::F16 => "f16",
-        Scalar::BF16 => "bf16",
-        Scalar::F32 => "f32",
-        Scalar::F64 => "f64",
-    }
 }

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The report as text: kernels first, then the file, then each module.
+//! The report for people: kernels first, then the file, then each module.
 
-use std::fmt::{self, Write as _};
+use std::fmt::{self, Display, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use syclbin::Aspect;
-use syclbin::metadata::Target;
+use syclbin::metadata::{Dimensions, ModuleMetadata, Target};
+use syclbin::offload::Strings;
+use syclbin::property::{Value, set};
+use syclbin::{
+    AbstractModule, Aspect, Container, Content, Image, ImageKind, IrType, PropertySets, State,
+};
+use syclbin_toolchain::store::hex;
 use syclbin_tools::native;
 
-use super::kernel::{beside, declared, extent, qualified, signature};
-use super::{Build, Image, Kernel, Module, PropertyValue, Report, Requirements, Set, StringEntry};
-use crate::ui::{ATTENTION, Escaped, Shown, Size};
+use super::kernel::{Kernel, declared, qualified};
+use super::known::{constants, cuda_parts, globals, printable};
+use super::{Contents, Module};
+use crate::ui::{ATTENTION, Escaped, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
 const NAME: Style = AnsiColor::Cyan.on_default();
@@ -23,18 +29,26 @@ const WIDEST: usize = 72;
 const NAMES: usize = 8;
 
 /// Formats the report with colours. With `raw`, includes every property set; with `native`, the kernels of native code.
-pub(super) fn render(report: &Report, raw: bool, native: bool) -> String {
+pub(super) fn render(contents: &Contents<'_>, raw: bool, native: bool) -> String {
     let mut page = Page {
         native,
         ..Page::default()
     };
-    page.kernels(&report.kernels);
-    page.file(report);
-    for (index, module) in report.modules.iter().enumerate() {
-        page.module(index, module);
+    page.kernels(&contents.kernels);
+    page.file(contents);
+    let modules = || contents.file.modules.iter().enumerate();
+    for ((index, module), known) in modules().zip(&contents.modules) {
+        page.module(index, module, known);
     }
     if raw {
-        page.raw(report);
+        page.sets("file", &contents.file.global);
+        for (index, module) in modules() {
+            page.sets(&format!("abstract module {index}"), &module.metadata);
+            for (number, image) in module.images.iter().enumerate() {
+                let owner = format!("abstract module {index}, image {number}");
+                page.sets(&owner, &image.metadata);
+            }
+        }
     }
     page.text
 }
@@ -57,333 +71,366 @@ impl Page {
         self.write(format_args!("{gap}{TITLE}{title}{TITLE:#}\n"));
     }
 
-    fn field(&mut self, label: &str, text: impl fmt::Display) {
+    fn field(&mut self, label: &str, text: impl Display) {
         self.write(format_args!("  {LABEL}{label:WIDTH$}{LABEL:#}  {text}\n"));
+    }
+
+    /// Adds a field with notes, if there are any.
+    fn notes(&mut self, label: &str, notes: &Notes) {
+        if !notes.0.is_empty() {
+            self.field(label, notes.0.join(", "));
+        }
     }
 
     fn kernels(&mut self, kernels: &[Kernel]) {
         let count = match kernels.len() {
             0 => "no kernels".to_owned(),
-            1 => "1 kernel".to_owned(),
-            count => format!("{count} kernels"),
+            count => counted(count, "kernel"),
         };
-        let stubs = kernels
-            .iter()
-            .filter(|kernel| kernel.stub.is_some())
-            .count();
+        let stubs = kernels.iter().filter(|kernel| kernel.stub.is_some());
+        let stubs = stubs.count();
         self.title(&if kernels.iter().any(|kernel| kernel.no_stub.is_some()) {
             format!("{count}, {stubs} with a function in Rust")
         } else {
             count
         });
-        let signatures: Vec<_> = kernels.iter().map(signature).collect();
+        let signatures: Vec<_> = kernels.iter().map(Kernel::signature).collect();
         let widths = signatures.iter().map(|text| text.chars().count());
         let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
         for (kernel, signature) in kernels.iter().zip(&signatures) {
-            let beside = beside(kernel);
+            let beside = beside(kernel).0;
             let width = if beside.is_empty() { 0 } else { width };
-            self.write(format_args!("  {NAME}{signature:width$}{NAME:#}{beside}\n"));
+            self.write(format_args!("  {NAME}{signature:width$}{NAME:#}"));
+            for note in beside {
+                self.write(format_args!("  {note}"));
+            }
+            self.write(format_args!("\n"));
         }
     }
 
-    fn file(&mut self, report: &Report) {
-        let file = &report.file;
+    fn file(&mut self, contents: &Contents<'_>) {
+        let file = &contents.file;
         self.title("file");
-        self.field("path", Shown(&file.path));
-        self.field("size", Bytes(file.size));
-        let container = match file.container {
-            "v1-bare" => "version 1, without a wrapper",
-            "v1" => "version 1 in an OffloadBinary of version 1",
-            "v1-offload2" => "version 1 in an OffloadBinary of version 2",
-            "images" => "device images of LLVM's own SYCL compiler, without SYCLBIN",
+        self.field("path", Shown(&contents.input.name()));
+        let size = contents.input.bytes.len();
+        let exact = if size < 1_000 {
+            String::new()
+        } else {
+            format!(" ({size} bytes)")
+        };
+        self.field("size", format_args!("{}{exact}", Size(size as u64)));
+        let container = match contents.container {
+            Container::Bare => "version 1, without a wrapper",
+            Container::OffloadBinary1 => "version 1 in an OffloadBinary of version 1",
+            Container::OffloadBinary2 => "version 1 in an OffloadBinary of version 2",
+            Container::Images => "device images of LLVM's own SYCL compiler, without SYCLBIN",
             _ => "version 2, an OffloadBinary with an entry for each part",
         };
-        self.field(
-            "container",
-            format_args!("{container} ({})", file.container),
-        );
-        match (file.state, file.state_number) {
-            (Some(state), _) => self.field("state", state),
-            (None, Some(number)) => self.field("state", format_args!("unknown, {number}")),
-            (None, None) => self.field("state", "not told"),
+        let name = contents.container.name();
+        self.field("container", format_args!("{container} ({name})"));
+        match file.state() {
+            Some(State::Other(number)) => self.field("state", format_args!("unknown, {number}")),
+            Some(state) => self.field("state", state),
+            None => self.field("state", "not told"),
         }
         self.strings(&file.strings);
-        if !file.foreign_entries.is_empty() {
-            let count = file.foreign_entries.len();
+        if !file.foreign.is_empty() {
+            let count = file.foreign.len();
             let text = format_args!("{count} non-SYCLBIN entries in the wrapper");
             self.field("entries", text);
         }
-        self.unknown(&file.property_sets);
+        self.unknown(&file.global);
     }
 
-    fn module(&mut self, index: usize, module: &Module) {
+    fn module(&mut self, index: usize, module: &AbstractModule<'_>, known: &Module) {
         self.title(&format!("abstract module {index}"));
-        self.names("kernels", &module.kernels, qualified);
-        for image in &module.images {
-            self.image(image);
+        self.names("kernels", module.kernel_names(), qualified);
+        for (image, offset) in module.images.iter().zip(&known.offsets) {
+            self.image(image, *offset);
         }
-        let needed = needed(&module.requirements);
-        if !needed.is_empty() {
-            self.field("needs", needed.join(", "));
-        }
-        let built = built(&module.build);
-        if !built.is_empty() {
-            self.field("built", built.join(", "));
-        }
-        for constant in &module.specialization_constants {
-            let default = constant.default.as_deref();
-            let default = default.map(|hex| format!(", default {}", Shown(hex)));
-            let text = format_args!(
-                "{}: {}{}",
-                Shown(&constant.name),
-                Size(constant.size),
-                default.unwrap_or_default()
-            );
+        self.notes("needs", &needed(&known.metadata));
+        self.notes("built", &built(&known.metadata));
+        for constant in constants(&known.metadata) {
+            let default = constant.default.map(hex);
+            let default = default.map(|hex| format!(", default {}", Shown(&hex)));
+            let (name, size) = (Shown(&constant.name), Size(constant.layout.size as u64));
+            let text = format!("{name}: {size}{}", default.unwrap_or_default());
             self.field("constant", text);
         }
-        for global in &module.device_globals {
-            let scope = if global.image_scope {
-                ", one for each image"
-            } else {
-                ""
-            };
-            let size = Size(global.size.into());
+        for global in globals(&known.metadata) {
             // The author of the kernel knows the name in the code.
-            let name = global.symbol.as_ref().unwrap_or(&global.name);
-            self.field("global", format_args!("{}: {size}{scope}", declared(name)));
+            let name = declared(global.symbol.map_or(global.name, String::as_str));
+            let size = Size(global.memory.size.into());
+            let shared = !global.memory.image_scope;
+            let scope = if shared { "" } else { ", one for each image" };
+            self.field("global", format_args!("{name}: {size}{scope}"));
         }
-        self.names("imports", &module.imports, declared);
-        self.names("exports", &module.exports, declared);
+        let symbols = |name| module.metadata.keys(name);
+        self.names("imports", symbols(set::IMPORTED_SYMBOLS), declared);
+        self.names("exports", symbols(set::EXPORTED_SYMBOLS), declared);
         self.strings(&module.strings);
-        for problem in &module.problems {
-            let problem = Shown(problem);
-            self.field("problem", format_args!("{ATTENTION}{problem}{ATTENTION:#}"));
+        for problem in &known.problems {
+            let problem = problem.to_string();
+            let text = format_args!("{ATTENTION}{}{ATTENTION:#}", Shown(&problem));
+            self.field("problem", text);
         }
-        self.unknown(&module.property_sets);
+        self.unknown(&module.metadata);
     }
 
-    fn image(&mut self, image: &Image) {
-        let target = match image.target.as_str() {
+    fn image(&mut self, image: &Image<'_>, offset: u64) {
+        let (label, told, target) = match image.kind() {
+            ImageKind::Ir { ty, target } => ("IR", ir_type(ty), target),
+            ImageKind::Native { arch: "", target } => {
+                ("native", "unnamed architecture".to_owned(), target)
+            }
+            ImageKind::Native { arch, target } => ("native", Shown(arch).to_string(), target),
+        };
+        let target = match target {
             "" => String::new(),
             target if Target::of_triple(target).is_fpga() => {
-                format!(
-                    " for {} (an FPGA, which syclbin-rt does not support)",
-                    Shown(target)
-                )
+                let target = Shown(target);
+                format!(" for {target} (an FPGA, which syclbin-rt does not support)")
             }
             target => format!(" for {}", Shown(target)),
         };
-        let told = match (&image.arch, image.ir_type, image.ir_type_number) {
-            (Some(arch), ..) if arch.is_empty() => "unnamed architecture".to_owned(),
-            (Some(arch), ..) => Shown(arch).to_string(),
-            (None, Some("spirv"), _) => "SPIR-V".to_owned(),
-            (None, Some("ptx"), _) => "PTX".to_owned(),
-            (None, Some("amdgcn"), _) => "AMD GCN".to_owned(),
-            (None, _, number) => format!("IR type {}", number.unwrap_or_default()),
+        let place = format!("{} at {offset:#x}", Size(image.bytes.len() as u64));
+        let content = Content::of(&image.bytes).to_string();
+        let cuda = cuda_parts(&image.bytes).join(", ");
+        let holds = match (label, cuda.as_str()) {
+            ("IR", _) if content != told => format!("; {ATTENTION}holds {content}{ATTENTION:#}"),
+            ("IR", "") => String::new(),
+            ("IR", cuda) => format!("; {cuda}"),
+            (_, "") => format!("; holds {content}"),
+            (_, cuda) if content == "PTX" => format!("; holds {cuda}"),
+            (_, cuda) => format!("; holds {content}: {cuda}"),
         };
-        let place = format!("{} at {:#x}", Size(image.size), image.offset);
-        let holds = match (image.kind, image.content == told) {
-            ("ir", true) if image.cuda.is_empty() => String::new(),
-            ("ir", true) => format!("; {}", image.cuda.join(", ")),
-            ("ir", false) => format!("; {ATTENTION}holds {}{ATTENTION:#}", image.content),
-            _ if image.cuda.is_empty() => format!("; holds {}", image.content),
-            _ if image.content == "PTX" => format!("; holds {}", image.cuda.join(", ")),
-            _ => format!("; holds {}: {}", image.content, image.cuda.join(", ")),
-        };
-        let label = if image.kind == "ir" { "IR" } else { "native" };
         self.field(label, format_args!("{told}{target}, {place}{holds}"));
         if self.native {
-            for kernel in &image.native_kernels {
-                self.field("", native_line(kernel));
+            for kernel in native::kernels(&image.bytes) {
+                let statistics = statistics(&kernel).0.join(", ");
+                let name = qualified(&kernel.symbol);
+                self.field("", format_args!("{name}: {statistics}"));
             }
         }
         self.strings(&image.strings);
-        self.unknown(&image.property_sets);
+        self.unknown(&image.metadata);
     }
 
-    fn names(&mut self, label: &str, symbols: &[String], name: fn(&str) -> String) {
-        if symbols.is_empty() {
-            return;
+    fn names<'a>(
+        &mut self,
+        label: &str,
+        symbols: impl Iterator<Item = &'a str>,
+        name: fn(&str) -> String,
+    ) {
+        let symbols: Vec<_> = symbols.collect();
+        if !symbols.is_empty() {
+            self.field(label, listed(&symbols, name));
         }
-        let shown: Vec<_> = symbols.iter().take(NAMES).map(|s| name(s)).collect();
-        let more = match symbols.len().checked_sub(NAMES) {
-            Some(more) if more > 0 => format!(" and {more} more"),
-            _ => String::new(),
-        };
-        self.field(label, format_args!("{}{more}", shown.join(", ")));
     }
 
-    fn strings(&mut self, strings: &[StringEntry]) {
-        for string in strings {
-            let key = Shown(&string.key);
-            match &string.text {
-                Some(text) => self.field("string", format_args!("{key} = \"{}\"", Shown(text))),
-                None => self.field("string", format_args!("{key} = {}", Shown(&string.hex))),
+    fn strings(&mut self, strings: &Strings<'_>) {
+        for (key, value) in strings {
+            let key = Shown(key);
+            match str::from_utf8(value) {
+                Ok(text) => self.field("string", format_args!("{key} = \"{}\"", Shown(text))),
+                Err(_) => self.field("string", format_args!("{key} = {}", Shown(&hex(value)))),
             }
         }
     }
 
     /// Shows the sets whose meaning is unknown.
-    fn unknown(&mut self, sets: &[Set]) {
-        for set in sets.iter().filter(|set| !set.known) {
-            let plural = if set.properties.len() == 1 {
-                "y"
-            } else {
-                "ies"
-            };
-            let text = format_args!(
-                "property set `{}` with {} propert{plural}; --raw shows it",
-                Shown(&set.name),
-                set.properties.len()
-            );
+    fn unknown(&mut self, sets: &PropertySets<'_>) {
+        for set in sets.iter().filter(|set| !set::ALL.contains(&set.name())) {
+            let (name, count) = (Shown(set.name()), set.len());
+            let plural = if count == 1 { "y" } else { "ies" };
+            let text =
+                format!("property set `{name}` with {count} propert{plural}; --raw shows it");
             self.field("unknown", text);
         }
     }
 
-    fn raw(&mut self, report: &Report) {
-        self.sets("file", &report.file.property_sets);
-        for (index, module) in report.modules.iter().enumerate() {
-            self.sets(&format!("abstract module {index}"), &module.property_sets);
-            for (number, image) in module.images.iter().enumerate() {
-                let title = format!("abstract module {index}, image {number}");
-                self.sets(&title, &image.property_sets);
-            }
-        }
-    }
-
-    fn sets(&mut self, owner: &str, sets: &[Set]) {
+    fn sets(&mut self, owner: &str, sets: &PropertySets<'_>) {
         if sets.is_empty() {
             return;
         }
         self.title(&format!("properties of {owner}"));
-        for set in sets {
-            self.write(format_args!("  [{}]\n", Escaped(&set.name)));
-            for property in &set.properties {
-                let key = Escaped(&property.key);
-                let value = Raw(&property.value);
+        for set in sets.iter() {
+            self.write(format_args!("  [{}]\n", Escaped(set.name())));
+            for (key, value) in set.iter() {
+                let (key, value) = (Escaped(key), complete(value));
                 self.write(format_args!("    {LABEL}{key}{LABEL:#} = {value}\n"));
             }
         }
     }
 }
 
-/// Describes the requirements on a device.
-fn needed(needs: &Requirements) -> Vec<String> {
-    let mut needed = Vec::new();
-    needed.extend(needs.aspects.iter().map(|aspect| match aspect.name {
-        Some(name) => name.to_owned(),
-        None => format!("aspect {}", aspect.number),
-    }));
-    let size = needs.required_work_group_size.as_deref();
-    needed.extend(size.map(|size| format!("work-groups of {}", extent(size))));
-    let size = needs.required_sub_group_size;
-    needed.extend(size.map(|size| format!("sub-groups of {size}")));
-    let target = needs.compile_target.as_deref();
-    needed.extend(target.map(|target| format!("target {}", Shown(target))));
+fn ir_type(ty: IrType) -> String {
+    match ty {
+        IrType::SpirV => "SPIR-V".to_owned(),
+        IrType::Ptx => "PTX".to_owned(),
+        IrType::AmdGcn => "AMD GCN".to_owned(),
+        IrType::Other(number) => format!("IR type {number}"),
+    }
+}
+
+/// Formats the names of symbols. Only the first ones of a long list are shown.
+pub(crate) fn listed(symbols: &[impl AsRef<str>], name: fn(&str) -> String) -> String {
+    let shown = symbols
+        .iter()
+        .take(NAMES)
+        .map(|symbol| name(symbol.as_ref()));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match symbols.len().saturating_sub(NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Short facts on one line.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Notes {
+    /// Adds a note on each of `values`, with the words around it.
+    fn add(&mut self, before: &str, values: impl IntoIterator<Item: Display>, after: &str) {
+        let values = values.into_iter();
+        let notes = values.map(|value| format!("{before}{value}{after}"));
+        self.0.extend(notes);
+    }
+
+    /// Adds `note` if it is true.
+    fn add_if(&mut self, is_true: bool, note: &str) {
+        self.0.extend(is_true.then(|| note.to_owned()));
+    }
+}
+
+/// Returns the notes beside a kernel.
+fn beside(kernel: &Kernel) -> Notes {
+    let mut notes = Notes::default();
+    let size = kernel.required_work_group_size.as_deref();
+    notes.add("work-groups of ", size.map(extent), "");
+    let size = kernel.maximum_work_group_size.as_deref();
+    notes.add("work-groups of up to ", size.map(extent), "");
+    notes.add("sub-groups of ", kernel.required_sub_group_size, "");
+    let removed = joined(&kernel.eliminated_arguments, ", ");
+    notes.add("the compiler removed arguments ", removed, "");
+    let parameters = kernel.parameters.iter().flatten().enumerate();
+    let unknown = parameters.filter(|(_, parameter)| !parameter.sign_known);
+    let unknown = unknown.map(|(index, parameter)| match &parameter.name {
+        Some(name) => Shown(name).to_string(),
+        None => format!("parameter {index}"),
+    });
+    notes.add("unknown signedness: ", joined(unknown, ", "), "");
+    let stub = kernel.stub.as_deref();
+    let stub = stub.map(|stub| format!("`{}`, ", Shown(stub)));
+    let location = kernel.location.as_deref().map(Shown);
+    notes.add(&stub.unwrap_or_default(), location, "");
+    let (what, reason) = match (&kernel.reason, &kernel.no_stub) {
+        (Some(reason), _) => ("no signature", Some(reason)),
+        (None, reason) => ("no function", reason.as_ref()),
+    };
+    let reason = reason.map(|reason| Shown(reason));
+    let after = format!("{ATTENTION:#}");
+    notes.add(&format!("{ATTENTION}{what}: "), reason, &after);
+    notes
+}
+
+/// Describes the requirements of a module on a device.
+fn needed(metadata: &ModuleMetadata) -> Notes {
+    let (needs, functions) = (&metadata.requirements, &metadata.virtual_functions);
+    let mut notes = Notes::default();
+    notes.add("", &needs.aspects, "");
+    let size = needs.work_group_sycl();
+    notes.add("work-groups of ", size.as_deref().map(extent), "");
+    notes.add("sub-groups of ", needs.sub_group, "");
+    notes.add("target ", needs.compile_target.as_deref().map(Shown), "");
     for (what, records) in [
-        ("matrix", &needs.matrices),
-        ("matrix product", &needs.matrix_products),
+        ("matrix ", &needs.matrices),
+        ("matrix product ", &needs.matrix_products),
     ] {
-        needed.extend(records.iter().map(|fields| {
-            let fields = fields.join(" ");
-            format!("{what} {}", Shown(&fields))
-        }));
+        let records = records.0.iter().map(|fields| fields.join(" "));
+        notes.add(what, records.map(|record| Shown(&record).to_string()), "");
     }
     let targets = needs.fixed_targets.iter().map(|number| Aspect(*number));
-    let targets: Vec<String> = targets.map(|aspect| aspect.to_string()).collect();
-    if !targets.is_empty() {
-        needed.push(format!("a device of kind {}", targets.join(" or ")));
-    }
-    let dimensions = needs.dimensions;
-    needed.extend(dimensions.map(|count| match count {
-        1 => "launches in 1 dimension".to_owned(),
-        count => format!("launches in {count} dimensions"),
-    }));
-    for (what, names) in [
-        ("virtual functions of", &needs.virtual_functions),
-        (
-            "function pointers for the virtual functions of",
-            &needs.defined_virtual_functions,
-        ),
-        ("host pipe", &needs.host_pipes),
-    ] {
-        needed.extend(names.iter().map(|name| format!("{what} {}", Shown(name))));
-    }
-    let sanitizer = needs.sanitizer.as_deref();
-    needed.extend(sanitizer.map(|name| format!("the runtime of sanitizer {}", Shown(name))));
-    needed
-}
-
-/// Describes how the code was compiled.
-fn built(build: &Build) -> Vec<String> {
-    let mut built = Vec::new();
-    built.extend(build.optimization_level.map(|level| format!("-O{level}")));
-    built.extend(build.esimd.then(|| "explicit SIMD".to_owned()));
-    let count = build.register_count.filter(|count| *count > 0);
-    built.extend(count.map(|count| format!("{count} registers")));
-    let defaults = build.specialized_with_defaults;
-    built.extend(defaults.then(|| "constants replaced by their defaults".to_owned()));
-    built
-}
-
-/// A number of bytes for people, with the exact count.
-struct Bytes(u64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0..1_000 => Size(self.0).fmt(f),
-            bytes => write!(f, "{} ({bytes} bytes)", Size(bytes)),
-        }
-    }
-}
-
-/// The complete value of a property.
-struct Raw<'a>(&'a PropertyValue);
-
-impl fmt::Display for Raw<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            PropertyValue::U32 { value } => write!(f, "{value}"),
-            PropertyValue::Bytes { bits, hex, text } => {
-                f.write_str(if hex.is_empty() {
-                    "the file is empty"
-                } else {
-                    hex
-                })?;
-                if bits % 8 != 0 {
-                    write!(f, " ({bits} bits)")?;
-                }
-                match text {
-                    Some(text) => write!(f, " \"{}\"", Escaped(text)),
-                    None => Ok(()),
-                }
-            }
-            PropertyValue::Other { type_number, text } => {
-                write!(f, "type {type_number}: {}", Escaped(text))
-            }
-        }
-    }
-}
-
-/// Describes a kernel on one line. Spills stand out, because they cost time.
-fn native_line(kernel: &native::Kernel) -> String {
-    let mut facts = Vec::new();
-    let device = kernel.device.as_deref();
-    facts.extend(device.map(|device| format!("GPU {}", Shown(device))));
-    facts.extend(kernel.simd_width.map(|width| format!("SIMD {width}")));
-    facts.extend(kernel.registers.map(|count| format!("{count} registers")));
-    let size = |size: Option<u64>| size.filter(|size| *size > 0).map(Size);
-    facts.extend(
-        size(kernel.spill_size).map(|size| format!("{ATTENTION}{size} of spills{ATTENTION:#}")),
+    notes.add("a device of kind ", joined(targets, " or "), "");
+    let dimensions = needs.dimensions.map(Dimensions::get);
+    let dimensions = dimensions.map(|count| counted(count, "dimension"));
+    notes.add("launches in ", dimensions, "");
+    let (used, defined) = (functions.uses.0.iter(), functions.defines.0.iter());
+    notes.add("virtual functions of ", used.map(|name| Shown(name)), "");
+    let what = "function pointers for the virtual functions of ";
+    notes.add(what, defined.map(|name| Shown(name)), "");
+    notes.add("host pipe ", metadata.host_pipes.names().map(Shown), "");
+    let sanitizer = metadata.misc.sanitizer.as_ref().map(ToString::to_string);
+    notes.add(
+        "the runtime of sanitizer ",
+        sanitizer.as_deref().map(Shown),
+        "",
     );
-    facts.extend(size(kernel.private_size).map(|size| format!("{size} of private memory")));
-    facts.extend(size(kernel.local_size).map(|size| format!("{size} of local memory")));
-    facts.extend(match kernel.barriers {
-        None | Some(0) => None,
-        Some(1) => Some("1 barrier".to_owned()),
-        Some(count) => Some(format!("{count} barriers")),
-    });
-    facts.extend((kernel.stack_calls == Some(true)).then(|| "calls through a stack".to_owned()));
-    format!("{}: {}", qualified(&kernel.symbol), facts.join(", "))
+    notes
+}
+
+/// Describes how a module was compiled.
+fn built(metadata: &ModuleMetadata) -> Notes {
+    let settings = &metadata.misc;
+    let mut notes = Notes::default();
+    notes.add("-O", settings.opt_level, "");
+    notes.add_if(settings.esimd == Some(true), "explicit SIMD");
+    let registers = settings.grf_size.filter(|count| *count > 0);
+    notes.add("", registers, " registers");
+    let is_specialized = settings.specialized_with_defaults == Some(true);
+    notes.add_if(is_specialized, "constants replaced by their defaults");
+    notes
+}
+
+/// Describes a kernel in native code. Spills stand out, because they cost time.
+fn statistics(kernel: &native::Kernel) -> Notes {
+    let mut notes = Notes::default();
+    notes.add("GPU ", kernel.device.as_deref().map(Shown), "");
+    notes.add("SIMD ", kernel.simd_width, "");
+    notes.add("", kernel.registers, " registers");
+    let size = |size: Option<u64>| size.filter(|size| *size > 0).map(Size);
+    let spills = size(kernel.spill_size);
+    let spills = spills.map(|size| format!("{ATTENTION}{size} of spills{ATTENTION:#}"));
+    notes.add("", spills, "");
+    notes.add("", size(kernel.private_size), " of private memory");
+    notes.add("", size(kernel.local_size), " of local memory");
+    let barriers = kernel.barriers.filter(|count| *count > 0);
+    notes.add(
+        "",
+        barriers.map(|count| counted(count as usize, "barrier")),
+        "",
+    );
+    notes.add_if(kernel.stack_calls == Some(true), "calls through a stack");
+    notes
+}
+
+/// Formats a size of several dimensions.
+fn extent(size: &[impl ToString]) -> String {
+    let size: Vec<_> = size.iter().map(ToString::to_string).collect();
+    size.join(" x ")
+}
+
+/// Joins all of `values`, if there are any.
+fn joined(values: impl IntoIterator<Item: ToString>, separator: &str) -> Option<String> {
+    let values: Vec<_> = values.into_iter().map(|value| value.to_string()).collect();
+    (!values.is_empty()).then(|| values.join(separator))
+}
+
+/// Formats the complete value of a property.
+fn complete(value: &Value) -> String {
+    match value {
+        Value::U32(value) => value.to_string(),
+        Value::Bytes { data, .. } if data.is_empty() => "(empty)".to_owned(),
+        Value::Bytes { bits, data } => {
+            let rest = if bits % 8 == 0 {
+                String::new()
+            } else {
+                format!(" ({bits} bits)")
+            };
+            let text = printable(data).map(|text| format!(" \"{}\"", Escaped(text)));
+            format!("{}{rest}{}", hex(data), text.unwrap_or_default())
+        }
+        Value::Other { ty, text } => format!("type {ty}: {}", Escaped(text)),
+    }
 }

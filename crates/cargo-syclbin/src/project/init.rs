@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::{BUILD, CALL, CRATES, Change, KERNEL, MODULE, Source, Summary, VERSION, cargo};
 use crate::error::{Error, Result};
+use crate::ui::relative;
 use crate::workspace::{Selection, Workspace};
 
 /// The name of the kernel's source and module.
@@ -33,14 +34,14 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let manifest = manifest_above(current).ok_or_else(no_crate)?;
     let workspace = Workspace::find(&Selection {
         manifest_path: Some(manifest.clone()),
-        packages: Vec::new(),
+        ..Selection::default()
     })?;
     let is_here = |package: &&Package| package.manifest_path == manifest;
     let package = workspace.metadata.packages.iter().find(is_here);
     let package = package.ok_or_else(no_crate)?;
     let root = manifest.parent().unwrap_or(current);
     let code = code(package).unwrap_or_else(|| root.join("src/lib.rs"));
-    let script = build_script(package);
+    let script = source(package, Target::is_custom_build);
 
     let beside = code.parent().unwrap_or(root);
     let source = root.join(format!("kernels/{NAME}.cpp"));
@@ -50,17 +51,10 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
 
     let mut change = Change::default();
     change.will_edit(&manifest)?;
-    change.will_edit(
-        workspace
-            .metadata
-            .workspace_root
-            .join("Cargo.lock")
-            .as_ref(),
-    )?;
-    for (name, kind) in CRATES
-        .into_iter()
-        .zip([DependencyKind::Normal, DependencyKind::Build])
-    {
+    let lock = workspace.metadata.workspace_root.join("Cargo.lock");
+    change.will_edit(lock.as_ref())?;
+    let kinds = [DependencyKind::Normal, DependencyKind::Build];
+    for (name, kind) in CRATES.into_iter().zip(kinds) {
         add_dependency(package, name, kind, checkout.as_deref(), root)?;
     }
     let fill = |template: &str| template.replace("NAME", NAME);
@@ -71,12 +65,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     }
     change.keep();
 
-    let shown = |path: &Path| {
-        path.strip_prefix(root)
-            .unwrap_or(path)
-            .display()
-            .to_string()
-    };
+    let shown = |path: &Path| relative(path, root);
     let mut answer = format!("added {} and {}\n", shown(&source), shown(&module));
     if let Some(script) = script {
         let line =
@@ -95,23 +84,20 @@ fn manifest_above(directory: &Path) -> Option<PathBuf> {
 
 /// Returns the main file of the library, or else of the first program.
 fn code(package: &Package) -> Option<PathBuf> {
-    let is_code = |target: &&Target| {
+    source(package, |target| {
         !(target.is_custom_build() || target.is_example() || target.is_test() || target.is_bench())
-    };
-    let target = package.targets.iter().find(is_code)?;
-    Some(target.src_path.clone().into())
+    })
 }
 
-fn build_script(package: &Package) -> Option<PathBuf> {
-    let mut targets = package.targets.iter();
-    let target = targets.find(|target| target.is_custom_build())?;
+/// Returns the main file of the first target that `is_wanted` accepts.
+fn source(package: &Package, is_wanted: impl Fn(&Target) -> bool) -> Option<PathBuf> {
+    let target = package.targets.iter().find(|target| is_wanted(target))?;
     Some(target.src_path.clone().into())
 }
 
 fn refuse_existing(files: &[&Path], root: &Path) -> Result<()> {
     let existing = files.iter().filter(|file| file.symlink_metadata().is_ok());
-    let names = existing.map(|file| file.strip_prefix(root).unwrap_or(file).to_string_lossy());
-    let names: Vec<_> = names.collect();
+    let names: Vec<_> = existing.map(|file| relative(file, root)).collect();
     if names.is_empty() {
         return Ok(());
     }
@@ -143,20 +129,11 @@ fn add_dependency(
         Some(path) => words.extend(["--path", path]),
         None => words.push(&versioned),
     }
-    cargo(
-        &words,
-        root,
-        "specify a checkout of syclbin with --path DIRECTORY",
-    )
+    let remedy = "specify a checkout of syclbin with --path DIRECTORY";
+    cargo(&words, root, remedy)
 }
 
 fn indented(text: &str) -> String {
-    let line = |line: &str| {
-        if line.is_empty() {
-            "\n".to_owned()
-        } else {
-            format!("    {line}\n")
-        }
-    };
-    text.lines().map(line).collect()
+    let lines = text.lines().map(|line| format!("    {line}"));
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }

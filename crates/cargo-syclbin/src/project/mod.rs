@@ -6,8 +6,8 @@
 pub mod init;
 pub mod new;
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -105,12 +105,11 @@ impl Summary {
     }
 }
 
-/// New files and edited files. Unless it is kept, dropping it removes the new files and restores the others.
+/// New and edited files. Unless it is kept, dropping it restores them.
 #[derive(Default)]
 struct Change {
-    created: Vec<PathBuf>,
-    /// The bytes from before; `None` where there was no file.
-    edited: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// The bytes from before; `None` where there was no file or directory.
+    before: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
 
 impl Change {
@@ -121,7 +120,7 @@ impl Change {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
             Err(cause) => return Err(Error::Read(file.into(), cause)),
         };
-        self.edited.push((file.to_owned(), before));
+        self.before.push((file.to_owned(), before));
         Ok(())
     }
 
@@ -130,33 +129,27 @@ impl Change {
         let above: Vec<_> = file.ancestors().skip(1).collect();
         for directory in above.into_iter().rev().filter(|one| !one.exists()) {
             fs::create_dir(directory).map_err(|cause| Error::Save(directory.into(), cause))?;
-            self.created.push(directory.to_owned());
+            self.before.push((directory.to_owned(), None));
         }
-        let mut open = OpenOptions::new();
-        let opened = open.write(true).create_new(true).open(file);
-        let mut opened = opened.map_err(|cause| Error::Save(file.into(), cause))?;
-        self.created.push(file.to_owned());
-        let written = opened.write_all(text.as_bytes());
-        written.map_err(|cause| Error::Save(file.into(), cause))
+        syclbin_build::file::create(file, text.as_bytes())
+            .map_err(|cause| Error::Save(file.into(), cause))?;
+        self.before.push((file.to_owned(), None));
+        Ok(())
     }
 
     /// Makes the change last.
     fn keep(mut self) {
-        self.created.clear();
-        self.edited.clear();
+        self.before.clear();
     }
 }
 
 impl Drop for Change {
     fn drop(&mut self) {
         // The error that led here is reported. A directory with files of others stays.
-        for path in self.created.iter().rev() {
-            let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
-        }
-        for (file, before) in &self.edited {
+        for (path, before) in self.before.iter().rev() {
             let _ = match before {
-                Some(bytes) => fs::write(file, bytes),
-                None => fs::remove_file(file),
+                Some(bytes) => fs::write(path, bytes),
+                None => fs::remove_file(path).or_else(|_| fs::remove_dir(path)),
             };
         }
     }

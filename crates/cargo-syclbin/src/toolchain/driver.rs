@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The compiler driver `syclbin-clang`, which is built with this program and copied into the compiler.
+//! The files of the compiler that come from this package, not from a wheel: the driver `syclbin-clang`, which
+//! `cargo install` and `cargo build` put beside `cargo-syclbin`, and the headers `<syclbin/...>`.
 //!
-//! It comes from this package, not from a wheel: `cargo install` and `cargo build` put it beside `cargo-syclbin`. A
-//! newer driver replaces the copy in the compiler's directory without a download.
+//! Newer ones replace the copies in the compiler's directory without a download.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use syclbin_build::headers::ALL;
+use syclbin_toolchain::Component;
 
 use super::manifest::Manifest;
 use super::staging::Staging;
@@ -24,16 +25,6 @@ impl Driver {
     pub fn beside(program: &Path) -> Self {
         let name = format!("syclbin-clang{}", std::env::consts::EXE_SUFFIX);
         Self(program.with_file_name(name))
-    }
-
-    /// Returns the driver beside the running program.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the system does not report where this program is.
-    pub fn beside_this_program() -> Result<Self> {
-        let program = std::env::current_exe().map_err(Error::NoProgram)?;
-        Ok(Self::beside(&program))
     }
 
     /// Returns its path, if the file exists.
@@ -54,90 +45,62 @@ impl Driver {
         self.0.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// Returns whether `copy` has the same content. An unreadable copy does not.
-    #[must_use]
-    pub fn is_same_as(&self, copy: &Path) -> bool {
-        let sizes = (self.0.metadata(), copy.metadata());
-        let (Ok(mine), Ok(theirs)) = sizes else {
-            return false;
-        };
-        mine.len() == theirs.len() && same_content(&self.0, copy).unwrap_or(false)
-    }
-
-    /// Copies it to `target`, makes the copy executable, and returns its size in bytes.
-    ///
-    /// # Errors
-    ///
-    /// Fails if it does not exist, or cannot be copied.
-    pub fn copy_to(&self, target: &Path, staging: &Staging) -> Result<u64> {
-        std::fs::copy(self.path()?, target)
-            .and_then(|size| File::open(target)?.sync_all().map(|()| size))
-            .map_err(|cause| staging.failed(target, cause))
-    }
-}
-
-fn same_content(a: &Path, b: &Path) -> io::Result<bool> {
-    Ok(std::fs::read(a)? == std::fs::read(b)?)
-}
-
-/// The include directory, relative to the compiler's directory.
-const FOLDER: &str = "include";
-
-/// Returns whether a path in a manifest names one of the headers `<syclbin/...>`. They are installed beside the compiler
-/// like `syclbin-clang`, come from this program, and are updated with it.
-pub(super) fn is_header(path: &str) -> bool {
-    path.strip_prefix("include/")
-        .is_some_and(|path| path.starts_with("syclbin/"))
-}
-
-/// Returns whether the compiler's directory holds exactly these headers, and the manifest records no others.
-pub(super) fn headers_fit(folder: &Path, manifest: &Manifest) -> bool {
-    let recorded = manifest.files.keys().filter(|path| is_header(path));
-    let same = ALL.iter().all(|(path, text)| {
-        let path = format!("{FOLDER}/{path}");
-        manifest.files.get(&path) == Some(&(text.len() as u64))
-            && std::fs::read(folder.join(path)).is_ok_and(|old| old == text.as_bytes())
-    });
-    same && recorded.count() == ALL.len()
-}
-
-/// Writes the headers into the compiler's directory, each by a rename, and records them in its manifest.
-pub(super) fn write_headers(
-    folder: &Path,
-    manifest: &mut Manifest,
-    staging: &Staging,
-) -> Result<()> {
-    staging.create_folder(&folder.join(FOLDER).join("syclbin"))?;
-    manifest.files.retain(|path, _| !is_header(path));
-    for (path, text) in ALL {
-        let path = format!("{FOLDER}/{path}");
-        let target = folder.join(&path);
-        syclbin_build::file::replace(&target, text.as_bytes())
-            .map_err(|cause| staging.failed(&target, cause))?;
-        manifest.record(&path, text.len() as u64);
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn copies_are_compared_byte_for_byte() {
-        let folder = tempfile::tempdir().unwrap();
-        let driver = Driver::beside(&folder.path().join("cargo-syclbin"));
-        let copy = folder.path().join("copy");
-        assert!(driver.path().is_err() && !driver.is_same_as(&copy));
-        let content = vec![7u8; 200_000];
-        std::fs::write(&driver.0, &content).unwrap();
-        for (other, same) in [
-            (content.clone(), true),
-            (content[1..].to_vec(), false),
-            ([&content[1..], b"x"].concat(), false),
-        ] {
-            std::fs::write(&copy, other).unwrap();
-            assert_eq!(driver.is_same_as(&copy), same);
+    /// Returns whether the compiler's directory holds this driver and the headers of this program, and the manifest
+    /// records no others. If the driver does not exist, any installed driver fits.
+    pub(super) fn fits(&self, folder: &Path, manifest: &Manifest) -> bool {
+        if self.path().is_err() {
+            return folder.join(ENTRY).is_file();
         }
+        let same = |path: &str, bytes: &[u8]| {
+            manifest.files.get(path) == Some(&(bytes.len() as u64))
+                && fs::read(folder.join(path)).is_ok_and(|old| old == bytes)
+        };
+        let recorded = manifest.files.keys().filter(|path| is_own(path));
+        recorded.count() == 1 + ALL.len()
+            && fs::read(&self.0).is_ok_and(|driver| same(ENTRY, &driver))
+            && ALL
+                .iter()
+                .all(|(path, text)| same(&installed(path), text.as_bytes()))
     }
+
+    /// Writes the driver and the headers into the compiler's directory, each by a rename, and records them in its
+    /// manifest.
+    pub(super) fn write(
+        &self,
+        folder: &Path,
+        manifest: &mut Manifest,
+        staging: &Staging<'_>,
+    ) -> Result<()> {
+        manifest.files.retain(|path, _| !is_own(path));
+        let staged = staging.path().join("own-file");
+        let mut add = |path: &str, written: io::Result<u64>| -> Result<()> {
+            let synced = |size| File::open(&staged)?.sync_all().map(|()| size);
+            let size = written.and_then(synced);
+            let size = size.map_err(|cause| staging.failed(&staged, cause))?;
+            let target = folder.join(path);
+            staging.create_parent(&target)?;
+            staging.rename(&staged, &target)?;
+            manifest.files.insert(path.to_owned(), size);
+            Ok(())
+        };
+        add(ENTRY, fs::copy(self.path()?, &staged))?;
+        for (path, text) in ALL {
+            let size = text.len() as u64;
+            add(&installed(path), fs::write(&staged, text).map(|()| size))?;
+        }
+        Ok(())
+    }
+}
+
+/// The path of the driver, relative to the compiler's directory.
+const ENTRY: &str = Component::Compiler.entry();
+
+/// Returns the path of a header, relative to the compiler's directory.
+fn installed(header: &str) -> String {
+    format!("include/{header}")
+}
+
+/// Returns whether a path in a manifest of the compiler names a file of this program.
+pub(super) fn is_own(path: &str) -> bool {
+    path == ENTRY || path.starts_with("include/syclbin/")
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installing: turns pins into components that are either complete or absent.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use syclbin_toolchain::{Component, Home};
 
+use self::Outcome::{Installed, Present, Refreshed};
 use super::driver::{self, Driver};
 use super::manifest::Manifest;
 use super::pins::{ComponentPin, WheelPin, listing};
@@ -67,65 +69,56 @@ impl Installer<'_> {
             pin.component.check_directory(self.home.path())?;
         }
         let mut plan = self.plan(pins);
-        if plan.iter().any(|(_, step)| *step != Step::Keep) {
-            let is_missing =
-                |(pin, step): &Planned<'_>| driver_of(pin).is_some() && *step != Step::Keep;
-            if plan.iter().any(is_missing) {
+        let changed = plan.iter().filter(|step| step.outcome != Present);
+        let changed: Vec<_> = changed.map(|step| step.pin).collect();
+        if !changed.is_empty() {
+            if changed.iter().any(|pin| has_driver(pin)) {
                 // A missing driver must not cost a download.
                 self.driver.path()?;
             }
-            let needed = self.needed(&plan);
-            let purpose = Purpose::Install { needed };
+            let purpose = Purpose::Install {
+                needed: self.needed(&plan),
+            };
             let staging = Staging::open(self.home.path(), purpose, self.progress)?;
             #[cfg(unix)]
             staging.check_executable()?;
             // Plans again: the previous holder of the lock may have done all the work.
             plan = self.plan(pins);
-            for (pin, step) in &plan {
-                if *step == Step::Refresh {
-                    self.refresh(&self.folder(pin), pin.component.entry(), &staging)?;
-                }
+            for step in plan.iter().filter(|step| step.outcome == Refreshed) {
+                self.refresh(&self.folder(step.pin), &staging)?;
             }
             self.install_all(&plan, &staging)?;
             // Its content is not needed any more, and a failure to remove it does not affect the installation.
             drop(staging);
         }
-        let outcomes = plan.iter().map(|(pin, step)| {
-            let (verb, outcome) = match step {
-                Step::Keep => ("already installed", Outcome::Present),
-                Step::Refresh => ("refreshed syclbin-clang of", Outcome::Refreshed),
-                Step::Install(_) => ("installed", Outcome::Installed),
+        let outcomes = plan.iter().map(|Step { pin, outcome, .. }| {
+            let verb = match outcome {
+                Present => "already installed",
+                Refreshed => "refreshed syclbin-clang of",
+                Installed => "installed",
             };
             let folder = self.folder(pin);
-            self.progress
-                .line(&format!("{verb}: {} in {}", title(pin), folder.display()));
-            outcome
+            let line = format!("{verb}: {pin} in {}", folder.display());
+            self.progress.line(&line);
+            *outcome
         });
         Ok(outcomes.collect())
     }
 
     /// Replaces the driver, the headers, then their sizes in the manifest, each by a rename. If it is killed in
     /// between, the sizes differ and the next run repeats it.
-    fn refresh(&self, folder: &Path, entry: &str, staging: &Staging) -> Result<()> {
-        let target = folder.join(entry);
-        if let Some(parent) = target.parent() {
-            staging.create_folder(parent)?;
-        }
-        let copy = staging.path().join("driver");
-        let size = self.driver.copy_to(&copy, staging)?;
-        staging.rename(&copy, &target)?;
+    fn refresh(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         // Reads the manifest again with the lock held; `step` could read it before.
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
-        manifest.record(entry, size);
-        driver::write_headers(folder, &mut manifest, staging)?;
+        self.driver.write(folder, &mut manifest, staging)?;
         manifest.write(staging.path(), staging)?;
         let name = syclbin_toolchain::MANIFEST;
         staging.rename(&staging.path().join(name), &folder.join(name))?;
         staging.sync_folder(folder)
     }
 
-    fn install_all(&self, plan: &[Planned<'_>], staging: &Staging) -> Result<()> {
+    fn install_all(&self, plan: &[Step<'_>], staging: &Staging<'_>) -> Result<()> {
         let wanted = wheels(plan);
         if wanted.is_empty() {
             return Ok(());
@@ -133,43 +126,35 @@ impl Installer<'_> {
         self.announce(plan, wanted.clone());
         let folder = self.fetch(&wanted, staging)?;
         let mut opened = self.check(&wanted, &folder)?;
-        for (pin, step) in plan {
-            if matches!(step, Step::Install(_)) {
-                self.install(pin, &mut opened, staging)?;
-            }
-        }
-        Ok(())
+        let mut steps = plan.iter().filter(|step| step.outcome == Installed);
+        steps.try_for_each(|step| self.install(step.pin, &mut opened, staging))
     }
 
     /// Tells what is installed, and the licence of each wheel with the first component that it is for.
-    fn announce(&self, plan: &[Planned<'_>], mut untold: Vec<&WheelPin>) {
+    fn announce(&self, plan: &[Step<'_>], mut untold: Vec<&WheelPin>) {
         let say = |text: String| self.progress.line(&text);
-        for (pin, step) in plan {
-            let Step::Install(reason) = step else {
-                continue;
-            };
+        let steps = plan.iter().filter(|step| step.outcome == Installed);
+        for Step { pin, reason, .. } in steps {
             let folder = self.folder(pin);
             if let Some(reason) = reason {
-                say(format!("reinstalling {}: {reason}", title(pin)));
+                say(format!("reinstalling {pin}: {reason}"));
             }
             let (size, shown) = (Size(self.kept(pin)), folder.display());
-            say(format!("{} takes {size} in {shown}", title(pin)));
+            say(format!("{pin} takes {size} in {shown}"));
             let is_used = |wheel: &mut &WheelPin| pin.uses(wheel);
             for wheel in untold.extract_if(.., is_used) {
+                let (size, licence) = (Size(wheel.size), wheel.licence);
+                let text = folder.join(wheel.licence_folder());
+                let text = text.display();
                 say(format!(
-                    "  {} {} ({}) is licensed under: {}; the text will be in {}",
-                    wheel.name,
-                    wheel.version,
-                    Size(wheel.size),
-                    wheel.licence,
-                    folder.join(wheel.licence_folder()).display()
+                    "  {wheel} ({size}) is licensed under: {licence}; the text will be in {text}"
                 ));
             }
         }
     }
 
     /// Returns the directory that holds all of `wanted`.
-    fn fetch(&self, wanted: &[&WheelPin], staging: &Staging) -> Result<PathBuf> {
+    fn fetch(&self, wanted: &[&WheelPin], staging: &Staging<'_>) -> Result<PathBuf> {
         let folder = match self.source {
             Source::Folder(folder) => folder.clone(),
             Source::Pip(search) => {
@@ -177,9 +162,8 @@ impl Installer<'_> {
                     tried,
                     wheels: listing(wanted),
                 })?;
-                let folder = staging.path().join("wheels");
+                let [folder, temporary] = ["wheels", "tmp"].map(|name| staging.path().join(name));
                 staging.create_folder(&folder)?;
-                let temporary = staging.path().join("tmp");
                 staging.create_folder(&temporary)?;
                 let size = wanted.iter().map(|wheel| wheel.size).sum();
                 self.progress
@@ -188,11 +172,8 @@ impl Installer<'_> {
                 folder
             }
         };
-        let lacking: Vec<&WheelPin> = wanted
-            .iter()
-            .copied()
-            .filter(|wheel| !folder.join(wheel.file).is_file())
-            .collect();
+        let mut lacking = wanted.to_vec();
+        lacking.retain(|wheel| !folder.join(wheel.file).is_file());
         if lacking.is_empty() {
             return Ok(folder);
         }
@@ -202,10 +183,8 @@ impl Installer<'_> {
     fn check<'a>(&self, wanted: &[&'a WheelPin], folder: &Path) -> Result<Vec<Wheel<'a>>> {
         let total = wanted.iter().map(|wheel| wheel.size).sum();
         self.progress.begin("checking the wheels", total);
-        let opened = wanted
-            .iter()
-            .map(|wheel| Wheel::open(wheel, folder, self.progress))
-            .collect();
+        let open = |wheel: &&'a WheelPin| Wheel::open(wheel, folder, self.progress);
+        let opened = wanted.iter().map(open).collect();
         self.progress.end();
         opened
     }
@@ -214,39 +193,19 @@ impl Installer<'_> {
         &self,
         pin: &ComponentPin,
         opened: &mut [Wheel<'_>],
-        staging: &Staging,
+        staging: &Staging<'_>,
     ) -> Result<()> {
         let folder = staging.path().join(pin.component.name());
         staging.create_folder(&folder)?;
-        self.progress
-            .begin(&format!("unpacking {}", title(pin)), pin.unpacked_size());
-        let filled = self.fill(pin, &folder, opened, staging);
-        self.progress.end();
-        filled?;
-        self.put_in_place(pin, &folder, staging)
-    }
-
-    fn fill(
-        &self,
-        pin: &ComponentPin,
-        folder: &Path,
-        opened: &mut [Wheel<'_>],
-        staging: &Staging,
-    ) -> Result<()> {
         let mut manifest = Manifest::of(pin);
-        for wheel in opened {
-            if pin.uses(wheel.pin()) {
-                wheel.unpack(folder, &mut manifest, staging, self.progress)?;
-            }
-        }
-        if let Some(entry) = driver_of(pin) {
-            let target = folder.join(entry);
-            if let Some(parent) = target.parent() {
-                staging.create_folder(parent)?;
-            }
-            let size = self.driver.copy_to(&target, staging)?;
-            manifest.record(entry, size);
-            driver::write_headers(folder, &mut manifest, staging)?;
+        let size = pin.unpacked_size();
+        self.progress.begin(&format!("unpacking {pin}"), size);
+        let mut wheels = opened.iter_mut().filter(|wheel| pin.uses(wheel.pin()));
+        let unpacked = wheels.try_for_each(|wheel| wheel.unpack(&folder, staging));
+        self.progress.end();
+        unpacked?;
+        if has_driver(pin) {
+            self.driver.write(&folder, &mut manifest, staging)?;
         }
         // The file names must reach the disk before the manifest that lists them.
         for path in manifest.files.keys() {
@@ -254,11 +213,12 @@ impl Installer<'_> {
                 staging.sync_folder(parent)?;
             }
         }
-        manifest.write(folder, staging)?;
-        staging.sync_folder(folder)
+        manifest.write(&folder, staging)?;
+        staging.sync_folder(&folder)?;
+        self.put_in_place(pin, &folder, staging)
     }
 
-    fn put_in_place(&self, pin: &ComponentPin, folder: &Path, staging: &Staging) -> Result<()> {
+    fn put_in_place(&self, pin: &ComponentPin, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         let name = pin.component.name();
         let parent = self.home.path().join(name);
         let target = self.folder(pin);
@@ -286,10 +246,8 @@ impl Installer<'_> {
     /// that exist.
     fn tell_build_scripts(&self) {
         let compilers = self.home.versions(Component::Compiler);
-        let marked = std::fs::File::open(compilers)
-            .and_then(|folder| folder.set_modified(SystemTime::now()));
         // Without a compiler there is nothing to mark.
-        let _ = marked;
+        let _ = File::open(compilers).and_then(|folder| folder.set_modified(SystemTime::now()));
     }
 
     fn folder(&self, pin: &ComponentPin) -> PathBuf {
@@ -297,99 +255,86 @@ impl Installer<'_> {
     }
 }
 
-/// Returns the path of `syclbin-clang` in the component that has it.
-fn driver_of(pin: &ComponentPin) -> Option<&'static str> {
-    (pin.component == Component::Compiler).then(|| pin.component.entry())
-}
-
-fn title(pin: &ComponentPin) -> String {
-    format!("{} {}", pin.component.name(), pin.version)
+/// Returns whether a component contains `syclbin-clang`.
+fn has_driver(pin: &ComponentPin) -> bool {
+    pin.component == Component::Compiler
 }
 
 /// Returns the wheels of everything to install, without duplicates.
-fn wheels(plan: &[Planned<'_>]) -> Vec<&'static WheelPin> {
-    let mut wheels: Vec<&'static WheelPin> = Vec::new();
-    for (pin, step) in plan {
-        let wanted = matches!(step, Step::Install(_));
-        for wheel in pin.wheels.iter().filter(|_| wanted) {
-            if wheels.iter().all(|other| other.sha256 != wheel.sha256) {
-                wheels.push(wheel);
-            }
+fn wheels<'p>(plan: &[Step<'p>]) -> Vec<&'p WheelPin> {
+    let mut wheels: Vec<&WheelPin> = Vec::new();
+    let steps = plan.iter().filter(|step| step.outcome == Installed);
+    for wheel in steps.flat_map(|step| &step.pin.wheels) {
+        if wheels.iter().all(|other| other.sha256 != wheel.sha256) {
+            wheels.push(wheel);
         }
     }
     wheels
 }
 
-/// A component, and the action to take for it.
-type Planned<'p> = (&'p ComponentPin, Step);
-
-/// The action to take for a component.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
-    Keep,
-    Refresh,
-    /// Carries the reason, unless the component is simply not installed.
-    Install(Option<String>),
+/// The action to take for a component, named by its outcome.
+struct Step<'p> {
+    pin: &'p ComponentPin,
+    outcome: Outcome,
+    /// Why a component that is there is installed again.
+    reason: Option<String>,
 }
 
 impl Installer<'_> {
-    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Planned<'p>> {
-        pins.iter().map(|pin| (pin, self.step(pin))).collect()
+    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Step<'p>> {
+        let step = |pin| {
+            let (outcome, reason) = match self.outcome(pin) {
+                Ok(outcome) => (outcome, None),
+                Err(reason) => (Installed, Some(reason)),
+            };
+            Step {
+                pin,
+                outcome,
+                reason,
+            }
+        };
+        pins.iter().map(step).collect()
     }
 
-    fn step(&self, pin: &ComponentPin) -> Step {
+    /// Returns the outcome for a component, or why the component that is there must be installed again.
+    fn outcome(&self, pin: &ComponentPin) -> std::result::Result<Outcome, String> {
         let folder = self.folder(pin);
         if !folder.exists() {
-            return Step::Install(None);
+            return Ok(Installed);
         }
         if self.force {
-            return Step::Install(Some("--force".to_owned()));
+            return Err("--force".to_owned());
         }
-        let manifest = match Manifest::read(&folder) {
-            Ok(manifest) => manifest,
-            Err(problem) => return Step::Install(Some(problem)),
-        };
-        if let Some(problem) = manifest.mismatch(pin) {
-            return Step::Install(Some(problem));
+        let manifest = Manifest::read(&folder)?;
+        let is_own = |path: &str| has_driver(pin) && driver::is_own(path);
+        let problem = manifest.mismatch(pin);
+        match problem.or_else(|| manifest.damage(&folder, is_own)) {
+            Some(problem) => Err(problem),
+            None if has_driver(pin) && !self.driver.fits(&folder, &manifest) => Ok(Refreshed),
+            None => Ok(Present),
         }
-        let driver = driver_of(pin);
-        let is_ours = |path: &str| driver.is_some_and(|own| own == path || driver::is_header(path));
-        if let Some(problem) = manifest.damage(&folder, is_ours) {
-            return Step::Install(Some(problem));
-        }
-        match driver {
-            Some(entry) if !self.driver_fits(&folder, entry, &manifest) => Step::Refresh,
-            _ => Step::Keep,
-        }
-    }
-
-    /// Returns whether the installed driver is the one beside this program, with the headers built into this program.
-    /// If the driver beside this program is missing, any installed driver fits.
-    fn driver_fits(&self, folder: &Path, entry: &str, manifest: &Manifest) -> bool {
-        let copy = folder.join(entry);
-        if self.driver.path().is_err() {
-            return copy.is_file();
-        }
-        manifest.files.get(entry) == Some(&self.driver.size())
-            && self.driver.is_same_as(&copy)
-            && driver::headers_fit(folder, manifest)
     }
 
     /// Returns the peak space in bytes that the home directory needs: wheels and everything unpacked.
-    fn needed(&self, plan: &[Planned<'_>]) -> u64 {
+    fn needed(&self, plan: &[Step<'_>]) -> u64 {
         let fetched = match self.source {
             Source::Pip(_) => wheels(plan).iter().map(|wheel| wheel.size).sum(),
             Source::Folder(_) => 0,
         };
-        let kept = plan.iter().map(|(pin, step)| match step {
-            Step::Keep => 0,
-            Step::Refresh => self.driver.size(),
-            Step::Install(_) => self.kept(pin),
+        let kept = plan.iter().map(|step| match step.outcome {
+            Present => 0,
+            Refreshed => self.driver.size(),
+            Installed => self.kept(step.pin),
         });
         fetched + kept.sum::<u64>()
     }
 
     fn kept(&self, pin: &ComponentPin) -> u64 {
-        pin.unpacked_size() + driver_of(pin).map_or(0, |_| self.driver.size())
+        let driver = if has_driver(pin) {
+            self.driver.size()
+        } else {
+            0
+        };
+        pin.unpacked_size() + driver
     }
 }

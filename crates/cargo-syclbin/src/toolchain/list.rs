@@ -23,6 +23,18 @@ pub struct Row {
     pub state: std::result::Result<Manifest, String>,
 }
 
+impl Row {
+    pub(crate) fn of(component: Component, folder: PathBuf) -> Self {
+        let name = folder.file_name().unwrap_or_default();
+        Self {
+            component,
+            version: name.to_string_lossy().into_owned(),
+            state: Manifest::read_complete(&folder),
+            folder,
+        }
+    }
+}
+
 /// Lists everything in `home`, sorted by component, then by version.
 #[must_use]
 pub fn rows(home: &Home) -> Vec<Row> {
@@ -37,18 +49,8 @@ pub fn rows(home: &Home) -> Vec<Row> {
             .filter(|path| path.is_dir())
             .collect();
         folders.sort();
-        rows.extend(folders.into_iter().map(|folder| {
-            Row {
-                component,
-                version: folder
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
-                state: Manifest::read_complete(&folder),
-                folder,
-            }
-        }));
+        let row = |folder| Row::of(component, folder);
+        rows.extend(folders.into_iter().map(row));
     }
     rows
 }
@@ -57,49 +59,41 @@ pub fn rows(home: &Home) -> Vec<Row> {
 #[must_use]
 pub fn render(home: &Home, rows: &[Row]) -> String {
     if rows.is_empty() {
-        return format!(
-            "nothing is installed in {}; run `{INSTALL_COMMAND}`\n",
-            home.path().display()
-        );
+        let home = home.path().display();
+        return format!("nothing is installed in {home}; run `{INSTALL_COMMAND}`\n");
     }
     let header = ["component", "version", "size", "directory", "licence"].map(str::to_owned);
     let mut table = vec![header];
     for row in rows {
+        let name = row.component.name();
         let (size, licence) = match &row.state {
-            Ok(manifest) => (
-                Size(manifest.size()).to_string(),
-                manifest.licences().join("; "),
-            ),
-            Err(problem) => (
-                "damaged".to_owned(),
-                format!(
-                    "({problem}; run `{INSTALL_COMMAND} --component {}`)",
-                    row.component.name()
-                ),
-            ),
+            Ok(manifest) => {
+                let size = Size(manifest.size()).to_string();
+                (size, manifest.licences().join("; "))
+            }
+            Err(problem) => {
+                let remedy = format!("({problem}; run `{INSTALL_COMMAND} --component {name}`)");
+                ("damaged".to_owned(), remedy)
+            }
         };
         table.push([
-            row.component.name().to_owned(),
+            name.to_owned(),
             row.version.clone(),
             size,
             row.folder.display().to_string(),
             licence,
         ]);
     }
-    let mut widths = [0; 5];
-    for cells in &table {
-        for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
+    let width = |column: usize| {
+        let widths = table.iter().map(|cells| cells[column].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let widths: [usize; 5] = std::array::from_fn(width);
     let mut text = String::new();
     for cells in &table {
-        let line: Vec<String> = cells
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
-        text.push_str(line.join("  ").trim_end());
+        let cells = cells.iter().zip(widths);
+        let cells = cells.map(|(cell, width)| format!("{cell:width$}"));
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');
     }
     text
@@ -127,11 +121,9 @@ pub fn path(home: &Home, component: Option<Component>) -> Result<PathBuf> {
 /// Fails if the home directory cannot be locked, or something in it cannot be removed.
 pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) -> Result<()> {
     // There is nothing to remove, and no reason to create a home directory.
+    let shown = home.path().display();
     if !home.path().is_dir() {
-        progress.line(&format!(
-            "nothing is installed in {}",
-            home.path().display()
-        ));
+        progress.line(&format!("nothing is installed in {shown}"));
         return Ok(());
     }
     let staging = Staging::open(home.path(), Purpose::Remove, progress)?;
@@ -139,14 +131,11 @@ pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) ->
         let name = component.name();
         let folder = home.path().join(name);
         if folder.symlink_metadata().is_err() {
-            progress.line(&format!(
-                "{name} is not installed in {}",
-                home.path().display()
-            ));
+            progress.line(&format!("{name} is not installed in {shown}"));
             continue;
         }
-        std::fs::rename(&folder, staging.path().join(name))
-            .map_err(|cause| staging.failed(&folder, cause))?;
+        let renamed = std::fs::rename(&folder, staging.path().join(name));
+        renamed.map_err(|cause| staging.failed(&folder, cause))?;
         progress.line(&format!("removed {}", folder.display()));
     }
     staging.close()

@@ -23,7 +23,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use syclbin_toolchain::{Component, MANIFEST};
+use syclbin_toolchain::MANIFEST;
 
 use super::pins::ComponentPin;
 use super::staging::Staging;
@@ -32,47 +32,32 @@ use crate::error::Result;
 const HEADER: &str = "syclbin manifest 1";
 
 /// The content of one installation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
-    /// The component.
-    pub component: Component,
-    /// Its version.
-    pub version: String,
-    /// The wheels that it came from.
-    pub wheels: Vec<Wheel>,
+    /// The lines on its origin: the component, its version and its wheels.
+    origin: String,
     /// The sizes of its files in bytes, without the manifest itself. Paths are relative to the component's directory.
     pub files: BTreeMap<String, u64>,
 }
 
-/// A wheel that files came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wheel {
-    /// Its SHA-256, in lower-case hexadecimal.
-    pub sha256: String,
-    /// Its file name.
-    pub file: String,
-    /// The licence it came under.
-    pub licence: String,
-}
-
 impl Manifest {
-    /// Creates the manifest of `pin`, with no files yet.
+    /// Creates the manifest of `pin`, with the files of its wheels.
     #[must_use]
     pub fn of(pin: &ComponentPin) -> Self {
-        Self {
-            component: pin.component,
-            version: pin.version.to_owned(),
-            wheels: pin
-                .wheels
-                .iter()
-                .map(|wheel| Wheel {
-                    sha256: wheel.sha256.to_owned(),
-                    file: wheel.file.to_owned(),
-                    licence: wheel.licence.to_owned(),
-                })
-                .collect(),
+        let name = pin.component.name();
+        let mut manifest = Self {
+            origin: format!("component {name}\nversion {}\n", pin.version),
             files: BTreeMap::new(),
+        };
+        for wheel in &pin.wheels {
+            let (sha256, file, licence) = (wheel.sha256, wheel.file, wheel.licence);
+            // Writing to a string cannot fail.
+            let _ = writeln!(manifest.origin, "wheel {sha256} {file} {licence}");
+            let members = wheel.members.iter();
+            let files = members.map(|(path, size)| (wheel.target(path), *size));
+            manifest.files.extend(files);
         }
+        manifest
     }
 
     /// Reads the manifest in the directory of a component.
@@ -104,7 +89,7 @@ impl Manifest {
     /// # Errors
     ///
     /// Fails if it cannot be written.
-    pub fn write(&self, folder: &Path, staging: &Staging) -> Result<()> {
+    pub fn write(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         let path = folder.join(MANIFEST);
         std::fs::File::create(&path)
             .and_then(|mut file| {
@@ -124,17 +109,14 @@ impl Manifest {
     #[must_use]
     pub fn licences(&self) -> Vec<&str> {
         let mut licences: Vec<&str> = Vec::new();
-        for wheel in &self.wheels {
-            if !licences.contains(&wheel.licence.as_str()) {
-                licences.push(&wheel.licence);
+        for line in self.origin.lines() {
+            if let ["wheel", _, _, licence] = line.splitn(4, ' ').collect::<Vec<_>>()[..]
+                && !licences.contains(&licence)
+            {
+                licences.push(licence);
             }
         }
         licences
-    }
-
-    /// Records that the file at `path` has `size` bytes.
-    pub fn record(&mut self, path: &str, size: u64) {
-        self.files.insert(path.to_owned(), size);
     }
 
     /// Returns a description of the first file in a directory that differs from its record, or `None` if all match.
@@ -158,37 +140,16 @@ impl Manifest {
     #[must_use]
     pub fn mismatch(&self, pin: &ComponentPin) -> Option<String> {
         let wanted = Self::of(pin);
-        if (self.component, &self.version) != (wanted.component, &wanted.version)
-            || self.wheels != wanted.wheels
-        {
+        if self.origin != wanted.origin {
             return Some(format!("{MANIFEST} lists other wheels"));
         }
-        pin.wheels
-            .iter()
-            .flat_map(|wheel| {
-                wheel
-                    .members
-                    .iter()
-                    .map(|(path, size)| (wheel.target(path), *size))
-            })
-            .find(|(path, size)| self.files.get(path) != Some(size))
-            .map(|(path, _)| format!("{MANIFEST} does not list {path}"))
+        let mut files = wanted.files.iter();
+        let lacking = files.find(|(path, size)| self.files.get(*path) != Some(size));
+        lacking.map(|(path, _)| format!("{MANIFEST} does not list {path}"))
     }
 
     fn text(&self) -> String {
-        let mut text = format!(
-            "{HEADER}\ncomponent {}\nversion {}\n",
-            self.component.name(),
-            self.version
-        );
-        // Writing to a string cannot fail.
-        for wheel in &self.wheels {
-            let _ = writeln!(
-                text,
-                "wheel {} {} {}",
-                wheel.sha256, wheel.file, wheel.licence
-            );
-        }
+        let mut text = format!("{HEADER}\n{}", self.origin);
         for (path, size) in &self.files {
             let _ = writeln!(text, "file {size} {path}");
         }
@@ -196,92 +157,56 @@ impl Manifest {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        if lines.next()? != HEADER {
-            return None;
-        }
-        let mut manifest = Self {
-            component: Component::from_name(lines.next()?.strip_prefix("component ")?)?,
-            version: lines.next()?.strip_prefix("version ")?.to_owned(),
-            wheels: Vec::new(),
-            files: BTreeMap::new(),
-        };
-        for line in lines {
+        let mut manifest = Self::default();
+        for line in text.strip_prefix(HEADER)?.trim_start().lines() {
             match line.split_once(' ')? {
-                ("wheel", rest) => {
-                    let mut fields = rest.splitn(3, ' ').map(str::to_owned);
-                    manifest.wheels.push(Wheel {
-                        sha256: fields.next()?,
-                        file: fields.next()?,
-                        licence: fields.next()?,
-                    });
-                }
+                ("component" | "version" | "wheel", _) => manifest.origin += &format!("{line}\n"),
                 ("file", rest) => {
                     let (size, path) = rest.split_once(' ')?;
-                    manifest.record(path, size.parse().ok()?);
+                    let size = size.parse().ok()?;
+                    manifest.files.insert(path.to_owned(), size);
                 }
                 _ => return None,
             }
         }
-        Some(manifest)
+        (!manifest.files.is_empty()).then_some(manifest)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toolchain::pins::{COMPILER, CPU_DEVICE, NVIDIA};
-
-    fn complete(pin: &ComponentPin) -> Manifest {
-        let mut manifest = Manifest::of(pin);
-        for wheel in pin.wheels {
-            for (path, size) in wheel.members {
-                manifest.record(&wheel.target(path), *size);
-            }
-        }
-        manifest
-    }
+    use crate::toolchain::pins::ALL;
 
     #[test]
     fn a_manifest_reads_back_as_it_was_written() {
-        for pin in [COMPILER, CPU_DEVICE, NVIDIA] {
-            let manifest = complete(&pin);
+        for pin in ALL.iter() {
+            let manifest = Manifest::of(pin);
             assert_eq!(Manifest::parse(&manifest.text()), Some(manifest.clone()));
-            assert_eq!(manifest.mismatch(&pin), None);
+            assert_eq!(manifest.mismatch(pin), None);
             assert_eq!(manifest.size(), pin.unpacked_size());
         }
     }
 
     #[test]
     fn a_manifest_of_other_pins_does_not_match() {
-        let mut manifest = complete(&COMPILER);
-        assert!(manifest.mismatch(&CPU_DEVICE).is_some());
+        let mut manifest = Manifest::of(&ALL[0]);
+        assert!(manifest.mismatch(&ALL[1]).is_some());
         manifest.files.pop_last();
-        assert!(
-            manifest
-                .mismatch(&COMPILER)
-                .unwrap()
-                .contains("LICENSE.txt")
-        );
-        manifest.wheels[0].sha256 = "0".repeat(64);
-        assert!(
-            manifest
-                .mismatch(&COMPILER)
-                .unwrap()
-                .contains("other wheels")
-        );
+        assert!(manifest.mismatch(&ALL[0]).unwrap().contains("LICENSE.txt"));
+        manifest.origin = manifest.origin.replace("wheel ", "wheel 0");
+        assert!(manifest.mismatch(&ALL[0]).unwrap().contains("other wheels"));
     }
 
     #[test]
     fn what_is_no_manifest_is_refused() {
-        let text = complete(&COMPILER).text();
+        let text = Manifest::of(&ALL[0]).text();
         for broken in [
             "",
             "syclbin manifest 2\n",
             &text[..40],
             &text.replace("file ", "fil "),
             &text.replace("250467448", "many"),
-            &text.replace("compiler\n", "linker\n"),
         ] {
             assert_eq!(Manifest::parse(broken), None, "{broken}");
         }
@@ -289,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_licence_is_named_once() {
-        assert_eq!(Manifest::of(&COMPILER).licences().len(), 1);
-        assert_eq!(Manifest::of(&CPU_DEVICE).licences().len(), 2);
+        assert_eq!(Manifest::of(&ALL[0]).licences().len(), 1);
+        assert_eq!(Manifest::of(&ALL[1]).licences().len(), 2);
     }
 }

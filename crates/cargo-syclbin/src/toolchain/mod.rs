@@ -4,7 +4,7 @@
 //! A component consists of wheels from PyPI, which are zip files. A wheel takes this path:
 //!
 //! ```text
-//! pins ──pip, or --wheels──▶ wheel ──size, SHA-256──▶ members ──unpack──▶ HOME/.staging-*/compiler/
+//! pins ──pip, or --wheels──▶ wheel ──size, SHA-256──▶ members ──unpack──▶ HOME/.staging/compiler/
 //!                                                                  │ MANIFEST, last
 //!                                               HOME/compiler/2026.2.0/ ◀──one rename
 //! ```

@@ -21,36 +21,22 @@ use crate::error::{Error, Result};
 /// The variable that names the pip to use.
 pub const VARIABLE: &str = "SYCLBIN_PIP";
 
-const CANDIDATES: [&[&str]; 5] = [
-    &["python3", "-m", "pip"],
-    &["python", "-m", "pip"],
-    &["pip3"],
-    &["pip"],
-    &UV,
+const CANDIDATES: [&str; 5] = [
+    "python3 -m pip",
+    "python -m pip",
+    "pip3",
+    "pip",
+    "uv tool run pip",
 ];
 
-/// uv lacks a `pip download` command, but it can run pip.
-const UV: [&str; 4] = ["uv", "tool", "run", "pip"];
+/// The arguments with which uv runs pip. uv lacks a `pip download` command.
+const UV: [&str; 3] = ["tool", "run", "pip"];
 
-/// The platform of the pinned wheels. It does not depend on the Python that runs pip, since the wheels contain no
-/// Python.
-const PLATFORM: [&str; 14] = [
-    "--no-deps",
-    "--only-binary=:all:",
-    "--platform",
-    "manylinux_2_28_x86_64",
-    // pip 23.2 accepts only wheels for the platforms that it is given, not for older ones.
-    "--platform",
-    "manylinux_2_17_x86_64",
-    "--platform",
-    "manylinux_2_12_x86_64",
-    "--python-version",
-    "3.12",
-    "--implementation",
-    "py",
-    "--abi",
-    "none",
-];
+/// Options that describe the pinned wheels. They do not depend on the Python that runs pip, since the wheels contain no
+/// Python. pip 23.2 accepts only wheels for the platforms that it is given, not for older ones.
+const OPTIONS: &str = "--no-deps --only-binary=:all: --platform manylinux_2_28_x86_64 \
+    --platform manylinux_2_17_x86_64 --platform manylinux_2_12_x86_64 --python-version 3.12 --implementation py \
+    --abi none --disable-pip-version-check";
 
 /// Where to look for pip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,10 +79,10 @@ impl Search {
                 .map_err(|reason| format!("`{VARIABLE}={shown}`: {reason}"));
         }
         let mut tried = Vec::new();
-        for words in CANDIDATES {
-            match answer(Invocation::find(words, search)) {
+        for candidate in CANDIDATES {
+            match answer(Invocation::find(candidate, search)) {
                 Ok(pip) => return Ok(pip),
-                Err(reason) => tried.push(format!("`{}`: {reason}", words.join(" "))),
+                Err(reason) => tried.push(format!("`{candidate}`: {reason}")),
             }
         }
         Err(tried.join("; "))
@@ -115,14 +101,10 @@ impl Pip {
     pub fn download(&self, wheels: &[&WheelPin], folder: &Path, temporary: &Path) -> Result<()> {
         let mut command = self.invocation.command();
         command.env("TMPDIR", temporary);
-        command.arg("download").args(PLATFORM);
-        command.arg("--disable-pip-version-check");
+        command.arg("download").args(OPTIONS.split(' '));
         command.arg("--dest").arg(folder);
-        command.args(
-            wheels
-                .iter()
-                .map(|wheel| format!("{}=={}", wheel.name, wheel.version)),
-        );
+        let wanted = wheels.iter();
+        command.args(wanted.map(|wheel| format!("{}=={}", wheel.name, wheel.version)));
         // Standard output is reserved for results. Standard input stays open for a mirror's password.
         command.stdout(Stdio::from(std::io::stderr()));
         let status = match command.status() {
@@ -146,9 +128,7 @@ fn explicit_invocation(explicit: &OsStr, search: Option<&OsStr>) -> Option<Invoc
             leading: Vec::new(),
         });
     }
-    let words = explicit.to_string_lossy();
-    let words: Vec<&str> = words.split_whitespace().collect();
-    Invocation::find(&words, search)
+    Invocation::find(&explicit.to_string_lossy(), search)
 }
 
 fn answer(invocation: Option<Invocation>) -> std::result::Result<Pip, String> {
@@ -156,7 +136,7 @@ fn answer(invocation: Option<Invocation>) -> std::result::Result<Pip, String> {
     // uv itself is asked, not its pip: uv would have to fetch pip first, and the doctor, which must not fetch
     // anything, asks too.
     let mut asked = invocation.clone();
-    if asked.leading == UV[1..] {
+    if asked.leading == UV {
         asked.leading.clear();
     }
     let version = asked.version()?;
@@ -178,11 +158,11 @@ pub struct Invocation {
 impl Invocation {
     /// Finds the program of a command line in `search`, and keeps the other words as its leading arguments.
     #[must_use]
-    pub fn find(words: &[&str], search: Option<&OsStr>) -> Option<Self> {
-        let (name, leading) = words.split_first()?;
+    pub fn find(command_line: &str, search: Option<&OsStr>) -> Option<Self> {
+        let mut words = command_line.split_whitespace();
         Some(Self {
-            program: find_program(name, search)?,
-            leading: leading.iter().map(|&word| word.to_owned()).collect(),
+            program: find_program(words.next()?, search)?,
+            leading: words.map(str::to_owned).collect(),
         })
     }
 
@@ -229,11 +209,8 @@ fn lines(output: &[u8]) -> Vec<String> {
 
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.program.display())?;
-        for word in &self.leading {
-            write!(f, " {word}")?;
-        }
-        Ok(())
+        let words = self.leading.iter().map(|word| format!(" {word}"));
+        write!(f, "{}{}", self.program.display(), words.collect::<String>())
     }
 }
 
@@ -244,8 +221,8 @@ mod tests {
     #[test]
     fn missing_pip_error_lists_all_candidates() {
         let tried = Search::default().find().unwrap_err();
-        for words in CANDIDATES {
-            let expected = format!("`{}`: not found", words.join(" "));
+        for candidate in CANDIDATES {
+            let expected = format!("`{candidate}`: not found");
             assert!(tried.contains(&expected), "{tried}");
         }
     }
@@ -282,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_failing_program_answers_with_its_own_words() {
-        let mut shell = Invocation::find(&["sh", "-c"], Some(OsStr::new("/bin:/usr/bin"))).unwrap();
+        let mut shell = Invocation::find("sh -c", Some(OsStr::new("/bin:/usr/bin"))).unwrap();
         shell
             .leading
             .push("echo 'No module named pip' >&2; exit 1".to_owned());

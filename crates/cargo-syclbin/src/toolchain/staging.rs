@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lock of the home directory, and its staging directory, which all writing goes through.
 //!
-//! A process that writes holds `HOME/.lock`, and writes into `HOME/.staging-*`. The staging directory is on the
+//! A process that writes holds `HOME/.lock`, and writes into `HOME/.staging`. The staging directory is on the
 //! same file system as the components, so one rename moves a finished component into place. It is never inside a
 //! component's directory, so nothing in it looks installed. Every exit but a kill removes it. After a kill, the
-//! next holder of the lock removes it, since only a holder can own a staging directory.
+//! next holder of the lock removes it, since only a holder can own the staging directory.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-
-use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 use crate::ui::Progress;
 
 const LOCK: &str = ".lock";
-const PREFIX: &str = ".staging-";
+const FOLDER: &str = ".staging";
 
 /// The purpose of the staging directory. Errors suggest the remedy that fits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,49 +28,64 @@ pub enum Purpose {
     Remove,
 }
 
-/// The locked home directory, with a staging directory in it. Dropping this value removes the staging directory,
-/// then unlocks.
-#[derive(Debug)]
-pub struct Staging {
-    // The order matters: fields are dropped from first to last.
-    folder: TempDir,
-    _lock: File,
-    home: PathBuf,
-    purpose: Purpose,
+impl Purpose {
+    fn failed(self, home: &Path, file: &Path, cause: io::Error) -> Error {
+        let (file, home) = (file.to_owned(), home.to_owned());
+        match self {
+            Self::Install { needed } => Error::Write {
+                file,
+                home,
+                needed,
+                cause,
+            },
+            Self::Remove => Error::Remove { file, home, cause },
+        }
+    }
 }
 
-impl Staging {
+/// The locked home directory, with a staging directory in it. Dropping this value removes the staging directory,
+/// then unlocks.
+pub struct Staging<'a> {
+    folder: PathBuf,
+    _lock: File,
+    home: &'a Path,
+    purpose: Purpose,
+    /// The receiver of progress messages.
+    pub progress: &'a dyn Progress,
+}
+
+impl<'a> Staging<'a> {
     /// Creates the home directory if needed, waits for its lock, and removes what killed runs left.
     ///
     /// # Errors
     ///
     /// Fails if the home directory cannot be created, locked or written.
-    pub fn open(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<Self> {
-        std::fs::create_dir_all(home).map_err(|cause| failed(purpose, home, home, cause))?;
+    pub fn open(home: &'a Path, purpose: Purpose, progress: &'a dyn Progress) -> Result<Self> {
+        let failed = |cause| purpose.failed(home, home, cause);
+        std::fs::create_dir_all(home).map_err(failed)?;
         let lock = lock(home, purpose, progress)?;
-        sweep(home, progress);
-        let folder = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .tempdir_in(home)
-            .map_err(|cause| failed(purpose, home, home, cause))?;
-        Ok(Self {
-            folder,
+        let staging = Self {
+            folder: home.join(FOLDER),
             _lock: lock,
-            home: home.to_owned(),
+            home,
             purpose,
-        })
+            progress,
+        };
+        staging.clear()?;
+        staging.create_folder(&staging.folder)?;
+        Ok(staging)
     }
 
     /// Returns the staging directory.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// Returns the error for a `file` that could not be written or removed.
     #[must_use]
     pub fn failed(&self, file: &Path, cause: io::Error) -> Error {
-        failed(self.purpose, &self.home, file, cause)
+        self.purpose.failed(self.home, file, cause)
     }
 
     /// Checks that programs in the home directory may be executed, before anything is fetched.
@@ -89,7 +102,7 @@ impl Staging {
             .map_err(|cause| self.failed(&script, cause))?;
         match std::process::Command::new(&script).status() {
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
-                Err(Error::NotExecutable(self.home.clone()))
+                Err(Error::NotExecutable(self.home.to_owned()))
             }
             // Other failures are about the shell, which no component needs.
             _ => Ok(()),
@@ -105,6 +118,16 @@ impl Staging {
         std::fs::create_dir_all(folder).map_err(|cause| self.failed(folder, cause))
     }
 
+    /// Creates the directory of a file, and its parents.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a directory cannot be created.
+    pub fn create_parent(&self, file: &Path) -> Result<()> {
+        file.parent()
+            .map_or(Ok(()), |parent| self.create_folder(parent))
+    }
+
     /// Flushes the names in a directory to the disk, so that they survive a loss of power.
     ///
     /// # Errors
@@ -113,9 +136,8 @@ impl Staging {
     pub fn sync_folder(&self, folder: &Path) -> Result<()> {
         // Other systems cannot open a directory as a file, and nothing is installed there.
         if cfg!(unix) {
-            File::open(folder)
-                .and_then(|opened| opened.sync_all())
-                .map_err(|cause| self.failed(folder, cause))?;
+            let synced = File::open(folder).and_then(|opened| opened.sync_all());
+            synced.map_err(|cause| self.failed(folder, cause))?;
         }
         Ok(())
     }
@@ -135,27 +157,35 @@ impl Staging {
     ///
     /// Fails if something in it cannot be removed.
     pub fn close(self) -> Result<()> {
-        let path = self.folder.path().to_owned();
-        let result = self.folder.close();
-        result.map_err(|cause| failed(self.purpose, &self.home, &path, cause))
+        self.clear()
+    }
+
+    fn clear(&self) -> Result<()> {
+        match std::fs::remove_dir_all(&self.folder) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                Err(self.failed(&self.folder, cause))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        // The lock is released after this. The next holder tries again.
+        let _ = self.clear();
     }
 }
 
 fn lock(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<File> {
     let path = home.join(LOCK);
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(|cause| failed(purpose, home, &path, cause))?;
+    let file = File::options().append(true).create(true).open(&path);
+    let file = file.map_err(|cause| purpose.failed(home, &path, cause))?;
     let locked = match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            progress.line(&format!(
-                "waiting for another `cargo syclbin toolchain` in {}",
-                home.display()
-            ));
+            let what = "waiting for another `cargo syclbin toolchain`";
+            progress.line(&format!("{what} in {}", home.display()));
             file.lock()
         }
         Err(TryLockError::Error(cause)) => Err(cause),
@@ -164,50 +194,20 @@ fn lock(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<File> 
     Ok(file)
 }
 
-/// Removes abandoned staging directories. The caller holds the lock, so no other process uses them.
-fn sweep(home: &Path, progress: &dyn Progress) {
-    let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
-    for entry in entries {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            continue;
-        }
-        // This is not fatal: the new staging directory has a unique name.
-        if let Err(cause) = std::fs::remove_dir_all(entry.path()) {
-            progress.line(&format!(
-                "warning: cannot remove {}, left by an interrupted run: {cause}",
-                entry.path().display()
-            ));
-        }
-    }
-}
-
-fn failed(purpose: Purpose, home: &Path, file: &Path, cause: io::Error) -> Error {
-    let (file, home) = (file.to_owned(), home.to_owned());
-    match purpose {
-        Purpose::Install { needed } => Error::Write {
-            file,
-            home,
-            needed,
-            cause,
-        },
-        Purpose::Remove => Error::Remove { file, home, cause },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::Silent;
+    use crate::ui::Terminal;
 
     #[test]
     fn leftovers_of_a_killed_run_are_removed() {
         let home = tempfile::tempdir().unwrap();
-        let left = home.path().join(".staging-left/compiler/lib");
+        let left = home.path().join(".staging/compiler/lib");
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("half"), "h").unwrap();
-        let staging = Staging::open(home.path(), Purpose::Remove, &Silent).unwrap();
-        assert!(!home.path().join(".staging-left").exists());
-        assert!(staging.path().exists());
+        let progress = Terminal::default();
+        let staging = Staging::open(home.path(), Purpose::Remove, &progress).unwrap();
+        assert!(staging.path().exists() && !left.exists());
         staging.close().unwrap();
         let names: Vec<_> = std::fs::read_dir(home.path()).unwrap().flatten().collect();
         assert_eq!(names.len(), 1, "only the lock file stays: {names:?}");

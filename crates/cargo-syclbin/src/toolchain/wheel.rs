@@ -2,23 +2,20 @@
 //! A wheel on this machine, which is checked against its pin and then unpacked member by member.
 //!
 //! A file is unpacked only if its size and SHA-256 are the pinned ones. Only the pinned members are unpacked;
-//! others are never read. A path stays below its directory, and a member ends at its pinned size.
+//! others are never read. A member ends at its pinned size.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write};
-use std::path::{Component as Step, Path, PathBuf};
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use syclbin_toolchain::store::hex;
 use zip::ZipArchive;
 
-use super::manifest::Manifest;
-use super::pins::{Member, WheelPin, is_program};
+use super::pins::{WheelPin, is_program};
 use super::staging::Staging;
 use crate::error::{Error, Result};
 use crate::ui::Progress;
-
-const CHUNK: usize = 1 << 18;
 
 /// A wheel whose content matches its pin.
 #[derive(Debug)]
@@ -40,18 +37,21 @@ impl<'a> Wheel<'a> {
         let mut file = File::open(&path).map_err(unreadable)?;
         let found = file.metadata().map_err(unreadable)?.len();
         if found != pin.size {
-            return Err(Error::WheelSize {
+            return Err(Error::WrongWheel {
                 file: path,
-                expected: pin.size,
-                found,
+                expected: format!("{} bytes", pin.size),
+                found: format!("{found} bytes"),
             });
         }
-        let found = sha256(&mut file, progress).map_err(unreadable)?;
+        let mut hash = Sha256::new();
+        let source = &mut file;
+        io::copy(&mut Watched { source, progress }, &mut hash).map_err(unreadable)?;
+        let found = hex(hash.finalize());
         if found != pin.sha256 {
-            return Err(Error::WheelHash {
+            return Err(Error::WrongWheel {
                 file: path,
-                expected: pin.sha256.to_owned(),
-                found,
+                expected: format!("SHA-256 {}", pin.sha256),
+                found: format!("SHA-256 {found}"),
             });
         }
         // Unpacks the same open file that was hashed, even if its name now points elsewhere.
@@ -67,82 +67,54 @@ impl<'a> Wheel<'a> {
         self.pin
     }
 
-    /// Unpacks the pinned members into a directory and records them.
+    /// Unpacks the pinned members into a directory.
     ///
     /// # Errors
     ///
     /// Fails if a member is missing, differs from the pin, or cannot be written.
-    pub fn unpack(
-        &mut self,
-        folder: &Path,
-        manifest: &mut Manifest,
-        staging: &Staging,
-        progress: &dyn Progress,
-    ) -> Result<()> {
+    pub fn unpack(&mut self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         let pin = self.pin;
-        for member in pin.members {
-            let target = pin.target(member.0);
-            if !stays_below(Path::new(&target)) {
-                return Err(self.content(format!("the path {target} points outside its directory")));
-            }
-            self.unpack_member(*member, &folder.join(&target), staging, progress)?;
-            manifest.record(&target, member.1);
-        }
-        Ok(())
+        let mut members = pin.members.iter();
+        members.try_for_each(|member| {
+            let target = folder.join(pin.target(member.0));
+            self.unpack_member(member, &target, staging)
+        })
     }
 
     fn unpack_member(
         &mut self,
-        (member, size): Member,
+        (member, size): (&&str, &u64),
         target: &Path,
-        staging: &Staging,
-        progress: &dyn Progress,
+        staging: &Staging<'_>,
     ) -> Result<()> {
         let name = self.pin.source(member);
         let path = self.path.clone();
-        let content = |problem| Error::WheelContent(path.clone(), problem);
-        let mut source = self
-            .archive
-            .by_name(&name)
-            .map_err(|error| content(format!("{name}: {error}")))?;
+        let content = |problem| Error::WheelContent(path.clone(), format!("{name}{problem}"));
+        let failed = |cause| staging.failed(target, cause);
+        let source = self.archive.by_name(&name);
+        let source = source.map_err(|error| content(format!(": {error}")))?;
         if !source.is_file() {
-            return Err(content(format!("{name} is not a regular file")));
+            return Err(content(" is not a regular file".to_owned()));
         }
-        if let Some(parent) = target.parent() {
-            staging.create_folder(parent)?;
-        }
+        staging.create_parent(target)?;
         // `create_new` fails on a second member with the same path, which would be a mistake in the pins.
-        let mut file = File::create_new(target).map_err(|cause| staging.failed(target, cause))?;
-        let mut buffer = vec![0; CHUNK];
-        let mut written = 0;
-        loop {
-            let count = read_some(&mut source, &mut buffer)
-                .map_err(|error| content(format!("{name}: {error}")))?;
-            written += count as u64;
-            // The check comes before the write: a member may claim one size and unpack to another.
-            if written > size || (count == 0 && written < size) {
-                let relation = if count == 0 { "only" } else { "at least" };
-                return Err(content(format!(
-                    "{name} unpacks to {relation} {written} bytes, but the pin specifies {}",
-                    size
-                )));
-            }
-            if count == 0 {
-                break;
-            }
-            file.write_all(&buffer[..count])
-                .map_err(|cause| staging.failed(target, cause))?;
-            progress.advance(count as u64);
+        let mut file = File::create_new(target).map_err(failed)?;
+        // A member may claim one size and unpack to another.
+        let mut source = Watched {
+            source: source.take(size + 1),
+            progress: staging.progress,
+        };
+        let written = io::copy(&mut source, &mut file).map_err(failed)?;
+        if written != *size {
+            let relation = if written < *size { "only" } else { "at least" };
+            return Err(content(format!(
+                " unpacks to {relation} {written} bytes, but the pin specifies {size}"
+            )));
         }
         if is_program(member) {
-            make_executable(&file).map_err(|cause| staging.failed(target, cause))?;
+            make_executable(&file).map_err(failed)?;
         }
-        file.sync_all()
-            .map_err(|cause| staging.failed(target, cause))
-    }
-
-    fn content(&self, problem: String) -> Error {
-        Error::WheelContent(self.path.clone(), problem)
+        file.sync_all().map_err(failed)
     }
 }
 
@@ -159,43 +131,16 @@ fn make_executable(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether a relative path stays below the directory that it is joined to.
-fn stays_below(path: &Path) -> bool {
-    path.components()
-        .all(|step| matches!(step, Step::Normal(_)))
+/// A reader that reports its progress.
+struct Watched<'a, R> {
+    source: R,
+    progress: &'a dyn Progress,
 }
 
-fn sha256(file: &mut File, progress: &dyn Progress) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; CHUNK];
-    loop {
-        let count = read_some(file, &mut buffer)?;
-        if count == 0 {
-            return Ok(hex(hash.finalize()));
-        }
-        hash.update(&buffer[..count]);
-        progress.advance(count as u64);
-    }
-}
-
-fn read_some(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match source.read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn absolute_and_climbing_paths_are_not_below() {
-        assert!(stays_below(Path::new("lib/libimf.so")));
-        for path in ["../libimf.so", "lib/../../x", "/etc/x", "lib/.."] {
-            assert!(!stays_below(Path::new(path)), "{path}");
-        }
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.progress.advance(count as u64);
+        Ok(count)
     }
 }

@@ -138,6 +138,9 @@ fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'stat
         .collect()
 }
 
+/// The maximum nesting depth. An archive of objects with OffloadBinaries that contain SYCLBIN has depth four.
+const MAX_DEPTH: usize = 8;
+
 /// The maximum length of a path, in bytes.
 const PATH_LIMIT: usize = 512;
 
@@ -215,6 +218,14 @@ impl<'a> InputSlice<'a> {
 
     pub(super) fn fail(&self, record: &'static str, kind: ErrorKind) -> Error {
         self.error(Error::new(record, 0, kind))
+    }
+
+    pub(super) fn check_depth(&self) -> Result<(), Error> {
+        if self.depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
+        Err(self.fail("container", kind))
     }
 
     pub(super) fn budget(&self) -> Budget {

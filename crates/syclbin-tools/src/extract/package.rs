@@ -18,11 +18,13 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 /// A note on a packaged image, or the reason why an image was not packaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Note {
-    /// The index of the image in the input.
+    /// The index of the image in the input, counted from 0.
     pub image: usize,
     /// The image's [origin](DeviceImage::origin).
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub origin: String,
     /// Whether the image is in the SYCLBIN file.
     pub packaged: bool,

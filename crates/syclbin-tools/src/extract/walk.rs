@@ -14,16 +14,12 @@ use super::object::{Role, Section, sections, universal};
 use super::registered::{Registered, registered};
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
 use syclbin as model;
-use syclbin::__private::content::{ARCHIVE_MAGIC, BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
 use syclbin::__private::raw::{offload_binary, v1, v2};
 use syclbin::Content;
 use syclbin::cubin;
 use syclbin::offload::{self, ImageKind};
 use syclbin::read;
 use syclbin::{Error, ErrorKind};
-
-/// The maximum nesting depth. An archive of objects with OffloadBinaries that contain SYCLBIN has depth four.
-const MAX_DEPTH: usize = 8;
 
 /// Returns an image with the properties that a bundle entry's identifier records.
 fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
@@ -60,84 +56,80 @@ pub(super) fn container<'a>(
     found: &mut Found<'a, '_>,
 ) -> Result<bool, Error> {
     let bytes = slice.bytes;
-    if slice.depth > MAX_DEPTH {
-        let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
-        return Err(slice.fail("container", kind));
-    }
+    slice.check_depth()?;
     if bytes.starts_with(archive::THIN_MAGIC) {
         found.thin_archive(slice)?;
         return Ok(true);
     }
-    if let Content::Elf {
-        machine: cubin::MACHINE,
-    } = Content::of(bytes)
-    {
-        image(slice, DeviceImage::default(), found)?;
-        return Ok(true);
-    }
-    if bytes.starts_with(ARCHIVE_MAGIC) {
-        let members = archive::members(bytes).map_err(|error| slice.error(error))?;
-        for member in members {
-            let name = format!("archive member {}", member.name);
-            container(&slice.part(member.bytes, &name), found)?;
-        }
-        return Ok(true);
-    }
-    if bytes.starts_with(COMPRESSED_BUNDLE_MAGIC) {
-        found.refuse_packed(slice)?;
-        let unpacked =
-            bundle::unpack(bytes, &mut found.left).map_err(|error| slice.error(error))?;
-        let part = slice.inner(&unpacked, "compressed offload bundle");
-        found.inside(slice, &part, true, |part, found| {
-            container(part, found).map(drop)
-        })?;
-        return Ok(true);
-    }
-    let entries = if bytes.starts_with(BUNDLE_MAGIC) {
-        Some(bundle::binary(bytes))
-    } else if bundle::is_text(bytes) {
-        Some(bundle::text(bytes))
-    } else {
-        None
-    };
-    if let Some(entries) = entries {
-        for entry in entries.map_err(|error| slice.error(error))? {
-            let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
-            let part = slice.part(entry.bytes, &name);
-            image(&part, of_identifier(&entry.id), found)?;
-        }
-        return Ok(true);
-    }
-    if let Some(objects) = universal(bytes) {
-        let mut budget = slice.budget();
-        for (name, bytes) in objects.map_err(|error| slice.error(error))? {
-            slice.spend(&mut budget, bytes, &name)?;
-            container(&slice.part(bytes, &format!("object for {name}")), found)?;
-        }
-        return Ok(true);
-    }
-    if let Some(sections) = sections(bytes) {
-        let sections = sections.map_err(|error| slice.error(error))?;
-        object(slice, sections, found)?;
+    if bundle::is_text(bytes) {
+        entries(slice, bundle::text(bytes), found)?;
         return Ok(true);
     }
     match Content::of(bytes) {
-        Content::OffloadBinary | Content::Syclbin => {}
-        Content::SpirV | Content::Ptx | Content::CudaFatbin => {}
+        Content::Archive => {
+            let members = archive::members(bytes).map_err(|error| slice.error(error))?;
+            for member in members {
+                let name = format!("archive member {}", member.name);
+                container(&slice.part(member.bytes, &name), found)?;
+            }
+        }
+        Content::CompressedBundle => {
+            found.refuse_packed(slice)?;
+            let unpacked =
+                bundle::unpack(bytes, &mut found.left).map_err(|error| slice.error(error))?;
+            let part = slice.inner(&unpacked, "compressed offload bundle");
+            found.inside(slice, &part, true, |part, found| {
+                container(part, found).map(drop)
+            })?;
+        }
+        Content::ClangBundle => entries(slice, bundle::binary(bytes), found)?,
         Content::LlvmBitcode => {
             let binaries = modules::in_bitcode(bytes).map_err(|error| slice.error(error))?;
             for (index, bytes) in binaries.iter().enumerate() {
                 let part = slice.inner(bytes, &format!("embedded object {index}"));
                 found.inside(slice, &part, false, offload_binaries)?;
             }
-            if !binaries.is_empty() {
-                return Ok(true);
+            if binaries.is_empty() {
+                image(slice, DeviceImage::default(), found)?;
             }
         }
-        _ => return Ok(false),
+        Content::OffloadBinary
+        | Content::Syclbin
+        | Content::SpirV
+        | Content::Ptx
+        | Content::CudaFatbin
+        | Content::Elf {
+            machine: cubin::MACHINE,
+        } => image(slice, DeviceImage::default(), found)?,
+        _ => {
+            if let Some(objects) = universal(bytes) {
+                let mut budget = slice.budget();
+                for (name, bytes) in objects.map_err(|error| slice.error(error))? {
+                    slice.spend(&mut budget, bytes, &name)?;
+                    container(&slice.part(bytes, &format!("object for {name}")), found)?;
+                }
+            } else if let Some(sections) = sections(bytes) {
+                object(slice, sections.map_err(|error| slice.error(error))?, found)?;
+            } else {
+                return Ok(false);
+            }
+        }
     }
-    image(slice, DeviceImage::default(), found)?;
     Ok(true)
+}
+
+/// Reads the entries of an offload bundle.
+fn entries<'a>(
+    slice: &InputSlice<'a>,
+    entries: Result<Vec<bundle::Entry<'a>>, Error>,
+    found: &mut Found<'a, '_>,
+) -> Result<(), Error> {
+    for entry in entries.map_err(|error| slice.error(error))? {
+        let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
+        let part = slice.part(entry.bytes, &name);
+        image(&part, of_identifier(&entry.id), found)?;
+    }
+    Ok(())
 }
 
 /// Reads the images in the sections of an object.
@@ -295,10 +287,7 @@ fn image<'a>(
     declared: DeviceImage<'a>,
     found: &mut Found<'a, '_>,
 ) -> Result<(), Error> {
-    if slice.depth > MAX_DEPTH {
-        let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
-        return Err(slice.fail("container", kind));
-    }
+    slice.check_depth()?;
     let content = Content::of(slice.bytes);
     match content {
         Content::Syclbin => return syclbin(slice, found),

@@ -136,7 +136,7 @@ fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
         images,
     } in &sets.modules
     {
-        let faults = ModuleMetadata::faults(&module.says.metadata);
+        let (_, faults) = ModuleMetadata::read_valid(&module.says.metadata);
         check(faults, *owner, module.offset);
         for (image, Located { offset, says }) in images {
             let fault = if image.is_native() {

@@ -93,11 +93,18 @@ macro_rules! module_metadata {
                 $(self.$field.write(sets $(, set::$set)?);)*
             }
 
-            /// Returns the first malformed value of each view, so that one error does not hide another.
+            /// Reads all sets, and returns the first malformed value of each view, so that one error does not hide
+            /// another. Such a view is empty.
             #[must_use]
-            pub fn faults(sets: &PropertySets<'_>) -> Vec<Malformed> {
-                let faults = [$(<$view>::read(sets $(, set::$set)?).err()),*];
-                faults.into_iter().flatten().collect()
+            pub fn read_valid(sets: &PropertySets<'_>) -> (Self, Vec<Malformed>) {
+                let mut faults = Vec::new();
+                let valid = Self {
+                    $($field: <$view>::read(sets $(, set::$set)?).unwrap_or_else(|fault| {
+                        faults.push(fault);
+                        Default::default()
+                    }),)*
+                };
+                (valid, faults)
             }
         }
     };

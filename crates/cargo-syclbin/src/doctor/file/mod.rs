@@ -12,50 +12,40 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-pub use report::{
-    Answers, DeviceReport, ImageReport, KernelReport, ModuleReport, Outcome, Part, Position,
-    Report, Step,
-};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+pub use self::report::{DeviceReport, ImageReport};
+use self::report::{KernelReport, ModuleReport, Outcome, Report};
+
+use super::Options;
 use super::child::{self, Ended};
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::ui::{self, Format, SCHEMA_VERSION};
+use crate::inspect::qualified;
+use crate::ui::{self, SCHEMA_VERSION};
 
-/// A file, and how to try it.
-#[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
-    /// The file; `-` is standard input.
-    pub file: &'a Path,
-    /// The device, in the form of `SYCLBIN_DEVICE`.
-    pub device: Option<&'a str>,
-    /// How long a driver may take for a module or a kernel.
-    pub limit: Duration,
-    /// How to show the report.
-    pub format: Format,
-}
-
-/// Tries a file in child processes of this program, prints the report, and returns whether the device can use each
+/// Tries `file` in child processes of this program, prints the report, and returns whether the device can use each
 /// kernel.
-///
-/// # Errors
-///
-/// Fails if the file cannot be read or is not a SYCLBIN file, or if no child process can be started.
-pub fn run(options: &Options<'_>) -> Result<bool> {
-    let input = Input::read(options.file)?;
+pub(super) fn run(file: &Path, options: &Options) -> Result<bool> {
+    let input = Input::read(file)?;
     let (_, model) = input.syclbin()?;
     let program = std::env::current_exe().map_err(Error::NoProgram)?;
+    let limit = Duration::from_secs(options.timeout.into());
     let mut trial = Trial::default();
-    while let Some(start) = trial.next {
+    while !trial.is_over {
+        let (module, kernel) = trial.next;
         let mut command = Command::new(&program);
-        command.args(["doctor", "--probe", &start.to_string()]);
+        command.args(["doctor", "--probe"]);
+        command.args([module, kernel].map(|index| index.to_string()));
         // A cached program would hide what the driver does.
         command.env("SYCLBIN_CACHE", "off");
-        if let Some(device) = options.device {
+        if let Some(device) = &options.device {
             command.env("SYCLBIN_DEVICE", device);
         }
-        let ended = child::run(command, &input.bytes, options.limit, |line| {
-            if let Some(step) = Step::read(line) {
+        let ended = child::run(command, &input.bytes, limit, |line| {
+            // Drivers may write other lines to standard output.
+            if let Ok(step) = serde_json::from_str(line) {
                 trial.take(step);
             }
         });
@@ -66,94 +56,133 @@ pub fn run(options: &Options<'_>) -> Result<bool> {
     Ok(report.passed)
 }
 
+/// A step of a trial, which the child process writes as a line of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// The device was found.
+    Device(DeviceReport),
+    /// The driver is about to build the module with this index.
+    Module(usize),
+    /// The driver has built the module, which has these images.
+    Built(Vec<ImageReport>),
+    /// The driver is about to create the kernel with this symbol.
+    Kernel(String),
+    /// The driver has created the kernel, and reports these attributes.
+    Created(Value),
+    /// The driver cannot build the module or create the kernel, for this reason.
+    Refused(String),
+    /// The trial failed before the first module, for this reason.
+    Failed(String),
+    /// Everything was tried.
+    Done,
+}
+
 /// A trial of a file, as far as it has come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Trial {
-    /// Where the next child process starts; `None` at the end.
-    next: Option<Position>,
+    /// The module and the kernel in it that the next child process starts at.
+    next: (usize, usize),
+    is_over: bool,
     device: Option<DeviceReport>,
     problem: Option<String>,
     modules: Vec<ModuleReport>,
-    /// The part that the driver is working on.
+    /// What the driver is working on.
     trying: Option<Part>,
     /// Whether the child process has tried all parts.
     is_done: bool,
 }
 
-impl Default for Trial {
-    fn default() -> Self {
-        Self {
-            next: Some(Position::default()),
-            device: None,
-            problem: None,
-            modules: Vec::new(),
-            trying: None,
-            is_done: false,
-        }
-    }
+/// The last module, or the last kernel of the last module.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Module,
+    Kernel,
 }
 
 impl Trial {
     /// Notes a step of the child process.
     fn take(&mut self, step: Step) {
-        match step {
-            Step::Device(device) => self.device = Some(device),
-            Step::Trying(part) => self.trying = Some(part),
-            Step::Tried(part) => {
-                self.trying = None;
-                self.add(part);
+        match (step, self.modules.last_mut()) {
+            (Step::Device(device), _) => self.device = Some(device),
+            (Step::Module(index), last) => {
+                self.trying = Some(Part::Module);
+                // After a crash on a kernel, its module is built again.
+                if last.is_none_or(|last| last.index != index) {
+                    self.modules.push(ModuleReport {
+                        index,
+                        ..ModuleReport::default()
+                    });
+                }
             }
-            Step::Failed(reason) => {
+            (Step::Built(images), Some(module)) => {
+                self.trying = None;
+                module.images = images;
+            }
+            (Step::Kernel(symbol), Some(module)) => {
+                self.trying = Some(Part::Kernel);
+                module.kernels.push(KernelReport {
+                    name: qualified(&symbol),
+                    symbol,
+                    ..KernelReport::default()
+                });
+            }
+            (Step::Created(answers), Some(module)) => {
+                self.trying = None;
+                if let Some(kernel) = module.kernels.last_mut() {
+                    kernel.answers = Some(answers);
+                }
+            }
+            (Step::Refused(reason), _) => self.reject(Outcome::Refused, reason),
+            (Step::Failed(reason), _) => {
                 self.problem = Some(reason);
                 self.is_done = true;
             }
-            Step::Done => self.is_done = true,
+            (Step::Done, _) => self.is_done = true,
+            // The child process names a module before it reports on it.
+            (_, None) => {}
         }
+    }
+
+    /// Notes that the driver cannot use the part that it is working on.
+    fn reject(&mut self, rejected: Outcome, why: String) {
+        let Some(module) = self.modules.last_mut() else {
+            return;
+        };
+        let (outcome, reason) = match (self.trying.take(), module.kernels.last_mut()) {
+            (Some(Part::Kernel), Some(kernel)) => (&mut kernel.outcome, &mut kernel.reason),
+            _ => (&mut module.outcome, &mut module.reason),
+        };
+        (*outcome, *reason) = (rejected, Some(why));
     }
 
     /// Notes the end of the child process, and decides where the next one starts.
     fn end(&mut self, ended: &Ended) {
-        self.next = None;
-        if self.is_done && ended.is_success() {
-            return;
-        }
-        let outcome = match ended.status {
-            Some(_) => Outcome::Crashed,
-            None => Outcome::Hung,
-        };
-        if let Some(part) = self.trying.take() {
-            let is_kernel = matches!(part, Part::Kernel(_));
-            self.add(part.failed(outcome, ended.to_string()));
-            self.next = self.modules.last().map(|last| Position {
-                module: last.index + usize::from(!is_kernel),
-                kernel: last.kernels.len(),
+        let mut next = None;
+        if let Some(part) = self.trying {
+            let outcome = match ended.status {
+                Some(_) => Outcome::Crashed,
+                None => Outcome::Hung,
+            };
+            self.reject(outcome, ended.to_string());
+            next = self.modules.last().map(|last| match part {
+                Part::Module => (last.index + 1, 0),
+                Part::Kernel => (last.index, last.kernels.len()),
             });
-            return;
+        } else if !(self.is_done && ended.is_success()) {
+            let place = match self.modules.last() {
+                _ if self.is_done => "at the end of the process".to_owned(),
+                None => "before any module was built".to_owned(),
+                Some(last) => {
+                    next = Some((last.index + 1, 0));
+                    format!("after module {}", last.index)
+                }
+            };
+            let before = self.problem.take().map(|problem| problem + "\n");
+            let before = before.unwrap_or_default();
+            self.problem = Some(format!("{before}{place}: {ended}"));
         }
-        let place = match self.modules.last() {
-            _ if self.is_done => "at the end of the process".to_owned(),
-            None => "before any module was built".to_owned(),
-            Some(last) => {
-                self.next = Some(Position {
-                    module: last.index + 1,
-                    kernel: 0,
-                });
-                format!("after module {}", last.index)
-            }
-        };
-        let before = self.problem.take().map(|problem| problem + "\n");
-        let before = before.unwrap_or_default();
-        self.problem = Some(format!("{before}{place}: {ended}"));
-    }
-
-    fn add(&mut self, part: Part) {
-        match (part, self.modules.last_mut()) {
-            // After a crash on a kernel, its module is built again.
-            (Part::Module(module), Some(last)) if last.index == module.index => {}
-            (Part::Module(module), _) => self.modules.push(module),
-            (Part::Kernel(kernel), Some(module)) => module.kernels.push(kernel),
-            (Part::Kernel(_), None) => {}
-        }
+        self.is_over = next.is_none();
+        self.next = next.unwrap_or_default();
     }
 
     fn report<'a>(self, path: String, listed: impl Iterator<Item = &'a str>) -> Report {
@@ -167,14 +196,11 @@ impl Trial {
         let usable = kernels().filter(|kernel| kernel.outcome == Outcome::Usable);
         let usable: BTreeSet<&str> = usable.map(|kernel| kernel.symbol.as_str()).collect();
         let usable = usable.len();
-        let crashed = |outcome| matches!(outcome, Outcome::Crashed | Outcome::Hung);
-        let mut modules = self.modules.iter();
-        let has_crashed = modules.any(|module| crashed(module.outcome))
-            || kernels().any(|kernel| crashed(kernel.outcome));
+        let modules = || self.modules.iter().map(|module| module.outcome);
+        let mut outcomes = modules().chain(kernels().map(|kernel| kernel.outcome));
+        let has_crashed = outcomes.any(|one| matches!(one, Outcome::Crashed | Outcome::Hung));
         // A file without kernels is good if something in it can be used.
-        let mut modules = self.modules.iter();
-        let something = modules.any(|module| module.outcome == Outcome::Usable);
-        let something = something || self.modules.is_empty();
+        let something = self.modules.is_empty() || modules().any(|one| one == Outcome::Usable);
         Report {
             schema_version: SCHEMA_VERSION,
             passed: self.problem.is_none() && !has_crashed && usable == all && something,

@@ -1,37 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The report on a file: how a driver handled its modules, and the attributes of their kernels.
 //!
-//! These types are the JSON form of `schema/doctor.schema.json`, and of what the child process reports.
-
-use std::fmt::{self, Write as _};
-use std::str::FromStr;
+//! These types are the JSON form of `schema/doctor.schema.json`.
 
 use serde::{Deserialize, Serialize};
-use syclbin_rt::__private::DeviceChoice;
-use syclbin_rt::{ImageChoice, KernelAttributes};
+use serde_json::Value;
 
-use crate::inspect::qualified;
-use crate::ui::Escaped;
+use crate::ui::{Escaped, Page};
 
 /// What a driver did with a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub(super) struct Report {
     /// See [`SCHEMA_VERSION`](crate::ui::SCHEMA_VERSION).
-    pub schema_version: u32,
+    pub(super) schema_version: u32,
     /// Whether the program ends with 0: each kernel can be used, and no driver crashed.
-    pub passed: bool,
+    pub(super) passed: bool,
     /// The path as given.
-    pub path: String,
+    pub(super) path: String,
     /// The device; `None` if there is none.
-    pub device: Option<DeviceReport>,
+    pub(super) device: Option<DeviceReport>,
     /// What failed outside of modules.
-    pub problem: Option<String>,
+    pub(super) problem: Option<String>,
     /// The number of kernels in the file. A kernel in several modules counts once.
-    pub kernels: usize,
+    pub(super) kernels: usize,
     /// The number of those that the device can use.
-    pub usable_kernels: usize,
+    pub(super) usable_kernels: usize,
     /// The modules that were tried, in the order of the file.
-    pub modules: Vec<ModuleReport>,
+    pub(super) modules: Vec<ModuleReport>,
 }
 
 /// A device.
@@ -48,10 +43,11 @@ pub struct DeviceReport {
 }
 
 /// The outcome for a module or a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// The device can use it.
+    #[default]
     Usable,
     /// The device cannot use it, and the driver said so.
     Refused,
@@ -62,18 +58,16 @@ pub enum Outcome {
 }
 
 /// A module of the file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModuleReport {
-    /// Its index.
-    pub index: usize,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct ModuleReport {
+    pub(super) index: usize,
     /// What the driver did with its code.
-    pub outcome: Outcome,
+    pub(super) outcome: Outcome,
     /// Why it cannot be used.
-    pub reason: Option<String>,
-    /// Its images.
-    pub images: Vec<ImageReport>,
+    pub(super) reason: Option<String>,
+    pub(super) images: Vec<ImageReport>,
     /// Its kernels. Empty if the module cannot be used.
-    pub kernels: Vec<KernelReport>,
+    pub(super) kernels: Vec<KernelReport>,
 }
 
 /// An image of a module.
@@ -88,273 +82,90 @@ pub struct ImageReport {
 }
 
 /// A kernel of a module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KernelReport {
-    /// Its symbol.
-    pub symbol: String,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct KernelReport {
+    pub(super) symbol: String,
     /// Its qualified name in C++.
-    pub name: String,
+    pub(super) name: String,
     /// What the driver did with it.
-    pub outcome: Outcome,
+    pub(super) outcome: Outcome,
     /// Why it cannot be used.
-    pub reason: Option<String>,
+    pub(super) reason: Option<String>,
     /// The attributes that the driver reports; `None` if it cannot be used.
-    pub answers: Option<Answers>,
+    pub(super) answers: Option<Value>,
 }
 
-/// The attributes of a kernel that a driver reports. See [`KernelAttributes`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(
-    missing_docs,
-    reason = "the fields are those of `KernelAttributes`, which documents them"
-)]
-pub struct Answers {
-    pub max_work_group_size: usize,
-    pub preferred_work_group_size_multiple: usize,
-    pub required_work_group_size: Option<Vec<usize>>,
-    pub max_sub_group_size: Option<usize>,
-    pub required_sub_group_size: Option<usize>,
-    pub registers: Option<u32>,
-    pub private_memory_bytes: Option<u64>,
-    pub spill_memory_bytes: Option<u64>,
-    pub local_memory_bytes: u64,
-}
-
-impl DeviceReport {
-    /// Describes a chosen device.
-    #[must_use]
-    pub fn new(choice: &DeviceChoice) -> Self {
-        let device = choice.device();
-        Self {
-            name: device.name().to_owned(),
-            platform: device.platform().to_owned(),
-            driver_version: device.driver_version().to_owned(),
-            reason: choice.reason().to_owned(),
-        }
-    }
-}
-
-impl ImageReport {
-    /// Describes the images of a module.
-    #[must_use]
-    pub fn all(choice: &ImageChoice) -> Vec<Self> {
-        let images = choice.verdicts().enumerate();
-        let image = |(index, (description, verdict)): (usize, (&str, &str))| Self {
-            description: description.to_owned(),
-            chosen: choice.image() == Some(index),
-            verdict: verdict.to_owned(),
-        };
-        images.map(image).collect()
-    }
-}
-
-impl Answers {
-    /// Combines the driver's answers with the only work-group size that the kernel takes, if there is one.
-    #[must_use]
-    pub fn new(info: &KernelAttributes, required_work_group_size: Option<&[usize]>) -> Self {
-        Self {
-            max_work_group_size: info.max_work_group_size,
-            preferred_work_group_size_multiple: info.preferred_work_group_size_multiple,
-            required_work_group_size: required_work_group_size.map(<[usize]>::to_vec),
-            max_sub_group_size: info.max_sub_group_size,
-            required_sub_group_size: info.required_sub_group_size,
-            registers: info.registers,
-            private_memory_bytes: info.private_memory_bytes,
-            spill_memory_bytes: info.spill_memory_bytes,
-            local_memory_bytes: info.local_memory_bytes,
-        }
-    }
-}
-
-/// A part of a file, with the outcome of the trial.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names explain themselves")]
-pub enum Part {
-    Module(ModuleReport),
-    Kernel(KernelReport),
-}
-
-impl Part {
-    /// Returns the module at `index`, which can be used.
-    #[must_use]
-    pub fn module(index: usize, images: Vec<ImageReport>) -> Self {
-        Self::Module(ModuleReport {
-            index,
-            outcome: Outcome::Usable,
-            reason: None,
-            images,
-            kernels: Vec::new(),
-        })
-    }
-
-    /// Returns the kernel with this symbol, which can be used.
-    #[must_use]
-    pub fn kernel(symbol: &str, answers: Option<Answers>) -> Self {
-        Self::Kernel(KernelReport {
-            symbol: symbol.to_owned(),
-            name: qualified(symbol),
-            outcome: Outcome::Usable,
-            reason: None,
-            answers,
-        })
-    }
-
-    /// Returns the same part, which cannot be used.
-    #[must_use]
-    pub fn failed(mut self, outcome: Outcome, reason: String) -> Self {
-        let (own, why) = match &mut self {
-            Self::Module(module) => (&mut module.outcome, &mut module.reason),
-            Self::Kernel(kernel) => (&mut kernel.outcome, &mut kernel.reason),
-        };
-        (*own, *why) = (outcome, Some(reason));
-        self
-    }
-}
-
-/// A step of a trial.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Step {
-    /// The device was found.
-    Device(DeviceReport),
-    /// The driver is about to build this module or to create this kernel.
-    Trying(Part),
-    /// The driver is finished with the part.
-    Tried(Part),
-    /// The trial failed before the first module, for this reason.
-    Failed(String),
-    /// Everything was tried.
-    Done,
-}
-
-impl Step {
-    /// Formats the step as a line.
-    #[must_use]
-    pub fn line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// Parses a line. Drivers may write other lines to standard output.
-    #[must_use]
-    pub fn read(line: &str) -> Option<Self> {
-        serde_json::from_str(line).ok()
-    }
-}
-
-/// A kernel of a module, both counted from 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// The module.
-    pub module: usize,
-    /// The kernel, in the order of its module.
-    pub kernel: usize,
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.module, self.kernel)
-    }
-}
-
-impl FromStr for Position {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parse = |number: &str| number.parse().map_err(|_| format!("{text:?} is not M:K"));
-        let (module, kernel) = text.split_once(':').unwrap_or((text, ""));
-        Ok(Self {
-            module: parse(module)?,
-            kernel: parse(kernel)?,
-        })
-    }
-}
-
-/// The columns of the table of kernels. A column is shown if some kernel has a number in it.
-const COLUMNS: [(&str, Column); 8] = [
-    ("work-group", |one| Some(one.max_work_group_size as u64)),
-    ("multiple", |one| {
-        Some(one.preferred_work_group_size_multiple as u64)
-    }),
-    ("sub-group", |one| one.max_sub_group_size.map(|n| n as u64)),
-    ("required", |one| {
-        one.required_sub_group_size.map(|n| n as u64)
-    }),
-    ("registers", |one| one.registers.map(u64::from)),
-    ("private", |one| one.private_memory_bytes),
-    ("spilled", |one| one.spill_memory_bytes),
-    ("local", |one| Some(one.local_memory_bytes)),
+/// The columns of the table of kernels: titles, and the fields of the driver's answers. A column is shown if some kernel
+/// has a number in it.
+const COLUMNS: [(&str, &str); 8] = [
+    ("work-group", "max_work_group_size"),
+    ("multiple", "preferred_work_group_size_multiple"),
+    ("sub-group", "max_sub_group_size"),
+    ("required", "required_sub_group_size"),
+    ("registers", "registers"),
+    ("private", "private_memory_bytes"),
+    ("spilled", "spill_memory_bytes"),
+    ("local", "local_memory_bytes"),
 ];
-
-/// Returns the number in a column.
-type Column = fn(&Answers) -> Option<u64>;
 
 /// Formats a report.
 pub(super) fn render(report: &Report) -> String {
-    let mut text = String::new();
+    let mut page = Page::default();
     let path = Escaped(&report.path);
     if let Some(device) = &report.device {
-        let name = Escaped(&device.name);
         let driver = format!("{}, {}", device.platform, device.driver_version);
-        let (driver, reason) = (Escaped(&driver), Escaped(&device.reason));
-        put(&mut text, 0, &format!("{path} on {name} ({driver})"));
-        put(&mut text, 2, &format!("chosen: {reason}"));
+        let (name, driver) = (Escaped(&device.name), Escaped(&driver));
+        page.line(format_args!("{path} on {name} ({driver})"));
+        page.line(format_args!("  chosen: {}", Escaped(&device.reason)));
     }
     for module in &report.modules {
-        of_module(&mut text, module);
+        let outcome = word(module.outcome);
+        page.line(format_args!("module {}: {outcome}", module.index));
+        for image in &module.images {
+            let description = Escaped(&image.description);
+            let verdict = Escaped(&image.verdict);
+            page.line(format_args!("  image ({description}): {verdict}"));
+        }
+        add_reason(&mut page, "  ", module.reason.as_deref());
+        table(&mut page, &module.kernels);
     }
-    if let Some(problem) = &report.problem {
-        reason(&mut text, 0, problem);
-    }
+    add_reason(&mut page, "", report.problem.as_deref());
     let verdict = if report.passed { "good" } else { "bad" };
     let (usable, all) = (report.usable_kernels, report.kernels);
-    put(
-        &mut text,
-        0,
-        &format!("{path}: {verdict}, {usable} of {all} kernels can be used"),
-    );
-    text
-}
-
-fn of_module(text: &mut String, module: &ModuleReport) {
-    let outcome = word(module.outcome);
-    put(text, 0, &format!("module {}: {outcome}", module.index));
-    for image in &module.images {
-        let description = Escaped(&image.description);
-        let verdict = Escaped(&image.verdict);
-        put(text, 2, &format!("image ({description}): {verdict}"));
-    }
-    if let Some(why) = &module.reason {
-        reason(text, 2, why);
-    }
-    table(text, &module.kernels);
+    page.line(format_args!(
+        "{path}: {verdict}, {usable} of {all} kernels can be used"
+    ));
+    page.text
 }
 
 /// Formats a line for each kernel, with the numbers of the driver below their titles.
-fn table(text: &mut String, kernels: &[KernelReport]) {
+fn table(page: &mut Page, kernels: &[KernelReport]) {
     let answers = || kernels.iter().filter_map(|kernel| kernel.answers.as_ref());
-    let shown = |(_, column): &&(&str, Column)| answers().any(|one| column(one).is_some());
+    let shown = |(_, field): &&(&str, &str)| answers().any(|one| one[field].is_number());
     let columns: Vec<_> = COLUMNS.iter().filter(shown).collect();
     let names = kernels.iter().map(|kernel| kernel.name.chars().count());
     let width = names.chain(["kernel".len()]).max().unwrap_or_default();
     if !columns.is_empty() {
         let titles = columns.iter().map(|(title, _)| format!("  {title}"));
         let titles: String = titles.collect();
-        put(text, 2, &format!("{:width$}{titles}", "kernel"));
+        page.line(format_args!("  {:width$}{titles}", "kernel"));
     }
     for kernel in kernels {
-        let mut line = format!("{:width$}", kernel.name);
-        if let Some(answers) = &kernel.answers {
-            for (title, column) in &columns {
-                let number = column(answers).map_or_else(|| "-".to_owned(), |n| n.to_string());
-                // Writing to a string cannot fail.
-                let _ = write!(line, "  {number:>width$}", width = title.len());
+        let facts = match &kernel.answers {
+            None => format!("  {}", word(kernel.outcome)),
+            Some(answers) => {
+                let number = |(title, field): &&(&str, &str)| {
+                    let number = match &answers[field] {
+                        Value::Null => "-".to_owned(),
+                        number => number.to_string(),
+                    };
+                    format!("  {number:>width$}", width = title.len())
+                };
+                columns.iter().map(|column| number(column)).collect()
             }
-        } else {
-            line = format!("{line}  {}", word(kernel.outcome));
-        }
-        put(text, 2, &line);
-        if let Some(why) = &kernel.reason {
-            reason(text, 4, why);
-        }
+        };
+        page.line(format_args!("  {:width$}{facts}", kernel.name));
+        add_reason(page, "    ", kernel.reason.as_deref());
     }
 }
 
@@ -368,13 +179,8 @@ const fn word(outcome: Outcome) -> &'static str {
 }
 
 /// Adds a reason of one or several lines.
-fn reason(text: &mut String, indent: usize, reason: &str) {
-    for line in reason.lines() {
-        put(text, indent, &format!("!! {}", Escaped(line)));
+fn add_reason(page: &mut Page, indent: &str, reason: Option<&str>) {
+    for line in reason.unwrap_or_default().lines() {
+        page.line(format_args!("{indent}!! {}", Escaped(line)));
     }
-}
-
-fn put(text: &mut String, indent: usize, line: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{:indent$}{line}", "");
 }

@@ -2,6 +2,8 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
+use serde_json::json;
+
 use super::Outcome::{Crashed, Hung, Refused, Usable};
 use super::*;
 
@@ -11,74 +13,68 @@ fn ended(signal: i32) -> Ended {
     Ended::new(Some(ExitStatus::from_raw(signal)))
 }
 
-fn answers() -> Answers {
-    Answers {
-        max_work_group_size: 256,
-        preferred_work_group_size_multiple: 32,
-        required_work_group_size: None,
-        max_sub_group_size: None,
-        required_sub_group_size: None,
-        registers: Some(40),
-        private_memory_bytes: None,
-        spill_memory_bytes: None,
-        local_memory_bytes: 1024,
-    }
+fn answers() -> Value {
+    json!({
+        "max_work_group_size": 256,
+        "preferred_work_group_size_multiple": 32,
+        "registers": 40,
+        "private_memory_bytes": null,
+        "local_memory_bytes": 1024,
+    })
 }
 
-/// Plays child processes with these steps. Each ends as it says.
-fn play(children: &[(Position, &[Step], Ended)]) -> Trial {
+/// Plays child processes, each with the module and kernel that it starts at, its steps and its end.
+fn play(children: &[((usize, usize), &[Step], Ended)]) -> Trial {
     let mut trial = Trial::default();
     for (start, steps, ended) in children {
-        assert_eq!(trial.next, Some(*start));
+        assert_eq!((trial.next, trial.is_over), (*start, false));
         steps.iter().cloned().for_each(|step| trial.take(step));
         trial.end(ended);
     }
-    assert_eq!(trial.next, None, "the trial is over");
+    assert!(trial.is_over);
     trial
 }
 
-const fn at(module: usize, kernel: usize) -> Position {
-    Position { module, kernel }
+fn built() -> Step {
+    Step::Built(Vec::new())
 }
 
-fn building(index: usize) -> Step {
-    Step::Trying(Part::module(index, Vec::new()))
+fn kernel(symbol: &str) -> Step {
+    Step::Kernel(symbol.to_owned())
 }
 
-fn built(index: usize) -> Step {
-    Step::Tried(Part::module(index, Vec::new()))
+fn created() -> Step {
+    Step::Created(answers())
 }
 
-fn refused(index: usize, reason: &str) -> Step {
-    Step::Tried(Part::module(index, Vec::new()).failed(Refused, reason.to_owned()))
-}
-
-fn making(symbol: &str) -> Step {
-    Step::Trying(Part::kernel(symbol, None))
-}
-
-fn made(symbol: &str) -> Step {
-    Step::Tried(Part::kernel(symbol, Some(answers())))
+fn refused(reason: &str) -> Step {
+    Step::Refused(reason.to_owned())
 }
 
 #[test]
 fn trial_goes_on_behind_each_crash() {
     let trial = play(&[
-        (at(0, 0), &[building(0)], ended(ABORT)),
+        ((0, 0), &[Step::Module(0)], ended(ABORT)),
         (
-            at(1, 0),
-            &[building(1), built(1), making("a"), made("a"), making("b")],
+            (1, 0),
+            &[
+                Step::Module(1),
+                built(),
+                kernel("a"),
+                created(),
+                kernel("b"),
+            ],
             Ended::new(None),
         ),
         (
-            at(1, 2),
+            (1, 2),
             &[
-                building(1),
-                built(1),
-                making("c"),
-                made("c"),
-                building(2),
-                refused(2, "unfit"),
+                Step::Module(1),
+                built(),
+                kernel("c"),
+                created(),
+                Step::Module(2),
+                refused("unfit"),
                 Step::Done,
             ],
             ended(0),
@@ -107,7 +103,7 @@ fn trial_goes_on_behind_each_crash() {
 #[test]
 fn failures_outside_of_modules_end_the_trial() {
     let report = |steps: &[Step], ended| {
-        let trial = play(&[(at(0, 0), steps, ended)]);
+        let trial = play(&[((0, 0), steps, ended)]);
         trial.report("file".to_owned(), std::iter::empty())
     };
     let problem = |steps: &[Step], ended| report(steps, ended).problem.unwrap();
@@ -122,8 +118,8 @@ fn failures_outside_of_modules_end_the_trial() {
         "{text}"
     );
     let trial = play(&[
-        (at(0, 0), &[building(0), built(0)], ended(ABORT)),
-        (at(1, 0), &[Step::Done], ended(0)),
+        ((0, 0), &[Step::Module(0), built()], ended(ABORT)),
+        ((1, 0), &[Step::Done], ended(0)),
     ]);
     let text = trial.report("file".to_owned(), std::iter::empty()).problem;
     assert!(
@@ -140,14 +136,14 @@ fn failures_outside_of_modules_end_the_trial() {
 #[test]
 fn kernel_in_two_modules_is_needed_once() {
     let trial = play(&[(
-        at(0, 0),
+        (0, 0),
         &[
-            building(0),
-            refused(0, "it is PTX"),
-            building(1),
-            built(1),
-            making("a"),
-            made("a"),
+            Step::Module(0),
+            refused("it is PTX"),
+            Step::Module(1),
+            built(),
+            kernel("a"),
+            created(),
             Step::Done,
         ],
         ended(0),
@@ -157,13 +153,4 @@ fn kernel_in_two_modules_is_needed_once() {
             .report("file".to_owned(), ["a", "a"].into_iter())
             .passed
     );
-}
-
-#[test]
-fn positions_are_read_as_written() {
-    let position = at(3, 14);
-    assert_eq!(position.to_string().parse(), Ok(position));
-    for wrong in ["", "3", "3:", ":1", "a:b", "3:1:4"] {
-        assert!(wrong.parse::<Position>().is_err(), "{wrong}");
-    }
 }

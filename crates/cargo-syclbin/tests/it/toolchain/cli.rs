@@ -114,7 +114,7 @@ fn a_folder_of_other_wheels_is_refused() {
     assert!(text.contains("lacks these wheels"), "{text}");
     for wheel in cargo_syclbin::toolchain::pins::ALL
         .iter()
-        .flat_map(|pin| pin.wheels)
+        .flat_map(|pin| &pin.wheels)
     {
         std::fs::write(wheels.join(wheel.file), "not this").unwrap();
     }

@@ -8,9 +8,8 @@ use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present};
 use cargo_syclbin::toolchain::install::Source;
 use cargo_syclbin::toolchain::pip::Search;
-use cargo_syclbin::ui::Silent;
 
-use super::world::World;
+use super::world::{Silent, World};
 
 /// A pip that runs `script` to download. It is called through `sh`, never executed itself: a file
 /// that was just written cannot be, while another thread's child still holds it open.
@@ -92,6 +91,6 @@ fn wheels_from_pip_are_checked() {
     let lengthen = "for wheel in \"$2\"/fake_math*; do echo >> \"$wheel\"; done";
     let forged = pip(&world, &format!("{}\n{lengthen}", bring_all(&world)));
     let error = world.install_from(&forged, false, &Silent).unwrap_err();
-    assert!(matches!(error, Error::WheelSize { .. }), "{error}");
+    assert!(matches!(error, Error::WrongWheel { .. }), "{error}");
     assert_eq!(world.in_home(), [""; 0]);
 }

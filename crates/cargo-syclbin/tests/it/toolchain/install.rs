@@ -7,10 +7,9 @@ use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present, Refreshed};
 use cargo_syclbin::toolchain::install::Source;
 use cargo_syclbin::toolchain::list;
-use cargo_syclbin::ui::Silent;
 use syclbin_toolchain::{Component, MANIFEST};
 
-use super::world::{LICENCE, VERSION, World, stem};
+use super::world::{LICENCE, Silent, VERSION, World, stem};
 
 #[test]
 fn only_pinned_members_are_unpacked() {
@@ -191,7 +190,7 @@ fn program_from_a_wheel_is_executable() {
     let program = "nvidia/cu13/bin/ptxas".to_owned();
     world.repin("fake-opencl", &[(program, b"program"), (licence, LICENCE)]);
     world.change_pin("fake-opencl", |wheel| {
-        wheel.members = &[("nvidia/cu13/bin/ptxas", 7)];
+        wheel.members = [("nvidia/cu13/bin/ptxas", 7)].into();
     });
     world.install().unwrap();
     let program = world.folder(Component::CpuDevice).join("bin/ptxas");

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present};
 use cargo_syclbin::toolchain::install::Source;
-use cargo_syclbin::ui::{Progress, Silent};
+use cargo_syclbin::ui::Progress;
 use syclbin_toolchain::Component;
 
 use super::fetch::{bring_all, pip};
-use super::world::World;
+use super::world::{Silent, World};
 
 const ROOT: &str = "SYCLBIN_TEST_ROOT";
 const STOP: &str = "SYCLBIN_TEST_STOP_AFTER";
@@ -106,9 +106,9 @@ fn a_killed_installation_leaves_nothing_that_looks_installed() {
     let world = World::new();
     let wheels: u64 = {
         let distinct = [
-            world.pins[0].wheels[0],
-            world.pins[0].wheels[1],
-            world.pins[1].wheels[0],
+            &world.pins[0].wheels[0],
+            &world.pins[0].wheels[1],
+            &world.pins[1].wheels[0],
         ];
         distinct.iter().map(|wheel| wheel.size).sum()
     };
@@ -119,11 +119,7 @@ fn a_killed_installation_leaves_nothing_that_looks_installed() {
         let both = [Component::Compiler, Component::CpuDevice];
         let found = both.map(|component| world.home.installed(component).len());
         assert_eq!(found, [finished, 0], "after {bytes} bytes");
-        let staging = |name: &String| name.starts_with(".staging-");
-        assert_eq!(
-            world.in_home().iter().filter(|name| staging(name)).count(),
-            1
-        );
+        assert!(world.in_home().contains(&".staging".to_owned()));
     }
     assert_eq!(world.install().unwrap(), [Present, Installed]);
     assert_eq!(world.in_home().len(), 2, "what the killed one left is gone");

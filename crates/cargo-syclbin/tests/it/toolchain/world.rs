@@ -9,12 +9,23 @@ use cargo_syclbin::error::Result;
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Outcome, Source};
 use cargo_syclbin::toolchain::pins::{ComponentPin, WheelPin};
-use cargo_syclbin::ui::{Progress, Silent};
+use cargo_syclbin::ui::Progress;
 use sha2::{Digest, Sha256};
 use syclbin_toolchain::{Component, Home};
 use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Silent;
+
+impl Progress for Silent {
+    fn line(&self, _: &str) {}
+    fn begin(&self, _: &str, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn end(&self) {}
+}
 
 /// A file of a wheel: its path and its content.
 type Content<'a> = (&'a str, &'a [u8]);
@@ -78,7 +89,7 @@ impl World {
             root: root.to_owned(),
             home: Home::locate(Some(root.join("home").as_os_str())).unwrap(),
             pins: [
-                component(Component::Compiler, vec![sycl, math]),
+                component(Component::Compiler, vec![sycl, math.clone()]),
                 component(Component::CpuDevice, vec![opencl, math]),
             ],
         }
@@ -150,16 +161,10 @@ impl World {
     /// Changes a pin, and lets its hash and size fit the wheel that lies there.
     pub(crate) fn change_pin(&mut self, name: &str, change: impl Fn(&mut WheelPin)) {
         let (sha256, size) = measure(&self.wheel(name));
-        for component in &mut self.pins {
-            let wheels = component.wheels.iter().map(|&&wheel| {
-                let mut wheel = wheel;
-                if wheel.name == name {
-                    (wheel.sha256, wheel.size) = (sha256, size);
-                    change(&mut wheel);
-                }
-                leak(wheel)
-            });
-            component.wheels = Vec::leak(wheels.collect());
+        let wheels = self.pins.iter_mut().flat_map(|pin| &mut pin.wheels);
+        for wheel in wheels.filter(|wheel| wheel.name == name) {
+            (wheel.sha256, wheel.size) = (sha256, size);
+            change(wheel);
         }
     }
 }
@@ -182,30 +187,30 @@ pub(crate) fn zip(path: &Path, content: &[(String, &[u8])]) {
     zip.finish().unwrap();
 }
 
-fn component(component: Component, wheels: Vec<&'static WheelPin>) -> ComponentPin {
+fn component(component: Component, wheels: Vec<WheelPin>) -> ComponentPin {
     ComponentPin {
         component,
         version: VERSION,
-        wheels: Vec::leak(wheels),
+        wheels,
     }
 }
 
-fn pin(root: &Path, name: &'static str, members: &[Content<'static>]) -> &'static WheelPin {
+fn pin(root: &Path, name: &'static str, members: &[Content<'static>]) -> WheelPin {
     let (sha256, size) = measure(&root.join("wheels").join(file(name)));
     let data = members.iter().map(|(path, bytes)| {
         let path: &str = format!("data/{path}").leak();
         (path, bytes.len() as u64)
     });
     let licence = ("dist-info/LICENSE.txt", LICENCE.len() as u64);
-    leak(WheelPin {
+    WheelPin {
         name,
         version: VERSION,
         file: file(name).leak(),
         sha256,
         size,
         licence: "Made-up Licence 1.0",
-        members: Vec::leak(data.chain([licence]).collect()),
-    })
+        members: data.chain([licence]).collect(),
+    }
 }
 
 fn measure(wheel: &Path) -> (&'static str, u64) {
@@ -214,9 +219,4 @@ fn measure(wheel: &Path) -> (&'static str, u64) {
         format!("{:x}", Sha256::digest(&bytes)).leak(),
         bytes.len() as u64,
     )
-}
-
-/// Pins are constants in the program, so they live as long here.
-fn leak<T>(value: T) -> &'static T {
-    Box::leak(Box::new(value))
 }
