@@ -3,7 +3,6 @@
 //! unchanged.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use syclbin::signature::Unsupported;
@@ -172,7 +171,7 @@ impl Build {
     /// to Cargo which files and variables the result depends on. The compiler's warnings become warnings of
     /// Cargo.
     ///
-    /// On an error, prints clang's errors unchanged, then one line that says what to do, and ends the build script.
+    /// On an error, ends the build script. Cargo then shows clang's errors and one line that says what to do.
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
             fail(&error);
@@ -245,14 +244,7 @@ fn warn_of_left_out(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Prints why the build failed, and ends the build script.
+/// Ends the build script with the compiler's errors and `error`.
 pub(crate) fn fail(error: &Error) -> ! {
-    let mut stderr = std::io::stderr().lock();
-    let diagnostics = error.diagnostics().trim_end();
-    if !diagnostics.is_empty() {
-        let _ = writeln!(stderr, "{diagnostics}");
-    }
-    let _ = writeln!(stderr, "error: {error}");
-    drop(stderr);
-    std::process::exit(1)
+    cargo::fail(&format!("{}\n{error}", error.diagnostics()))
 }

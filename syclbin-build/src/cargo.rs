@@ -58,9 +58,23 @@ pub(crate) fn rerun_if_changed(path: &Path) {
     }
 }
 
+/// Ends the build script with an error of these lines. Cargo shows everything that a script with another exit status
+/// has printed, and that buries the error below the files that earlier builds of the script named. After an error,
+/// Cargo always runs the script again.
+pub(crate) fn fail(text: &str) -> ! {
+    for line in lines(text) {
+        println!("cargo::error={line}");
+    }
+    std::process::exit(0)
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim().is_empty())
+}
+
 /// Shows each line of `text` as a warning.
 pub(crate) fn warning(text: &str) {
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+    for line in lines(text) {
         KEPT.with_borrow_mut(|kept| match kept {
             Some(kept) => kept.extend([line, "\n"]),
             None => println!("cargo::warning={line}"),

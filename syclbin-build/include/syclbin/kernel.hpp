@@ -57,16 +57,7 @@
 // Adds a property of sycl::ext::oneapi::experimental to a kernel, after SYCLBIN_KERNEL. Use one macro per
 // property: two in one form a comma expression, and the function is then silently not a kernel.
 #define SYCLBIN_PROPERTY(...)                                                                           \
-  SYCLBIN_DESCRIBED(#__VA_ARGS__)                                                                       \
   SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((::sycl::ext::oneapi::experimental::__VA_ARGS__))
-
-// The compile that describes kernels reads their dimensions from this annotation. The code that runs does
-// not contain it.
-#ifdef SYCLBIN_DESCRIBE
-#define SYCLBIN_DESCRIBED(PROPERTY) [[clang::annotate("syclbin: " PROPERTY)]]
-#else
-#define SYCLBIN_DESCRIBED(PROPERTY)
-#endif
 
 // Compiles a kernel for work-groups of exactly this size: one number for each dimension, the slowest
 // first.

@@ -160,8 +160,9 @@ fn run(
             "-g",
             // This includes structs that only template arguments use, as in work_group_memory<Pair[]>.
             "-fstandalone-debug",
-            // Our macros then record how many dimensions a kernel has.
-            "-DSYCLBIN_DESCRIBE",
+            // An annotation with the properties of a function, such as nd_range_kernel<2>. Only clang knows them otherwise.
+            "-Dadd_ir_attributes_function(...)=add_ir_attributes_function(__VA_ARGS__),\
+             clang::annotate(\"syclbin: \" #__VA_ARGS__)",
         ];
         debug.flags.extend(described.map(OsString::from));
         let only_with = Some(tasks.len());

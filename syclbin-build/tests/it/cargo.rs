@@ -167,7 +167,7 @@ fn failed_build_still_names_its_dependencies() {
     let package = Package::new();
     let steps = "source kernels/later.cpp\ncompile later";
     let ran = package.script(steps, COMPILE).run();
-    assert_eq!(ran.code, Some(1));
+    ran.failed();
     assert_eq!(ran.said("rerun-if-changed"), ["kernels/later.cpp"]);
 }
 

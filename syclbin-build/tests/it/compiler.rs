@@ -59,7 +59,8 @@ fn every_source_has_a_debug_compile() {
         "syclbin_assert.hpp",
         "-g",
         "-fstandalone-debug",
-        "-DSYCLBIN_DESCRIBE",
+        "-Dadd_ir_attributes_function(...)=add_ir_attributes_function(__VA_ARGS__),\
+         clang::annotate(\"syclbin: \" #__VA_ARGS__)",
         "-o",
         "debug.syclbin",
         "kernels/vector_ops.cpp",

@@ -90,7 +90,7 @@ fn wrong_pattern_error_names_the_remedy() {
     ] {
         let steps = format!("sources {pattern}\ncompile all");
         let ran = package.script(&steps, COMPILE).run();
-        let expected = format!("error: pattern \"{pattern}\" {problem}");
+        let expected = format!("pattern \"{pattern}\" {problem}");
         assert!(ran.failed().starts_with(&expected), "{ran:?}");
     }
 }

@@ -139,7 +139,7 @@ fn prebuilt_file_does_not_replace_requested_compiler() {
     let ran = script.env("SYCLBIN_CLANG", "/nowhere/icpx").run();
     assert!(
         ran.failed()
-            .starts_with("error: SYCLBIN_CLANG=/nowhere/icpx: not found"),
+            .starts_with("SYCLBIN_CLANG=/nowhere/icpx: not found"),
         "{ran:?}"
     );
 }
@@ -229,7 +229,7 @@ fn missing_or_damaged_file_needs_a_compiler() {
     let run = || without(&package, package.script(STEPS, "exit 1")).run();
     let ran = run();
     for expected in [
-        "error: no SYCL compiler was found in ",
+        "no SYCL compiler was found in ",
         "\nand prebuilt file kernels/vector_ops.syclbin does not exist, either; `cargo syclbin build --commit`",
     ] {
         assert!(ran.failed().contains(expected), "{ran:?}");
@@ -239,7 +239,7 @@ fn missing_or_damaged_file_needs_a_compiler() {
     let ran = run();
     assert!(
         ran.failed()
-            .starts_with("error: prebuilt file kernels/vector_ops.syclbin is damaged: "),
+            .starts_with("prebuilt file kernels/vector_ops.syclbin is damaged: "),
         "{ran:?}"
     );
     assert!(ran.failed().contains("cargo syclbin build --commit"));
@@ -247,7 +247,7 @@ fn missing_or_damaged_file_needs_a_compiler() {
     fs::remove_file(package.path(KEPT)).unwrap();
     fs::create_dir(package.path(KEPT)).unwrap();
     let ran = run();
-    let unreadable = "error: prebuilt file kernels/vector_ops.syclbin cannot be read: ";
+    let unreadable = "prebuilt file kernels/vector_ops.syclbin cannot be read: ";
     assert!(ran.failed().starts_with(unreadable), "{ran:?}");
 }
 
@@ -259,7 +259,7 @@ fn failed_commit_leaves_the_file_unchanged() {
     for failure in ["exit 1", "kill -SEGV $$", "true"] {
         let script = package.script(STEPS, failure);
         let (ran, outcomes) = order(&package, Order::Commit, script);
-        assert_eq!(ran.code, Some(1));
+        ran.failed();
         assert!(outcomes.is_empty(), "{outcomes:?}");
         assert!(fs::read(package.path(KEPT)).unwrap() == before);
     }

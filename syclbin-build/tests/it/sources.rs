@@ -137,7 +137,7 @@ kernels/vector_ops.cpp:4:1: warning: something else
 kernels/vector_ops.cpp:9:1: error: expected '}'
 kernels/functor.cpp:4:1: warning: something else
 kernels/functor.cpp:9:1: error: expected '}'
-error: 3 errors and 2 warnings in 2 of 4 sources: kernels/vector_ops.cpp, kernels/functor.cpp
+3 errors and 2 warnings in 2 of 4 sources: kernels/vector_ops.cpp, kernels/functor.cpp
 ";
     assert_eq!(ran.failed(), expected);
     assert_eq!(ran.said("warning"), ["own.cpp:1:1: warning: of structs"]);
@@ -154,7 +154,7 @@ fn crash_does_not_hide_other_errors() {
     let ran = package.script(&steps, &compile).run();
     let message = ran.failed();
     for expected in [
-        "functor.cpp:1:1: error: no\nerror: the compiler was killed by signal 11 (SIGSEGV) while compiling \
+        "functor.cpp:1:1: error: no\nthe compiler was killed by signal 11 (SIGSEGV) while compiling \
          kernels/structs.cpp;",
         "1 error in 2 of 4 sources: kernels/structs.cpp, kernels/functor.cpp\n",
     ] {
@@ -201,7 +201,7 @@ fn undefined_function_is_named_with_its_source() {
     let ran = package.script(steps, COMPILE).run();
     let message = ran.failed();
     assert!(
-        message.starts_with("error: device code uses symbols that no source defines:\n  "),
+        message.starts_with("device code uses symbols that no source defines:\n  "),
         "{message}"
     );
     assert!(
@@ -257,7 +257,7 @@ fn compile_timeout_stops_compiler_and_its_children() {
     let message = ran.failed();
     for expected in [
         "working on it\n",
-        "error: the compiler did not finish within 1 s while compiling kernels/vector_ops.cpp and was stopped; allow \
+        "the compiler did not finish within 1 s while compiling kernels/vector_ops.cpp and was stopped; allow \
          more time with SYCLBIN_COMPILE_SECONDS. To reproduce it:\n  cd ",
         "fake-clang.sh -fsycl -fsyclbin=executable",
     ] {
@@ -329,7 +329,7 @@ fn line_break_in_path_is_an_error() {
     let ran = package.script(steps, COMPILE).run();
     assert_eq!(
         ran.failed(),
-        "error: source \"kernels/a\\nb.cpp\" has a line break in its path, which build scripts cannot pass to Cargo; \
+        "source \"kernels/a\\nb.cpp\" has a line break in its path, which build scripts cannot pass to Cargo; \
          rename it\n"
     );
 }

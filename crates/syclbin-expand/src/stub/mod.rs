@@ -307,7 +307,8 @@ pub(crate) struct LeftOut<'f> {
 
 impl LeftOut<'_> {
     /// Returns a trait that no type implements, and a method that requires it. The method takes as many parameters
-    /// as the kernel, so that users see the trait's error message.
+    /// as the kernel, so that users see the trait's error message. Another number of arguments is an additional error.
+    /// A bound on the `impl` would avoid that, but rustc does not show the message for calls through a reference then.
     pub(crate) fn method(&self) -> (TokenStream, TokenStream) {
         let ident = &self.ident;
         let message = format!(

@@ -227,7 +227,11 @@ impl Definitions {
             },
             ("sycl::local_accessor", [of, count]) => Type::LocalAccessor {
                 element: self.pointee(of),
-                dimensions: Some(count.dimensions()?),
+                dimensions: Some(if count.is("0") {
+                    0
+                } else {
+                    count.dimensions()?
+                }),
             },
             ("sycl::accessor", [of, count, mode]) => Type::Accessor {
                 element: self.pointee(of),

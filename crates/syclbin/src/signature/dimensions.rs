@@ -24,11 +24,13 @@ pub(super) fn of_parameters(types: &[CppType]) -> Option<u8> {
 
 const OF_RANGE: [&str; 4] = ["sycl::id", "sycl::item", "sycl::nd_item", "sycl::group"];
 
-/// Returns the number of dimensions in a function property: `nd_range_kernel<2>`.
+/// Returns the number of dimensions in an annotation of the build, which contains a property as the source spells it:
+/// `decltype((nd_range_kernel<2>))`.
 pub(super) fn of_property(text: &str) -> Option<u8> {
-    match text.strip_prefix("syclbin: ")? {
-        "single_task_kernel" => Some(0),
-        text => number(text.strip_prefix("nd_range_kernel<")?),
+    let text = text.strip_prefix("syclbin: ")?;
+    match text.split_once("nd_range_kernel<") {
+        Some((_, arguments)) => number(arguments),
+        None => text.contains("single_task_kernel").then_some(0),
     }
 }
 
@@ -84,11 +86,17 @@ mod tests {
     #[test]
     fn properties_of_functions_tell_dimensions() {
         for (text, expected) in [
-            ("syclbin: nd_range_kernel<3>", Some(3)),
-            ("syclbin: single_task_kernel", Some(0)),
-            ("syclbin: nd_range_kernel<D>", None),
+            (
+                "syclbin: Of<decltype((ns::nd_range_kernel<3>))>::name",
+                Some(3),
+            ),
+            (
+                "syclbin: Of<decltype((ns::single_task_kernel))>::name",
+                Some(0),
+            ),
+            ("syclbin: Of<decltype((nd_range_kernel<D>))>::name", None),
             ("nd_range_kernel<1>", None),
-            ("syclbin: work_group_size<1>", None),
+            ("syclbin: Of<decltype((work_group_size<1>))>::name", None),
         ] {
             assert_eq!(of_property(text), expected, "{text}");
         }

@@ -39,7 +39,7 @@ pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> 
             return Err(*first);
         }
     }
-    let expected = ty.dimensions().map(|dimensions| u64::from(dimensions) * 8);
+    let expected = ty.range_size();
     match ranges
         .iter()
         .flatten()

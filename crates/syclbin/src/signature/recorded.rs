@@ -16,7 +16,7 @@ use super::code::Code;
 use super::debug_info::Described;
 use super::merge::Sources;
 use super::names::Names;
-use super::types::{Element, Layout, Layouts, Pointee, StructId};
+use super::types::{Element, Layout, Layouts, Pointee, StructId, Type};
 use super::variables::{Known, Variables};
 use super::{KernelSignature, Parameter, Unsupported};
 use crate::error::Error;
@@ -228,8 +228,9 @@ impl Parameter {
     fn is_sound(&self, layouts: &Layouts) -> bool {
         let value = self.ty.value().is_none_or(|value| value.is_sound(layouts));
         let pointee = self.ty.pointee().is_none_or(|of| of.is_sound(layouts));
+        let least = u8::from(!matches!(self.ty, Type::LocalAccessor { .. }));
         let dimensions = self.ty.dimensions();
-        let dimensions = dimensions.is_none_or(|count| (1..=3).contains(&count));
+        let dimensions = dimensions.is_none_or(|count| (least..=3).contains(&count));
         let arguments = self.ty.arguments();
         let aligned = self.align.is_none_or(u64::is_power_of_two);
         value && pointee && dimensions && aligned && self.arguments.len() == arguments

@@ -55,7 +55,7 @@ pub enum Type {
     LocalAccessor {
         /// The element type.
         element: Pointee,
-        /// The number of dimensions, 1 to 3. `None` if the compiler removed the ranges and no declaration is
+        /// The number of dimensions, 0 to 3. `None` if the compiler removed the ranges and no declaration is
         /// available.
         dimensions: Option<u8>,
     },
@@ -241,6 +241,13 @@ impl Type {
             Self::Accessor { dimensions, .. } | Self::Image { dimensions, .. } => Some(*dimensions),
             _ => None,
         }
+    }
+
+    /// Returns the size of the ranges and of the id that an accessor passes.
+    pub(super) fn range_size(&self) -> Option<u64> {
+        // One of no dimensions passes a range of one.
+        let dimensions = self.dimensions()?.max(1);
+        Some(u64::from(dimensions) * 8)
     }
 
     /// Returns whether the kernel may write to the memory that is passed.

@@ -38,6 +38,10 @@ void function(int *to) {
   auto item = ext::oneapi::this_work_item::get_nd_item<2>();
   to[item.get_global_linear_id()] = 10;
 }
+SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((properties_of::single_task_kernel))
+void property_task(int *to) { to[0] = 14; }
+#define CUBE SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((properties_of::nd_range_kernel<3>))
+CUBE void property_cube(int *to) { to[0] = 15; }
 SYCLBIN_PROPERTY(single_task_kernel) void task(int *to) { to[0] = 11; }
 SYCLBIN_KERNEL(3) void macro(int *to) { to[0] = 12; }
 template <typename T> SYCLBIN_PROPERTY(nd_range_kernel<2>) void instance(T *to) { to[0] = 13; }

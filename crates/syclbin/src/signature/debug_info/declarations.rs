@@ -165,7 +165,7 @@ impl<'m> DebugInfo<'m> {
         dimensions::of_parameters(&parameters)
     }
 
-    /// Returns the dimensions in the property of a function, as the macros in `<syclbin/kernel.hpp>` annotate it.
+    /// Returns the dimensions in the property of a function, as the build annotates it.
     fn property(&self, function: u32) -> Option<u8> {
         let annotations = self.module.annotations.get(self.code.get(&function)?)?;
         annotations
@@ -263,8 +263,15 @@ impl<'m> DebugInfo<'m> {
                         && let Some(("sycl::range", [dimensions])) = range.ty.template()
                         && let Some(("sycl::id", _)) = id.ty.template() =>
                 {
+                    let is_local = self.is_local(types[at]);
                     at += OF_ACCESSOR - 1;
-                    let is_local = self.is_local(types[at + 1 - OF_ACCESSOR]);
+                    let member = members.get(&*name);
+                    let member = member.and_then(|ty| self.cpp_type(*ty, MAX_DEPTH));
+                    let dimensions = match member.as_ref().and_then(CppType::template) {
+                        // An accessor of no dimensions has a range of one.
+                        Some((_, [_, none])) if none.is("0") => none,
+                        _ => dimensions,
+                    };
                     CppType::accessor(pointee, dimensions.clone(), is_local)
                 }
                 (code, Some(pointee), _) if self.is_local(types[at]) => {

@@ -273,8 +273,7 @@ impl Sources<'_> {
                 "it is declared `{text}`, but the code takes something else"
             ));
         }
-        // Ranges and the id of an accessor: 8 bytes a dimension, each.
-        let expected = ty.dimensions().map(|dimensions| u64::from(dimensions) * 8);
+        let expected = ty.range_size();
         let ranges = slots.iter().skip(1).filter_map(|slot| slot.spirv());
         let agrees = |passed| match passed {
             ParameterType::ByValue { ty } => self.size(ty) == expected,

@@ -269,12 +269,13 @@ fn readme_builds_runs_and_rebuilds_when_needed() {
     assert!(!built, "{log}");
     for expected in [
         "error: use of undeclared identifier 'z'",
-        "kernels/saxpy.cpp:7:14",
+        "error: my-program@0.1.0: kernels/saxpy.cpp:7:14",
         "^",
-        "error: kernels/saxpy.cpp does not compile; see the compiler's errors",
+        "error: my-program@0.1.0: kernels/saxpy.cpp does not compile; see the compiler's errors",
     ] {
         assert!(log.contains(expected), "{expected}: {log}");
     }
+    assert!(!log.contains("rerun-if-changed"), "{log}");
 
     // Two properties in one macro make no kernel, silently; here that is a warning.
     let property = "SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((1, 2))";

@@ -48,6 +48,27 @@ fn group_local_memory_is_no_argument() {
 }
 
 #[test]
+fn local_accessors_without_dimensions_take_no_argument() {
+    let Some(queue) = queue() else { return };
+    let kernels = glm::Module::load(&queue).unwrap();
+    let numbers = (0..64u8).map(f32::from).collect::<Vec<_>>();
+    let mut expected = numbers.clone();
+    for group in expected.chunks_mut(8) {
+        group[0] = group[7];
+    }
+    let run = |launch: &dyn Fn(&mut syclbin_rt::Buffer<f32>)| {
+        let mut data = queue.upload(&numbers).unwrap();
+        launch(&mut data);
+        assert_eq!(queue.download(&data).unwrap(), expected);
+    };
+    let range = || NdRange::new(64).local(8);
+    // SAFETY: as above.
+    run(&|data| unsafe { kernels.single(data).launch(range()) }.unwrap());
+    // SAFETY: as above.
+    run(&|data| unsafe { kernels.captured(data).launch(range()) }.unwrap());
+}
+
+#[test]
 fn pointers_to_arrays_take_arrays() {
     let Some(queue) = queue() else { return };
     if common::lacks(&queue, Aspect::FP64) {
@@ -134,6 +155,8 @@ fn files_have_dimensions_and_lines() {
         ("Groups", 2),
         ("Streamed", 0),
         ("function", 2),
+        ("property_task", 0),
+        ("property_cube", 3),
         ("task", 0),
         ("macro", 3),
         ("instance", 2),
