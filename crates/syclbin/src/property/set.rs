@@ -23,7 +23,7 @@ pub const SPECIALIZATION_CONSTANTS: &str = "SYCL/specialization constants";
 pub const SPECIALIZATION_DEFAULTS: &str = "SYCL/specialization constants default values";
 /// The effective values of all specialization constants, as one blob.
 pub const SPECIALIZATION_SET_VALUES: &str = "SYCL/specialization constants set values";
-/// The device libraries that are used. Only old compilers write it.
+/// The device libraries that the module uses. Only old compilers write this set.
 pub const DEVICELIB_REQ_MASK: &str = "SYCL/devicelib req mask";
 /// The features that a device library image implements.
 pub const DEVICELIB_METADATA: &str = "SYCL/devicelib metadata";
@@ -31,14 +31,14 @@ pub const DEVICELIB_METADATA: &str = "SYCL/devicelib metadata";
 pub const PROGRAM_METADATA: &str = "SYCL/program metadata";
 /// Compilation settings of the module.
 pub const MISC_PROPERTIES: &str = "SYCL/misc properties";
-/// Kernels that use `assert`. Only old compilers write it.
+/// Kernels that use `assert`. Only old compilers write this set.
 pub const ASSERT_USED: &str = "SYCL/assert used";
 /// A name that the reference runtime defines. Compilers do not write this set and its layout is undocumented, so it
 /// is the only set without a view in [`metadata`](crate::metadata).
 pub const MALLOC_USED: &str = "SYCL/malloc used";
 /// Device globals, with the unique identifier as key.
 pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
-/// Host pipes, with one key for each. Only old compilers write it.
+/// Host pipes, with one key for each. Only old compilers write this set.
 pub const HOST_PIPES: &str = "SYCL/host pipes";
 /// Sets of virtual functions that the module defines or calls.
 pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
