@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles a source to the modules of a file, with the compiler library in this process.
+//! Compiles a source to modules, with the compiler library in this process.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -21,7 +21,7 @@ const SPIRV: &str = "spir64-unknown-unknown";
 /// The result of compiling a source.
 pub(crate) struct Compiled {
     pub(crate) file: Syclbin<'static>,
-    /// The files that were read, if requested.
+    /// The files that were read, if a depfile was requested.
     pub(crate) read: Vec<PathBuf>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn compile(
     let text = Source::Text(text);
     let (images, log) = match library::compile(&library, &name, &text, &arguments, &code, false)? {
         Outcome::Compiled(images, log) => (images, nvidia::without_notes(&log)),
-        Outcome::Bitcode(_) => (Vec::new(), String::new()), // it was not asked for
+        Outcome::Bitcode(_) => (Vec::new(), String::new()), // unreachable: bitcode was not requested
         Outcome::Failed(log) => return Err(failure(&nvidia::without_notes(&log))),
     };
     if !log.trim().is_empty() {
@@ -71,7 +71,7 @@ pub(crate) fn compile(
     Ok(Compiled { file, read })
 }
 
-/// Compiles LLVM bitcode of the input `name` with `arguments` for clang.
+/// Compiles the LLVM bitcode of the input `name` with `arguments` for clang.
 pub(crate) fn compile_bitcode(
     path: &Path,
     name: &str,
@@ -127,8 +127,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         .or_else(|error| own(format!("cannot read source '{}': {error}", path.display())))
 }
 
-/// Lowers the specialization constants in the PTX of a module. Records them and the exports in the module's
-/// properties, because the library reports them for SPIR-V only.
+/// Lowers the specialization constants in the PTX of a module. Also adds them and the exports to the module's
+/// properties, because the library reports them only for SPIR-V.
 fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
         return own("the compiler library emitted invalid PTX: it is not UTF-8");
@@ -151,7 +151,7 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
     Ok(code)
 }
 
-/// Repairs the SPIR-V of optimized code.
+/// Repairs the SPIR-V of optimized code. See [`signed_bools`].
 fn repair(file: &mut Syclbin<'_>) {
     for image in file
         .modules
@@ -164,15 +164,15 @@ fn repair(file: &mut Syclbin<'_>) {
     }
 }
 
-/// Removes the masks of functions that are not kernels. The library creates such masks for built-in functions that
-/// have PTX code.
+/// Removes argument masks of functions that are not kernels. The library creates such masks for built-in functions that
+/// are implemented in PTX.
 fn only_of_kernels(module: &mut AbstractModule<'_>) {
     let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
     let is_kernel = |name: &str| kernels.contains(name);
     module.metadata.retain(set::KERNEL_PARAM_OPT, is_kernel);
 }
 
-/// The library's message about an option that clang knows and the library does not.
+/// The library's message about an option that clang knows but the library does not support.
 const NOT_TAKEN: [&str; 2] = [
     "Option '",
     "' is not supported for SYCL runtime compilation",
@@ -191,7 +191,7 @@ fn failure(log: &str) -> Failure {
     }
 }
 
-/// Returns clang's own output. The library puts a heading of two lines and a tab before errors.
+/// Returns clang's own output, without the two-line heading and the tab that the library puts before errors.
 fn diagnostics(log: &str) -> String {
     let Some((_, details)) = log.split_once("Detailed information:\n") else {
         return log.into();
@@ -199,7 +199,7 @@ fn diagnostics(log: &str) -> String {
     details.strip_prefix('\t').unwrap_or(details).into()
 }
 
-/// Creates an abstract module for each image, with the properties that the library returned.
+/// Creates an abstract module from each image, with the properties that the library returned.
 fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Syclbin<'static>> {
     let mut file = Syclbin::new(state);
     for image in images {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `syclbin-clang`: a drop-in for `clang++ -fsycl -fsyclbin` over DPC++'s compiler library.
+//! `syclbin-clang`: a drop-in replacement for `clang++ -fsycl -fsyclbin`, based on DPC++'s compiler library.
 //!
-//! It takes clang's command line, compiles sources, joins them with SYCLBIN files and objects, and writes one file. It
-//! ends with clang's exit code, and clang's diagnostics appear unchanged on standard error. The library is 250 MB
-//! of LLVM that may crash; a crash ends only this process.
+//! It accepts clang's command line, compiles sources, joins them with SYCLBIN files and objects, and writes one file.
+//! It exits with clang's exit code, and passes clang's diagnostics unchanged to standard error. The library is 250 MB
+//! of LLVM that may crash. A separate process confines such a crash.
 //!
 //! | module | purpose |
 //! |---|---|
-//! | `command_line` | the options, and which of them go to the library |
-//! | `make` | makes the requested files, in `steps` |
+//! | `command_line` | parses options, and selects those for the library |
+//! | `make` | creates the requested files, in `steps` |
 //! | `compile` | compiles a source to modules |
 //! | `library` | finds, checks and calls the compiler library. The only unsafe code |
-//! | `lower` | lowers specialization constants, which the library leaves to the linker |
-//! | `link` | joins the modules of all inputs into a file without undefined imports |
+//! | `lower` | lowers specialization constants, which the library leaves unfinished |
+//! | `link` | joins the modules of all inputs into one file without undefined imports |
 //! | `native` | compiles SPIR-V and PTX for processors and GPUs |
 //! | `nvidia` | compiles PTX for NVIDIA GPUs |
 
@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
     let Err(failure) = run() else {
         return ExitCode::SUCCESS;
     };
-    // A diagnostic of clang is printed unchanged; this program marks its own messages.
+    // Clang's diagnostics are printed unchanged. This program's own messages get a prefix.
     let mut stderr = std::io::stderr().lock();
     let _ = match &failure {
         Failure::Diagnostics(text) => writeln!(stderr, "{}", text.trim_end()),
@@ -69,24 +69,24 @@ fn run() -> Result<()> {
 }
 
 fn print(text: &str) {
-    // A closed pipe is not an error here.
+    // The reader may close the pipe early, which is not an error.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// The reason why no file was made.
+/// The reason why no file was created.
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
     /// Clang's diagnostics about the source.
     Diagnostics(String),
-    /// A message of this program.
+    /// A message from this program.
     Own(String),
-    /// A child process that reported the error itself, with its exit code.
+    /// A child process reported the error itself and returned this exit code.
     Reported(u8),
 }
 
 type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Returns an error of this program's own.
+/// Returns an error with this program's own message.
 fn own<T>(text: impl Into<String>) -> Result<T> {
     Err(Failure::Own(text.into()))
 }

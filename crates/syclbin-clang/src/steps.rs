@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Steps: the processes that a request needs. They are shown like `-v` and `-###` of clang, and run in parallel.
+//! Steps: the processes that a request needs. They are printed like those of clang's `-v` and `-###`, and run in
+//! parallel.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,16 +23,16 @@ pub(crate) struct Step {
     pub(crate) variables: Vec<(&'static str, String)>,
     /// The subject of the step, for messages.
     pub(crate) subject: String,
-    /// An intermediate file that it reads. These files are deleted when this program ends.
+    /// An intermediate file that it reads, which is deleted when this program ends.
     pub(crate) reads: Option<PathBuf>,
     /// Intermediate files that it writes.
     pub(crate) writes: Vec<PathBuf>,
-    /// The index of another step in the same run that compiles the same source. Output that both print is shown
+    /// The index of another step in the same run that compiles the same source. Output that both produce is printed
     /// once.
     pub(crate) like: Option<usize>,
-    /// Whether the request can continue without its output. A failure is then only a warning.
+    /// Whether the request can continue without the output of this step. A failure is then only a warning.
     pub(crate) is_optional: bool,
-    /// The Intel GPU that ocloc compiles for. Its report is on standard output, with few messages in it.
+    /// The Intel GPU, if the step runs ocloc. Its report is on standard output, with few relevant lines.
     pub(crate) gpu: Option<String>,
 }
 
@@ -56,8 +57,8 @@ impl Step {
         }
     }
 
-    /// Returns a step that can be repeated after the intermediate files are deleted. It reads a copy, and writes
-    /// into the current directory.
+    /// Returns a step that works even after the intermediate files are deleted. It reads a permanent copy and writes to
+    /// the current directory.
     fn to_repeat(&self) -> Self {
         let mut step = self.clone();
         for argument in &mut step.arguments {
@@ -75,7 +76,7 @@ impl Step {
         step
     }
 
-    /// Formats the step like clang: one line, with every word in quotes.
+    /// Formats the step like clang: on one line, with every word quoted.
     fn line(&self) -> String {
         let mut line = String::new();
         for (name, value) in &self.variables {
@@ -88,7 +89,7 @@ impl Step {
         line
     }
 
-    /// Shows the step, if steps are to be shown.
+    /// Prints the step, if requested.
     pub(crate) fn show(&self, show: Show) {
         if show != Show::Nothing {
             let _ = writeln!(std::io::stderr().lock(), "{}", self.line());
@@ -125,8 +126,8 @@ impl Step {
         }
     }
 
-    /// Warns that this step has no output, and why. If `like` failed too, the source is wrong, and `like` reports
-    /// that.
+    /// Warns that this step produced no output, with the reason. Prints nothing if `like` failed too, because the
+    /// source is wrong and `like` reports that.
     fn warn(&self, output: &Output, like: Option<&Output>) {
         if like.is_some_and(|like| !like.status.success()) {
             return;
@@ -147,8 +148,8 @@ impl Step {
         );
     }
 
-    /// Copies the messages in `output` to `stderr`, and returns an error if the step failed. Messages that `like`
-    /// already printed are not repeated. If `like` failed, the source is wrong and the messages are left out.
+    /// Copies the messages in `output` to `stderr`, and returns an error if the step failed. Omits messages that `like`
+    /// already printed. If `like` failed, the source is wrong, and all messages are omitted.
     fn finish(
         &self,
         output: &Output,
@@ -158,7 +159,7 @@ impl Step {
         let words = |output: &Output| {
             let mut words = output.stderr.clone();
             if self.is_own() {
-                // The library prints some messages outside its log.
+                // The library prints some messages directly instead of to its log.
                 words = without_notes(&String::from_utf8_lossy(&words)).into_bytes();
             }
             if let Some(gpu) = &self.gpu {
@@ -181,7 +182,7 @@ impl Step {
         }
         let (program, subject) = (self.program.display(), &self.subject);
         let code = match output.status.code() {
-            // The process has reported the error itself.
+            // The process has already reported the error.
             Some(code) if self.is_own() => u8::try_from(code).unwrap_or(1),
             Some(code) => {
                 let _ = writeln!(
@@ -204,10 +205,10 @@ impl Step {
     }
 }
 
-/// The exit code of clang when one of its processes crashed.
+/// The exit code of clang if one of its processes crashes.
 pub(crate) const CRASHED: u8 = 254;
 
-/// Makes a permanent copy, as clang does with the input of a crash.
+/// Makes a permanent copy of an input that caused a crash, as clang does.
 fn kept_copy(path: &Path) -> Option<PathBuf> {
     let mut name = std::ffi::OsString::from("-");
     name.push(path.file_name()?);
@@ -233,12 +234,12 @@ fn quoted(word: &str) -> String {
     quoted
 }
 
-/// Runs all steps, as many in parallel as there are processors. Their messages appear in the order of the steps.
-/// All steps run, even if one fails.
+/// Runs all steps, with as many in parallel as there are processors. Messages appear in the order of the steps. A
+/// failed step does not stop the others.
 ///
 /// # Errors
 ///
-/// The error of the first step that failed.
+/// Returns the error of the first step that failed.
 pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);

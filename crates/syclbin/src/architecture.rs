@@ -49,7 +49,7 @@ pub enum Family {
     Other(u8),
 }
 
-/// One row: the number, the name, the aliases.
+/// A table row: number, name, aliases.
 type Row = (u64, &'static str, &'static [&'static str]);
 
 impl Architecture {
@@ -104,8 +104,8 @@ impl Architecture {
             .map(|(id, ..)| Self(*id))
     }
 
-    /// Returns the architectures that a name stands for: one, or the members of a family of Intel GPUs such as
-    /// `intel_gpu_bmg`, whose names go on with `_`. An unknown name has none.
+    /// Returns the architectures that `name` covers. The name of an Intel GPU family, such as `intel_gpu_bmg`, covers
+    /// every member of the family: each architecture whose name extends it with `_`. An unknown name covers nothing.
     ///
     /// ```
     /// use syclbin::Architecture;
@@ -187,7 +187,7 @@ impl FromStr for Architecture {
     }
 }
 
-#[rustfmt::skip] // one architecture a line
+#[rustfmt::skip] // one architecture per line
 const TABLE: &[Row] = &[
     (0x9900_0000_0000_0000, "unknown", &[]),
     (0x0300_0000_0000_0000, "x86_64", &[]),
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(names("dg2"), "acm_g10 acm_g11 acm_g12");
         assert_eq!(names("intel_gpu_mtl"), "mtl_u mtl_h");
         assert_eq!(names("ptl"), "ptl_h ptl_u");
-        // An architecture of this name comes first.
+        // An exact match takes precedence over a family.
         assert_eq!(names("pvc"), "pvc");
         assert_eq!(names("bmg-g21"), "bmg_g21");
         for none in ["", "intel_gpu_", "bm", "bmg_", "sm", "gfx9"] {

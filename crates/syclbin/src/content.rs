@@ -63,7 +63,7 @@ impl Content {
                     _ => 0,
                 },
             },
-            // Plain, or with the wrapper that Apple's tools put around it.
+            // Plain bitcode, or in the wrapper that Apple's tools add.
             [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => Self::LlvmBitcode,
             [0x50, 0xed, 0x55, 0xba, ..] => Self::CudaFatbin,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
@@ -103,7 +103,7 @@ impl fmt::Display for Content {
     }
 }
 
-/// The container of a SYCLBIN file. The content does not depend on it.
+/// The container format of a SYCLBIN file. The contents are the same in every container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Container {

@@ -85,7 +85,7 @@ pub mod __private {
     pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{leave_out, record};
 
-    /// The source directory of this crate. `syclbin-build` caches the results of this code.
+    /// The source directory of this crate. `syclbin-build` hashes it, because its cached results depend on this code.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
     /// On-disk records.
@@ -122,7 +122,7 @@ pub mod __private {
         };
     }
 
-    /// The parts of SPIR-V modules that signatures and linking need.
+    /// The SPIR-V code that signatures and linking share.
     pub mod spirv {
         pub use crate::spirv::grammar::{Ids, Unknown, ids};
         pub use crate::spirv::module::parse::{
@@ -137,7 +137,7 @@ pub mod __private {
         }
         pub use crate::spirv::{reachable, trim};
 
-        /// Modules that can be changed.
+        /// Editable modules.
         pub mod edit {
             pub use crate::spirv::edit::*;
         }

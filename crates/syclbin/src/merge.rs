@@ -25,7 +25,7 @@ pub enum MergeError {
         "file {index} contains no kernel of file 0; merge only files that were saved from the same file"
     )]
     Kernels {
-        /// The number of the file, counted from 0.
+        /// The index of the file, counted from 0.
         index: usize,
     },
 }
@@ -80,7 +80,7 @@ pub fn merge<'a>(
     Ok(whole)
 }
 
-/// Moves the record of the native code's device from a module to its native images.
+/// Moves the set `NATIVE_CODE`, which names the device of native code, from a module to its native images.
 fn describe_images(module: &mut AbstractModule<'_>) {
     let Some(made_for) = module.metadata.remove_set(set::NATIVE_CODE) else {
         return;

@@ -122,7 +122,7 @@ pub struct AbstractModule<'a> {
     /// The code. When read from version 1, IR images precede native images, because the format stores them
     /// separately.
     pub images: Vec<Image<'a>>,
-    /// Strings in its entry that have no meaning in SYCLBIN. Only version 2 has them.
+    /// Strings in its entry that have no meaning in SYCLBIN. Only version 2 stores them.
     pub strings: Strings<'a>,
 }
 
@@ -182,7 +182,7 @@ pub struct Image<'a> {
     pub metadata: PropertySets<'a>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
-    /// Strings of its entry that SYCLBIN gives no meaning to; only version 2 has them.
+    /// Strings in its entry that have no meaning in SYCLBIN. Only version 2 stores them.
     pub strings: Strings<'a>,
 }
 

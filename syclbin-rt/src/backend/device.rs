@@ -13,7 +13,7 @@ use crate::backend::{
     Program, Queue, QueueHandle, QueueOptions, Result, Source, opencl,
 };
 
-/// A loaded library of a driver.
+/// A loaded driver library.
 #[derive(Clone, Copy)]
 pub(crate) enum Library {
     OpenCl(&'static opencl::device::Library),
@@ -22,11 +22,11 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// Loads the OpenCL library called `name` (a path, or a file name for the system to find).
+    /// Loads the OpenCL library `name`, which is a path or a file name that the system looks up.
     ///
     /// # Errors
     ///
-    /// Fails if it does not load or is not an OpenCL library.
+    /// Fails if the library does not load or is not an OpenCL library.
     pub(crate) fn opencl(name: &OsStr) -> Result<Self, LibraryError> {
         opencl::device::Library::load(name).map(Self::OpenCl)
     }
@@ -35,7 +35,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails if there is none, or if it is too old.
+    /// Fails if the driver is not installed or too old.
     pub(crate) fn cuda() -> Result<Self, LibraryError> {
         #[cfg(feature = "cuda")]
         return cuda::device::Library::load().map(Self::Cuda);
@@ -43,7 +43,7 @@ impl Library {
         Err(LibraryError::WithoutCuda)
     }
 
-    /// Returns its devices.
+    /// Returns the library's devices.
     pub(crate) fn devices(self) -> Result<Vec<Device>> {
         fn all<D: DriverDevice>(devices: &'static [D]) -> Vec<Device> {
             devices.iter().map(|device| -> Device { device }).collect()
@@ -56,82 +56,83 @@ impl Library {
     }
 }
 
-/// A device of a loaded library. It lives as long as the process.
+/// A device of a loaded library, which lives until the process ends.
 pub(crate) type Device = &'static dyn DriverDevice;
 
-/// A device of a driver.
+/// A device as its driver presents it.
 pub(crate) trait DriverDevice: Send + Sync {
-    /// Returns the driver's answers about the device.
+    /// Returns the facts that the driver reports about the device.
     fn facts(&self) -> &Facts;
 
-    /// Returns the name of the library that offers it.
+    /// Returns the name of the driver library.
     fn library(&self) -> &'static str;
 
-    /// Returns an address that no other device has. It never changes.
+    /// Returns an address that identifies the device and never changes.
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Returns its handle.
+    /// Returns the driver's handle.
     fn native(&self) -> DeviceHandle;
 
-    /// Returns the device that it is a part of, and its number.
+    /// For a sub-device, returns the parent device and the sub-device's number.
     fn part(&self) -> Option<PartPosition> {
         None
     }
 
-    /// Returns its parts.
+    /// Divides the device into sub-devices.
     fn partition(&'static self, _how: Partition<'_>) -> Result<Vec<Device>> {
         Ok(Vec::new())
     }
 
-    /// Returns the context that all queues of a device share.
+    /// Returns the context that all of the device's queues share.
     fn shared_context(&'static self) -> Result<Context>;
 
-    /// Creates a separate context, which simulates another device.
+    /// Creates a separate context, with which tests simulate a second device.
     #[cfg(test)]
     fn separate_context(&'static self) -> Result<Context>;
 
-    /// Uses a queue of another library.
+    /// Adopts a queue that another library created.
     ///
     /// # Errors
     ///
-    /// Fails if the queue belongs to another device. On CUDA, also fails if its context is not the primary context of
-    /// the device.
+    /// Fails if the queue belongs to another device. On CUDA, also fails if the queue's context is not the device's
+    /// primary context.
     ///
     /// # Safety
     ///
-    /// The queue is alive, and of the library of this device. A CUDA queue outlives the returned queue and its events.
+    /// The queue must be alive and belong to this device's driver library. A CUDA queue must outlive the returned queue
+    /// and its events.
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<Queue>;
 
-    /// Returns the same device as another driver would offer it, without functions for variables.
+    /// Returns the same device as if its driver lacked the functions for variables.
     #[cfg(test)]
     fn without_globals(&'static self) -> Option<Device> {
         None
     }
 }
 
-/// A context of a device. A clone is the same context.
+/// A context of a device. Clones refer to the same context.
 pub(crate) type Context = Arc<dyn DriverContext>;
 
-/// A context of a driver.
+/// A context as its driver presents it.
 pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     /// Returns the context's device.
     fn device(&self) -> Device;
 
-    /// Returns an address that no other live context has.
+    /// Returns an address that identifies the context among all live contexts.
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Waits for all commands enqueued earlier on any queue of this context. It may or may not wait for commands that
-    /// other threads enqueue meanwhile.
+    /// Waits for all commands enqueued earlier on any queue of this context. Commands that other threads enqueue
+    /// meanwhile may or may not be included.
     fn finish_all(&self) -> Result<()>;
 
-    /// Creates a queue with `options`, which the device supports.
+    /// Creates a queue with `options`, all of which the device must support.
     fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<Queue>;
 
-    /// Shares memory of another library.
+    /// Adopts memory that another library allocated.
     ///
     /// # Errors
     ///
@@ -139,7 +140,7 @@ pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     ///
     /// # Safety
     ///
-    /// `handle` is live memory of this context with `size` bytes, and stays alive with `owner`.
+    /// `handle` must be live memory of this context with at least `size` bytes, and `owner` must keep it alive.
     unsafe fn adopt_memory(
         self: Arc<Self>,
         handle: MemoryHandle,
@@ -148,55 +149,54 @@ pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     ) -> Result<Memory>;
 }
 
-/// Makes programs for the device of a context.
+/// Builds programs for the context's device.
 pub(crate) trait Builds {
-    /// Builds modules of SPIR-V or PTX. Several modules are linked to each other.
+    /// Builds SPIR-V or PTX modules, and links them to each other.
     ///
-    /// They only import from each other, and no two of them define the same symbol.
+    /// They may import symbols only from each other, and no two of them may define the same symbol.
     fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError>;
 
-    /// Builds native code of a file. It contains the values of specialization constants.
+    /// Builds native code from a file. The code already contains the values of its specialization constants.
     fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError>;
 
-    /// Builds native code that an earlier process got from [`DriverProgram::binary`]. Returns `None` if this process
-    /// would have made other code.
+    /// Builds native code that [`DriverProgram::binary`] returned in an earlier process. Returns `None` if this process
+    /// would have compiled to different code.
     ///
     /// [`DriverProgram::binary`]: crate::backend::program::DriverProgram::binary
     fn build_cached(self: Arc<Self>, _code: &[u8]) -> Result<Option<Program>, BuildError> {
         Ok(None)
     }
 
-    /// Returns whether caching the driver's code is possible and saves compiling again.
+    /// Returns whether the driver's code can be cached, and whether that saves a compilation.
     fn keeps_programs(&self) -> bool {
         false
     }
 
-    /// Returns what else determines the driver's code, beside the sources and the device.
+    /// Returns whatever determines the driver's code besides the sources and the device.
     fn variant(&self) -> Option<[u8; 4]> {
         None
     }
 
-    /// Returns the variant of `code`, which was compiled here; `None` if processes of that variant compile to
-    /// other code.
+    /// Returns the variant of `code`, which this process compiled. Returns `None` if other processes of that variant
+    /// would compile to different code.
     fn variant_of_own(&self, _code: &[u8]) -> Option<Option<[u8; 4]>> {
         Some(None)
     }
 
-    /// Returns the processor that native code is for, where the driver takes code for only one processor in a
-    /// process.
+    /// Returns the processor that native code targets, if the driver accepts code for only one processor per process.
     fn processor_of(&self, _code: &[u8]) -> Option<[u8; 4]> {
         None
     }
 }
 
-/// Returns a shared object of a driver as the type that it has there.
+/// Downcasts a shared driver object to its concrete type.
 pub(crate) fn downcast<T: Send + Sync + 'static>(
     object: Arc<dyn Any + Send + Sync>,
 ) -> Result<Arc<T>> {
     object.downcast().map_err(|_| Failure::FOREIGN)
 }
 
-/// The queues of a context, possibly including dropped queues.
+/// The live queues of a context. Dropped queues may still be listed.
 pub(crate) struct LiveQueues<Q>(Mutex<Vec<Weak<Q>>>);
 
 impl<Q> LiveQueues<Q> {
@@ -204,18 +204,18 @@ impl<Q> LiveQueues<Q> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Registers a queue as long as it lives.
+    /// Registers a queue until it is dropped.
     pub(crate) fn register(&self, queue: &Arc<Q>) {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));
     }
 
-    /// Calls `finish` for all queues, even if one of them returns an error.
+    /// Calls `finish` for every queue, even after an error.
     pub(crate) fn finish(&self, finish: impl Fn(&Q) -> Result<()>) -> Result<()> {
         let queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<Arc<Q>> = queues.iter().filter_map(Weak::upgrade).collect();
-        // The wait may take long and must not delay a thread that makes a queue.
+        // The wait may take long and must not block threads that create queues.
         drop(queues);
         live.iter()
             .map(|queue| finish(queue))
@@ -223,24 +223,24 @@ impl<Q> LiveQueues<Q> {
     }
 }
 
-/// The reason why a driver library cannot be used.
+/// The reason a driver library cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LibraryError {
-    /// The system's loader refused it, for this reason.
+    /// The system's loader rejected it for this reason.
     #[error("{0}")]
     NotLoaded(String),
-    /// It lacks a function of OpenCL; the system's loader gave this reason.
+    /// The library lacks an OpenCL function; the string is the loader's message.
     #[error("not an OpenCL library: {0}")]
     NotOpenCl(String),
     /// NVIDIA's driver does not load.
     #[cfg(feature = "cuda")]
     #[error("cannot load {name}: {reason}; it comes with NVIDIA's driver")]
     NoCudaDriver { name: &'static str, reason: String },
-    /// NVIDIA's driver lacks functions that are required.
+    /// NVIDIA's driver lacks required functions.
     #[cfg(feature = "cuda")]
     #[error("the driver is too old: it lacks {}; install a newer driver", .0.join(", "))]
     TooOld(Vec<&'static str>),
-    /// The program has no backend for CUDA.
+    /// The program was built without the CUDA backend.
     #[cfg(not(feature = "cuda"))]
     #[error("this program was built without the `cuda` feature of syclbin-rt")]
     WithoutCuda,
@@ -249,17 +249,17 @@ pub(crate) enum LibraryError {
     Driver(#[from] Failure),
 }
 
-/// Loads the library called `name` (a path, or a file name for the system to find).
+/// Loads the library `name`, which is a path or a file name that the system looks up.
 ///
-/// It is never unloaded: drivers have their own threads that run its code.
+/// The library is never unloaded, because drivers run its code on threads of their own.
 ///
 /// # Errors
 ///
-/// Returns the system loader's reason.
+/// Returns the system loader's message.
 ///
 /// # Safety
 ///
-/// The initializers of the library must be sound to run.
+/// The library's initializers must be sound to run.
 pub(crate) unsafe fn load_library(
     name: &OsStr,
 ) -> Result<&'static libloading::Library, LibraryError> {
@@ -269,9 +269,9 @@ pub(crate) unsafe fn load_library(
     Ok(Box::leak(Box::new(library)))
 }
 
-/// Returns the system loader's reason, without the name it begins with: callers print the name themselves.
+/// Returns the system loader's message without the leading library name, which callers print themselves.
 pub(crate) fn loader_reason(name: &OsStr, error: &libloading::Error) -> String {
-    // `libloading` itself says only that it failed.
+    // The message of `libloading` does not include the cause.
     let reason = error
         .source()
         .map_or(error.to_string(), ToString::to_string);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events: the state of one queued command, and lists of them.
+//! Events, which track a queued command, and wait lists.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -15,33 +15,35 @@ either! {
 
 /// The event of a command.
 pub(crate) trait DriverEvent: Send + Sync {
-    /// Returns the call that enqueued the command.
+    /// Returns the driver call that enqueued the command.
     fn call(&self) -> &'static str;
 
-    /// Creates another owner of the same event.
+    /// Creates a second owner of the same event.
     fn shared(&self) -> Result<Event>;
 
     /// Blocks until the command has finished.
     fn wait(&self) -> Result<()>;
 
-    /// Blocks until the command has ended, even with an error. Returns `false` if the driver does not report
-    /// the end; the command may then go on.
+    /// Blocks until the command has ended, successfully or not. Returns `false` if the driver does not report the end,
+    /// in which case the command may still be running.
     fn has_ended(&self) -> bool;
 
-    /// Returns whether the command has finished. Only flushed commands ever finish.
+    /// Returns whether the command has finished. A command that was never flushed may never finish.
     fn is_complete(&self) -> Result<bool>;
 
-    /// Returns the recorded times of a finished command, on a queue with profiling.
+    /// Returns the timestamps of a finished command. The queue must have profiling enabled.
     fn times(&self) -> Result<Times>;
 
-    /// Returns an event of the driver at its end or later. `None` if it is known to have ended.
+    /// Returns a driver event that completes with the command or later, or `None` if the command is known to have
+    /// ended.
     fn native(&self) -> Result<Option<NativeEvent>>;
 
-    /// Ends `completion` with the command, which is in `queue`. Returns `false` if no thread can be started for that.
+    /// Completes `completion` when the command, which is in `queue`, ends. Returns `false` if that needs a thread and
+    /// none can be started.
     fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool>;
 }
 
-/// The times when a command was queued, handed to the device, started and ended, in nanoseconds of the device's
+/// The times when a command was queued, submitted to the device, started and ended, in nanoseconds of the device's
 /// clock.
 pub(crate) struct Times {
     pub(crate) queued: u64,
@@ -51,11 +53,11 @@ pub(crate) struct Times {
 }
 
 impl Event {
-    /// Returns whether the command has finished. If it has not, `waker` is woken when it has. After several
-    /// polls with one `completion`, which begins as `None`, only the last waker counts. Only flushed commands ever
+    /// Returns whether the command has finished; if not, wakes `waker` once it has. If several polls share one
+    /// `completion`, which starts as `None`, only the last waker is woken. A command that was never flushed may never
     /// finish.
     ///
-    /// `queue` is the queue of the command.
+    /// `queue` must be the command's queue.
     pub(crate) fn poll(
         &self,
         queue: &Queue,
@@ -78,7 +80,7 @@ impl Event {
             return Poll::Ready(self.wait());
         }
         *completion = Some(pending);
-        // It may have finished before the driver knew of the callback.
+        // The command may have finished before the callback was registered.
         if self.is_complete()? {
             Poll::Ready(Ok(()))
         } else {
@@ -87,7 +89,7 @@ impl Event {
     }
 }
 
-/// The end of a command, which the poller of an event shares with the thread that reports it.
+/// The completion of a command, shared by the poller of its event and the thread that reports the end.
 #[derive(Clone)]
 pub(crate) struct Completion(Arc<Mutex<CompletionState>>);
 
@@ -101,9 +103,10 @@ impl Completion {
         Self(Arc::new(Mutex::new(CompletionState::Waiting(waker))))
     }
 
-    /// Returns the result of the command. If it has not ended, `waker` is woken when it does, and no other.
+    /// Returns the result of the command. If the command has not ended, replaces the waker to wake by `waker`.
     fn poll(&self, waker: &Waker) -> Poll<Result<()>> {
-        // Cloned and dropped outside of the lock, on which the driver may wait: both run code of the executor.
+        // Cloning and dropping a waker runs executor code. Both happen outside the lock, because a driver callback may
+        // be waiting for it.
         let waker = waker.clone();
         let mut state = self.lock();
         match *state {
@@ -120,7 +123,7 @@ impl Completion {
         }
     }
 
-    /// Reports the end, unless it is reported already.
+    /// Reports the end of the command, unless that was already reported.
     pub(crate) fn end(&self, ended: Result<()>) {
         let mut state = self.lock();
         if let CompletionState::Waiting(_) = *state
@@ -132,18 +135,18 @@ impl Completion {
         }
     }
 
-    /// Returns a pointer that [`Completion::from_raw`] takes back.
+    /// Returns a pointer to pass to [`Completion::from_raw`].
     pub(crate) fn into_raw(self) -> *const Mutex<CompletionState> {
         Arc::into_raw(self.0)
     }
 
-    /// Takes back the reference of [`Completion::into_raw`].
+    /// Reclaims the reference that [`Completion::into_raw`] returned.
     ///
     /// # Safety
     ///
-    /// It is taken back once.
+    /// `raw` must come from [`Completion::into_raw`] and be reclaimed only once.
     pub(crate) unsafe fn from_raw(raw: *const Mutex<CompletionState>) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         Self(unsafe { Arc::from_raw(raw) })
     }
 
@@ -152,19 +155,19 @@ impl Completion {
     }
 }
 
-/// The number of events in a list that need no allocation.
+/// The number of events that a list holds without allocating.
 pub(crate) const FEW: usize = 8;
 
-/// The events that a command waits for. The creator of the list guarantees that all of them are of the queue's
-/// context.
+/// The events that a command waits for. The list's creator guarantees that they all belong to the queue's context.
 pub(crate) struct WaitList<'a> {
     few: [Option<&'a Event>; FEW],
-    /// The events beyond these.
+    /// Any events beyond [`FEW`].
     many: Vec<&'a Event>,
 }
 
 impl WaitList<'static> {
-    /// An empty list, for launches. Making such a list at each launch is surprisingly expensive.
+    /// An empty list, for launches. A constant, because creating an empty list at each launch is surprisingly
+    /// expensive.
     pub(crate) const NOTHING: &Self = &Self {
         few: [None; FEW],
         many: Vec::new(),
@@ -172,7 +175,7 @@ impl WaitList<'static> {
 }
 
 impl<'a> WaitList<'a> {
-    /// Creates the list of `events`, which may be empty.
+    /// Creates a list of `events`, which may be empty.
     pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
         let mut few = [None; FEW];
         for (slot, event) in few.iter_mut().zip(events.by_ref()) {
@@ -186,7 +189,7 @@ impl<'a> WaitList<'a> {
         Self { few, many }
     }
 
-    /// Returns whether there is nothing to wait for.
+    /// Returns whether the list is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.few[0].is_none()

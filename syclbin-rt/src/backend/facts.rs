@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Facts: what a driver reports about a device, queried once and without side effects. They include its aspects, as
-//! SYCL names them, and the ways to divide it.
+//! Facts: what a driver reports about a device, queried once and without side effects. They include the SYCL aspects
+//! and the ways to partition the device.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,14 +19,14 @@ pub enum DeviceKind {
     Gpu,
     /// The host's processor.
     Cpu,
-    /// Another processor for computing, such as an FPGA.
+    /// Another compute processor, such as an FPGA.
     Accelerator,
     /// Anything else. OpenCL's "custom" devices run only built-in kernels.
     #[default]
     Other,
 }
 
-/// What a driver reports about a device, queried once.
+/// The facts that a driver reports about a device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) name: String,
@@ -36,22 +36,22 @@ pub(crate) struct Facts {
     pub(crate) driver_version: String,
     pub(crate) kind: DeviceKind,
     pub(crate) takes_spirv: bool,
-    /// The SPIR-V versions that it accepts, if the driver lists them.
+    /// The SPIR-V versions that the driver accepts, if it lists them.
     pub(crate) spirv_versions: Vec<Version>,
-    /// The code that a CUDA device accepts; `None` for all other devices.
+    /// The PTX that a CUDA device accepts; `None` for all other devices.
     pub(crate) ptx: Option<PtxFacts>,
-    /// Whether it accepts debug information in SPIR-V.
+    /// Whether the driver accepts debug information in SPIR-V.
     pub(crate) debug_info: bool,
-    /// Whether it only links modules of the same SPIR-V version.
+    /// Whether the driver links only modules of the same SPIR-V version.
     pub(crate) links_one_version: bool,
-    /// Whether it supports work-group collective functions, such as a sum.
+    /// Whether the device supports work-group collective functions, such as a sum.
     pub(crate) work_group_functions: bool,
-    /// Whether kernels read wrong members of packed structs that are passed by value.
+    /// Whether kernels misread the members of packed structs that are passed by value.
     pub(crate) misreads_packed: bool,
     /// Whether kernels lose the results of negations at barriers.
     pub(crate) loses_negations: bool,
-    /// Whether device globals become arguments of kernels, because the driver has no functions that read and
-    /// write variables.
+    /// Whether device globals become kernel arguments, because the driver lacks functions that read and write
+    /// variables.
     pub(crate) lifts_variables: bool,
     pub(crate) memory_bytes: u64,
     /// The largest buffer that can be allocated without special options.
@@ -60,39 +60,39 @@ pub(crate) struct Facts {
     pub(crate) images: bool,
     pub(crate) queues: QueueAbilities,
     pub(crate) compute_units: u32,
-    /// The address of a part of a buffer must be a multiple of this number of bytes.
+    /// The required alignment of a sub-buffer, in bytes.
     pub(crate) buffer_alignment: usize,
     pub(crate) partitions: Partitions,
     pub(crate) max_work_group_size: usize,
     /// In the driver's order: x first.
     pub(crate) max_work_item_sizes: [usize; 3],
-    /// The sizes that sub-groups can have; empty where the driver takes no required size.
+    /// The supported sub-group sizes; empty if the driver does not accept a required size.
     pub(crate) sub_group_sizes: Vec<usize>,
     pub(crate) aspects: BTreeSet<Aspect>,
-    /// The architecture that native code targets, where the driver reports it.
+    /// The architecture that native code must target, if the driver reports it.
     pub(crate) architecture: Option<Architecture>,
-    /// The names of its extensions, with spaces between.
+    /// Extension names, separated by spaces.
     pub(crate) extensions: String,
 }
 
-/// The code that a CUDA device takes.
+/// The PTX that a CUDA device accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PtxFacts {
-    /// Its compute capability, 10 times the major number plus the minor one: 90 for `sm_90`.
+    /// The compute capability as 10 × major + minor: 90 for `sm_90`.
     pub(crate) sm: u32,
-    /// The highest version of PTX that the driver takes.
+    /// The highest PTX version that the driver accepts.
     pub(crate) ptx: (u32, u32),
-    /// The CUDA version of the driver, 1000 times the major number plus 10 times the minor number.
+    /// The driver's CUDA version as 1000 × major + 10 × minor.
     pub(crate) driver: u32,
 }
 
 impl Facts {
-    /// Returns whether the device runs kernels of SYCLBIN files: those that are SPIR-V, or those for CUDA.
+    /// Returns whether the device runs kernels from SYCLBIN files, as SPIR-V or as PTX.
     pub(crate) fn is_usable(&self) -> bool {
         self.takes_spirv || self.ptx.is_some()
     }
 
-    /// Returns the backend's name in selectors.
+    /// Returns the name of the backend, as device selectors spell it.
     pub(crate) fn backend(&self) -> &'static str {
         match self.ptx {
             Some(_) => "cuda",
@@ -100,18 +100,18 @@ impl Facts {
         }
     }
 
-    /// Returns whether it is a GPU with Intel's driver. No query names the requests that only this driver takes.
+    /// Returns whether this is a GPU with Intel's driver. No query reveals support for that driver's private requests.
     pub(crate) fn is_intel_gpu(&self) -> bool {
         self.kind == DeviceKind::Gpu && self.vendor.contains("Intel")
     }
 
-    /// Returns whether a buffer of `size` bytes exceeds the driver's limit, and not the device's memory.
+    /// Returns whether a buffer of `size` bytes exceeds the driver's limit but fits into the device's memory.
     pub(crate) fn needs_unlimited_buffer(&self, size: usize) -> bool {
         let size = size as u64;
         self.is_intel_gpu() && self.max_buffer_bytes < size && size <= self.memory_bytes
     }
 
-    /// Returns whether the device has the extension `name`.
+    /// Returns whether the device supports the extension `name`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.extensions
             .split_whitespace()
@@ -130,15 +130,15 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// How to divide a device. Used with [`Device::partition`](crate::Device::partition).
+/// How to partition a device. Used with [`Device::partition`](crate::Device::partition).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Partition<'p> {
-    /// Parts of this many compute units each. Remaining units are not used.
+    /// Parts of this many compute units each. Leftover units are not used.
     Equally(u32),
-    /// For each number, a part of this many compute units.
+    /// One part for each number, with that many compute units.
     Counts(&'p [u32]),
-    /// A single part that consists of the compute units with these numbers, counted from 0
+    /// A single part that consists of the compute units with these indices, starting at 0
     /// (`cl_intel_device_partition_by_names`).
     Units(&'p [u32]),
     /// Parts whose compute units share this resource.
@@ -151,19 +151,19 @@ pub enum Partition<'p> {
 pub enum Affinity {
     /// Memory near the compute units (a NUMA node).
     Numa,
-    /// A cache of level 4.
+    /// A level 4 cache.
     L4Cache,
-    /// A cache of level 3.
+    /// A level 3 cache.
     L3Cache,
-    /// A cache of level 2.
+    /// A level 2 cache.
     L2Cache,
-    /// A cache of level 1.
+    /// A level 1 cache.
     L1Cache,
-    /// The first of the above by which the device can be divided. On a GPU, the parts are its tiles.
+    /// The first of the above that the device can be partitioned by. On a GPU, the parts are its tiles.
     Next,
 }
 
-/// What a driver reports about the ways to divide its device.
+/// The ways to partition a device, as its driver reports them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Partitions {
     pub(crate) max_parts: u32,
@@ -173,7 +173,7 @@ pub(crate) struct Partitions {
     pub(crate) affinities: Vec<Affinity>,
 }
 
-/// The device that a part belongs to, and the part's number.
+/// The parent of a sub-device, and the sub-device's number.
 #[derive(Clone, Copy)]
 pub(crate) struct PartPosition {
     pub(crate) parent: Device,
@@ -192,25 +192,24 @@ impl Affinity {
     ];
 }
 
-/// What a driver reports about the capabilities of its device.
+/// The capabilities that a driver reports, from which the aspects follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abilities<'d> {
     pub(crate) kind: DeviceKind,
     pub(crate) vendor: &'d str,
-    /// The names of its extensions, with spaces between.
+    /// Extension names, separated by spaces.
     pub(crate) extensions: &'d str,
     pub(crate) doubles: bool,
     pub(crate) images: bool,
     pub(crate) compiler: bool,
     pub(crate) linker: bool,
     pub(crate) profiling: bool,
-    /// `cl_device_unified_shared_memory_capabilities_intel` of host, device, shared and system
-    /// memory.
+    /// The values of `cl_device_unified_shared_memory_capabilities_intel` for host, device, shared and system memory.
     pub(crate) host_memory: u64,
     pub(crate) device_memory: u64,
     pub(crate) shared_memory: u64,
     pub(crate) system_memory: u64,
-    /// Whether it is a processor with matrix instructions (AMX).
+    /// Whether the device is a CPU with matrix instructions (AMX).
     pub(crate) matrix_units: bool,
 }
 
@@ -218,8 +217,8 @@ pub(crate) struct Abilities<'d> {
 const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
-/// Returns each aspect that an OpenCL driver reports as present or absent, and whether a device has it. It may have any of
-/// the other aspects.
+/// Lists the aspects that can be derived from an OpenCL driver's answers, and whether the device has each of them.
+/// Nothing is known about all other aspects.
 fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
     let has = |extension| {
         abilities
@@ -273,7 +272,7 @@ fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
             Aspect::EXT_INTEL_MATRIX,
             has("cl_intel_subgroup_matrix_multiply_accumulate") || abilities.matrix_units,
         ),
-        // No query shows it. Intel's drivers have function pointers in SPIR-V; others fail at the launch or crash.
+        // No query reveals it. Intel's drivers support function pointers in SPIR-V; others fail at the launch or crash.
         (
             Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
             abilities.vendor.starts_with("Intel(R)"),
@@ -281,13 +280,13 @@ fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
     ]
 }
 
-/// Returns the aspects of a device.
+/// Returns the device's aspects.
 pub(crate) fn aspects_of(abilities: &Abilities<'_>) -> BTreeSet<Aspect> {
     let held = reported(abilities).into_iter().filter(|(_, held)| *held);
     held.map(|(aspect, _)| aspect).collect()
 }
 
-/// Returns whether the processor of this machine has matrix instructions (AMX), as far as Linux reports it.
+/// Returns whether this machine's CPU has matrix instructions (AMX), as reported by Linux.
 pub(crate) fn host_has_matrix_units() -> bool {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let mut lines = text.lines();
@@ -295,8 +294,8 @@ pub(crate) fn host_has_matrix_units() -> bool {
     flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "amx_tile"))
 }
 
-/// Returns the aspects of `wanted` that a device with the aspects `held` lacks. An aspect that no driver
-/// reports is left to the driver, which refuses it when it builds the code.
+/// Returns the aspects in `wanted` that are missing from `held`. Aspects that no driver reports are not checked here:
+/// the driver rejects them when it builds the code.
 pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect> {
     let known = reported(&Abilities::default()).map(|(aspect, _)| aspect);
     let lacks = |aspect: &&Aspect| {

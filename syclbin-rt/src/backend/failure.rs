@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Failures: driver calls that returned an error, and actions that did not begin because of an error.
+//! Failures: driver calls that returned an error, and operations that were rejected before any call.
 
 use std::fmt;
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 
-/// A result of the backend.
+/// A result of a backend operation.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// The reason why an action was not done.
+/// The reason why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The driver answered a call, such as `clCreateBuffer`, with an error.
+    /// A driver call, such as `clCreateBuffer`, returned an error.
     Driver { call: &'static str, code: Code },
-    /// The driver was not asked.
+    /// The operation was rejected before any driver call.
     Rejected(Rejection),
-    /// The driver lacks a function, which exists since the version `needs` or is of that extension.
+    /// The driver lacks a function. `needs` names the version or extension that introduced it.
     Missing {
         function: &'static str,
         needs: &'static str,
     },
 }
 
-/// The code that a driver call returned.
+/// The error code that a driver call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "cuda"),
@@ -34,58 +34,58 @@ pub(crate) enum Code {
     Cuda(i32),
 }
 
-/// The reason why a driver was not asked.
+/// The reason why an operation was rejected before any driver call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(
     not(feature = "cuda"),
     allow(dead_code, reason = "some are limits of CUDA")
 )]
 pub(crate) enum Rejection {
-    /// A command got objects of two drivers or contexts. The callers prevent this.
+    /// A command mixes objects of two drivers or contexts. The callers prevent this.
     #[error("an object belongs to another driver or context")]
     Foreign,
-    /// A region is not inside its memory.
+    /// A region extends beyond its memory.
     #[error("a region extends beyond the end of its memory")]
     OutOfBounds,
-    /// A command for memory with an address or for memory as an object got the other kind.
+    /// A command for memory with an address got a memory object, or the reverse.
     #[error("the command does not support this kind of memory")]
     Unsuitable,
-    /// The address of a view is not aligned for its elements.
+    /// The address of a host view is not aligned for its elements.
     #[error("the address of the memory is not aligned for its elements")]
     Unaligned,
-    /// A range that cannot be divided into work-groups of a GPU.
+    /// A range that CUDA cannot divide into work-groups.
     #[error(
         "the range has too many work-groups: CUDA supports at most 65535 along y and z; pad the range, or choose \
          another work-group size"
     )]
     TooManyGroups,
-    /// An offset that kernels cannot take.
+    /// An offset that does not fit into the 32 bits that kernels use.
     #[error("the offset of the range does not fit into the 32 bits that CUDA code uses")]
     OffsetTooLarge,
-    /// The code of a program lacks a variable, or has a smaller one.
+    /// The program does not define a variable, or defines it with a smaller size.
     #[error("the code does not define this variable, or defines it with a smaller size")]
     NoVariable,
-    /// Code that some versions of rusticl answer by ending the process.
+    /// Code that makes some versions of rusticl abort the process.
     #[error(
         "rusticl before Mesa 26 cannot compile {0} and would abort the process; avoid them, update Mesa, or choose \
          another device with SYCLBIN_DEVICE"
     )]
     EndsProcess(&'static str),
-    /// The device has no samplers.
+    /// The device does not support samplers.
     #[error("the device does not support samplers")]
     NoSamplers,
-    /// The device has no images.
+    /// The device does not support images.
     #[error("the device does not support images")]
     NoImages,
 }
 
-/// A program that the driver does not build.
+/// The error of a program that the driver cannot build.
 #[derive(Debug)]
 pub(crate) struct BuildError {
     pub(crate) failure: Failure,
     /// The driver's build log; may be empty.
     pub(crate) log: String,
-    /// The advice, if there is any for this driver.
+    /// Advice to the user, where this driver's error is known.
     pub(crate) advice: Option<&'static str>,
 }
 
@@ -110,42 +110,42 @@ impl fmt::Display for BuildError {
     }
 }
 
-/// The reason why the host gets no view of memory.
+/// The reason why memory cannot be mapped for the host.
 pub(crate) enum NoView {
     /// A prepared launch or a recording holds the memory.
     InUse,
-    /// Only the device reaches the memory.
+    /// The host cannot access the memory.
     OutOfReach,
     Failed(Failure),
 }
 
-/// A copy that was not started, according to the driver.
+/// A copy that the driver failed to start.
 pub(crate) struct Unstarted {
     pub(crate) failure: Failure,
-    /// Whether it may still run.
+    /// Whether the copy may run nevertheless.
     pub(crate) may_run: bool,
 }
 
 impl Failure {
-    /// The failure of a command that got objects of two drivers or contexts.
+    /// The failure of a command that mixes objects of two drivers or contexts.
     pub(crate) const FOREIGN: Self = Self::Rejected(Rejection::Foreign);
     /// The failure of a command that got the wrong kind of memory.
     pub(crate) const UNSUITABLE: Self = Self::Rejected(Rejection::Unsuitable);
 
-    /// Creates the failure of `call` of OpenCL, which returned `code`.
+    /// Creates the failure of the OpenCL function `call`, which returned `code`.
     pub(crate) const fn opencl(call: &'static str, code: i32) -> Self {
         let code = Code::OpenCl(code);
         Self::Driver { call, code }
     }
 
-    /// Creates the failure of `call` of CUDA, which returned `code`.
+    /// Creates the failure of the CUDA function `call`, which returned `code`.
     #[cfg(feature = "cuda")]
     pub(crate) const fn cuda(call: &'static str, code: i32) -> Self {
         let code = Code::Cuda(code);
         Self::Driver { call, code }
     }
 
-    /// Returns the failure as one of `call`, which enqueued the command: another call may have reported it.
+    /// Attributes a driver's error to `call`, which enqueued the command, because another call may have reported it.
     pub(crate) fn of_call(self, call: &'static str) -> Self {
         match self {
             Self::Driver { code, .. } => Self::Driver { call, code },
@@ -153,7 +153,7 @@ impl Failure {
         }
     }
 
-    /// Returns the driver's code, if the driver was asked.
+    /// Returns the driver's error code, if a driver call failed.
     pub(crate) fn code(self) -> Option<Code> {
         match self {
             Self::Driver { code, .. } => Some(code),
@@ -161,7 +161,7 @@ impl Failure {
         }
     }
 
-    /// Returns whether it only says that a dependency failed.
+    /// Returns whether the command failed only because a dependency failed.
     pub(crate) fn is_of_dependency(self) -> bool {
         use opencl3::error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST as DEPENDENCY;
         self.code() == Some(Code::OpenCl(DEPENDENCY))
@@ -169,7 +169,7 @@ impl Failure {
 }
 
 impl Code {
-    /// Returns the number that the driver returned.
+    /// Returns the numeric error code.
     pub(crate) fn number(self) -> i32 {
         match self {
             Self::OpenCl(code) | Self::Cuda(code) => code,
@@ -187,7 +187,7 @@ impl Code {
         }
     }
 
-    /// Returns whether it ends a context with everything in it.
+    /// Returns whether the error destroys the whole context.
     pub(crate) fn ends_context(self) -> bool {
         match self {
             #[cfg(feature = "cuda")]

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The gate: every driver call passes it, and it closes when the process exits.
+//! The gate: every driver call passes through it, and it closes when the process exits.
 //!
-//! Drivers destroy their global state inside `exit()`, while other threads still run. A call that runs then, or
-//! starts later, would use destroyed objects. So the tables of driver functions hold [`Gated`] functions, which
-//! can only be called through [`Gated::pass`]. A handler that `exit()` runs before the destructors of the
-//! driver closes the gate. It waits for the running calls, and a thread that comes later sleeps until the
-//! process ends.
+//! Drivers destroy their global state inside `exit()`, while other threads still run. A call that is running then, or
+//! starts later, would use destroyed objects. Therefore the tables of driver functions hold [`Gated`] functions, which
+//! can only be called through [`Gated::pass`]. An `atexit` handler, which runs before the driver's destructors, closes
+//! the gate. It waits for the running calls; a thread that reaches the closed gate sleeps until the process ends.
 //!
-//! A guard costs a few instructions, none of them locked. Each thread counts its own calls in a [`Slot`]. The
-//! handler synchronizes with them by `membarrier`, a system call that makes every running thread execute a
-//! memory barrier. Where that does not exist, each guard executes its own barrier.
+//! A guard costs a few instructions, none of them atomic read-modify-writes. Each thread counts its own calls in a
+//! [`Slot`]. The handler synchronizes with the threads through `membarrier`, a system call that makes every running
+//! thread execute a memory barrier. Where `membarrier` is unavailable, each guard executes its own barrier.
 //!
-//! A thread makes a [`CallGuard`] before it takes a lock that it holds during calls, so a closed gate leaves no lock taken.
+//! A thread creates a [`CallGuard`] before it takes any lock that it holds during calls. So no thread sleeps at the
+//! closed gate with a lock held.
 //!
 //! One gap remains. Drivers register destructors during the first compilation. A process can crash if it exits at that
 //! moment from a thread other than the main thread, or if its main thread has never used this crate.
@@ -25,26 +25,26 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time that `exit()` waits for running calls. A call may wait for a kernel that never ends.
+/// How long `exit()` waits for running calls. A call may be waiting for a kernel that never ends.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The gate is open, and the handler can make other threads execute a barrier.
 const OPEN: u8 = 0;
 /// The gate is open, and each guard executes a barrier.
 const FENCED: u8 = 1;
-/// The process exits.
+/// The process is exiting.
 const CLOSED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(FENCED);
 
-/// The slot of the thread that runs `exit()`, by address.
+/// The address of the slot of the thread that runs `exit()`.
 static EXITING: AtomicUsize = AtomicUsize::new(0);
 
-/// The bit that marks the slot of a thread whose thread-local values are already being dropped. Such a slot is
-/// given back with the last call in it.
+/// Marks the slot of a thread whose thread-local values are already being dropped. The thread's last call releases such
+/// a slot.
 const ENDING: usize = 1 << (usize::BITS - 1);
 
-/// The stages at which a driver makes global state with destructors.
+/// The stages at which a driver registers destructors of global state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Loaded,
@@ -54,12 +54,12 @@ pub(crate) enum Stage {
     FirstCompiled,
 }
 
-/// The number of calls that a thread is in. Only that thread writes it. Padded: threads must not share a cache
-/// line.
+/// The number of nested calls that a thread is in. Only that thread writes it. Padded so that threads do not share a
+/// cache line.
 #[repr(align(128))]
 struct Slot(AtomicUsize);
 
-/// All slots, and those that belong to no thread.
+/// All slots, and the slots that no thread uses.
 struct Slots {
     all: Vec<&'static Slot>,
     free: Vec<&'static Slot>,
@@ -71,16 +71,17 @@ static SLOTS: Mutex<Slots> = Mutex::new(Slots {
 });
 
 thread_local! {
-    // Two values, because access to one without a destructor costs a single load.
+    // Two thread-locals, because accessing a value without a destructor costs a single load.
     static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) };
     static GIVES_BACK: GivesBack = const { GivesBack };
 }
 
-/// Gives the slot of a thread back when the thread ends.
+/// Releases a thread's slot when the thread ends.
 ///
-/// `exit()` drops the main thread's value before any handler, and that closes the gate. So the gate is closed
-/// in time even while another thread is in a driver's first call of a kind, which may register destructors
-/// until it returns. The C library decides what else drops it: see [`system::drops_in_exit`].
+/// On the main thread, `exit()` drops this value before it runs any handler, and the drop closes the gate. So the gate
+/// closes in time even if another thread is inside a driver's first call of some kind, which may register destructors
+/// until it returns. When else the main thread's value is dropped depends on the C library: see
+/// [`system::drops_in_exit`].
 struct GivesBack;
 
 impl Drop for GivesBack {
@@ -98,23 +99,23 @@ fn slots() -> std::sync::MutexGuard<'static, Slots> {
     SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A function of a driver.
+/// A driver function.
 #[derive(Clone, Copy)]
 pub(crate) struct Gated<F>(F);
 
-/// Keeps `exit()` waiting while it lives.
+/// Makes `exit()` wait for this thread's driver calls while it lives.
 ///
-/// A thread makes a guard before it takes a lock that it holds during driver calls. A thread that sleeps at
-/// the gate must not hold a lock, because the exiting thread may need it to drop its objects. Calls within a
-/// guard do not stop.
+/// A thread creates a guard before it takes a lock that it holds during driver calls. A thread that sleeps at the gate
+/// must not hold a lock, because the exiting thread may need that lock to drop its objects. Calls within a guard never
+/// block at the gate.
 #[must_use = "it ends when it is dropped"]
 pub(crate) struct CallGuard {
     slot: &'static Slot,
-    /// The slot is this thread's.
+    /// The slot belongs to the current thread.
     not_send: PhantomData<*const ()>,
 }
 
-/// A function of a driver, for a single call that has passed the gate. It ends with the statement.
+/// A driver function for a single call, which has passed the gate. It is dropped at the end of the statement.
 pub(crate) struct GuardedCall<F> {
     function: F,
     _guard: CallGuard,
@@ -126,19 +127,18 @@ impl<F: Copy> Gated<F> {
         Self(function)
     }
 
-    /// Returns the function at `address`.
+    /// Returns the gated function at `address`.
     ///
     /// # Safety
     ///
-    /// `F` is the type of the function at `address`, a pointer to a function.
+    /// `address` must point to a function of type `F`, and `F` must be a function pointer.
     pub(crate) unsafe fn at(address: NonNull<c_void>) -> Self {
         const { assert!(size_of::<F>() == size_of::<NonNull<c_void>>()) };
-        // SAFETY: as the caller says; the size is a pointer's.
+        // SAFETY: the caller guarantees the type; the assertion checks that `F` has the size of a pointer.
         Self(unsafe { std::mem::transmute_copy(&address) })
     }
 
-    /// Returns the function, to be called at once. Never returns on a thread that calls while the process
-    /// exits.
+    /// Returns the function, to be called at once. Never returns if the process is exiting.
     #[inline(always)]
     pub(crate) fn pass(self) -> GuardedCall<F> {
         let function = self.0;
@@ -146,7 +146,7 @@ impl<F: Copy> Gated<F> {
         GuardedCall { function, _guard }
     }
 
-    /// Returns the function, for a call on a thread that has passed already.
+    /// Returns the function, for a thread that has already passed the gate.
     #[inline(always)]
     pub(crate) fn within<'p>(&'p self, _guard: &'p CallGuard) -> &'p F {
         &self.0
@@ -154,7 +154,7 @@ impl<F: Copy> Gated<F> {
 }
 
 impl CallGuard {
-    /// Passes the gate. Never returns on a thread that comes while the process exits.
+    /// Passes the gate. Never returns if the process is exiting.
     #[inline(always)]
     pub(crate) fn new() -> Self {
         let slot = match SLOT.get() {
@@ -163,7 +163,7 @@ impl CallGuard {
         };
         let calls = slot.0.load(Ordering::Relaxed);
         slot.0.store(calls + 1, Ordering::Relaxed);
-        // The compiler keeps this order, and the handler's `membarrier` has the processor keep it.
+        // The fence stops the compiler from reordering; the handler's `membarrier` stops the processor.
         compiler_fence(Ordering::SeqCst);
         if STATE.load(Ordering::Relaxed) != OPEN {
             slot.stop_if_closed();
@@ -190,7 +190,7 @@ impl Drop for CallGuard {
 }
 
 impl Slot {
-    /// Takes a slot for this thread.
+    /// Assigns a slot to this thread.
     #[cold]
     fn take() -> &'static Self {
         let lasting = GIVES_BACK.try_with(|_| ()).is_ok();
@@ -210,7 +210,7 @@ impl Slot {
     #[inline(always)]
     fn leave(&'static self) {
         let calls = self.0.load(Ordering::Relaxed) - 1;
-        // Release: what the call did happens before the handler sees that it has ended.
+        // Release: the effects of the call happen before the handler sees that the call has ended.
         self.0.store(calls, Ordering::Release);
         if calls == ENDING {
             self.give_back();
@@ -231,13 +231,13 @@ impl Slot {
     #[cold]
     fn stop_if_closed(&'static self) {
         fence(Ordering::SeqCst);
-        // The thread that exits may be in a foreign handler, and must not wait for itself.
+        // The exiting thread may call from another library's handler, and must not wait for itself.
         let exits = || EXITING.load(Ordering::Relaxed) == std::ptr::from_ref(self).addr();
         if STATE.load(Ordering::SeqCst) != CLOSED || exits() {
             return;
         }
         if self.calls() > 1 {
-            return; // the handler waits for what this is a part of
+            return; // the handler waits for the enclosing call
         }
         self.leave();
         loop {
@@ -246,11 +246,11 @@ impl Slot {
     }
 }
 
-/// Makes the next `exit()` close the gate before it runs any destructor that exists by now.
+/// Makes the next `exit()` close the gate before it runs any destructor registered so far.
 ///
-/// A handler runs before the destructors that were registered earlier. Drivers register some at each [`Stage`],
-/// so this is called after each of them. `driver` is an address that stands for the driver; only the first call
-/// for a driver and a stage registers a handler.
+/// Handlers run in the reverse order of registration. Drivers register destructors at each [`Stage`], so call this
+/// after each of them. `driver` is any address that identifies the driver; only the first call for a driver and stage
+/// registers a handler.
 pub(crate) fn close_at_exit<T>(driver: *const T, stage: Stage) {
     static REGISTERED: Mutex<Vec<(usize, Stage)>> = Mutex::new(Vec::new());
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,24 +265,24 @@ pub(crate) fn close_at_exit<T>(driver: *const T, stage: Stage) {
     if STATE.load(Ordering::Relaxed) == FENCED && system::prepare_barriers() {
         let _ = STATE.compare_exchange(FENCED, OPEN, Ordering::SeqCst, Ordering::SeqCst);
     }
-    // SAFETY: a function of the C standard library; the handler can be called at any time. It fails when
-    // memory for one more is missing, and then an earlier one does.
+    // SAFETY: `atexit` is a function of the C standard library, and `close` may run at any time. Registration fails
+    // only when memory runs out; an earlier handler then closes the gate.
     unsafe { atexit(close) };
 }
 
-/// What to do when the process exits, before the gate closes.
+/// An action to run when the process exits, before the gate closes.
 static BEFORE_CLOSING: OnceLock<fn()> = OnceLock::new();
 
-/// Makes `exit()` call `act` while drivers still take calls. Only the first one counts.
+/// Makes `exit()` call `act` while drivers still accept calls. Only the first registered action runs.
 pub(crate) fn before_closing(act: fn()) {
     let _ = BEFORE_CLOSING.set(act);
 }
 
-/// Closes the gate and waits for the calls that are running.
+/// Closes the gate and waits for the running calls.
 extern "C" fn close() {
     static ACTED: Once = Once::new();
     if let Some(act) = BEFORE_CLOSING.get() {
-        // A panic must not leave this function, and has printed its message.
+        // Unwinding out of an `extern "C"` function aborts. The panic has already printed its message.
         ACTED.call_once(|| drop(std::panic::catch_unwind(act)));
     }
     let own = SLOT.get().unwrap_or_else(Slot::take);
@@ -309,20 +309,21 @@ mod system {
     use rustix::process::getpid;
     use rustix::thread::{MembarrierCommand, gettid, membarrier};
 
-    /// Returns whether only `exit()` drops the thread-local values of this thread. glibc drops those of the main thread
-    /// there, and not when it ends by `pthread_exit`. With musl it is the other way round, and other threads go on.
+    /// Returns whether this thread's thread-local values are dropped only in `exit()`. With glibc this holds for the
+    /// main thread, which does not drop them when it ends by `pthread_exit`. With musl it is the other way round, and
+    /// other threads keep running.
     pub(crate) fn drops_in_exit() -> bool {
         cfg!(target_env = "gnu") && gettid() == getpid()
     }
 
-    /// Returns whether this process can make all its threads execute a barrier from now on.
+    /// Prepares the process for making all its threads execute a barrier, and returns whether that is possible.
     pub(crate) fn prepare_barriers() -> bool {
         membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
     }
 
     pub(crate) fn execute_barriers() {
         if membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-            // It was allowed before. Each processor writes back what it has stored within nanoseconds.
+            // Unexpected, because the registration succeeded. A processor writes back its stores within nanoseconds.
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -383,17 +384,17 @@ mod tests {
             static LATE: Calls = const { Calls };
         }
         let ended = std::thread::spawn(|| {
-            // Made first, so dropped last.
+            // Initialized first, so dropped last.
             LATE.with(|_| ());
             (Gated::new(|| ()).pass())();
         });
         ended.join().unwrap();
     }
 
-    /// Set in the child.
+    /// Set in the child process.
     const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
-    // In a process of its own: a gate never opens again.
+    // Runs in a child process, because a gate never reopens.
     #[test]
     fn exit_waits_for_calls_within_calls() {
         let name = "backend::gate::tests::a_child_closes_its_gate";
@@ -414,7 +415,7 @@ mod tests {
         static ENDED: AtomicBool = AtomicBool::new(false);
 
         if std::env::var_os(CHILD).is_none() {
-            return; // it is there for the others
+            return; // only the child process runs the test
         }
         let (inside, entered) = std::sync::mpsc::channel();
         std::thread::spawn(move || {

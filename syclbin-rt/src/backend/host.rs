@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Host memory that drivers use.
+//! Host memory that drivers access.
 //!
-//! A view maps device memory, which the device does not change while the view exists. A pending copy owns memory that a
-//! driver reads or writes later, and that is inaccessible until the copy has finished.
+//! A view maps device memory that the device does not change while the view exists. A pending copy owns memory that a
+//! driver reads or writes later, and keeps it inaccessible until the copy has finished.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::backend::{
     Unstarted, WaitList,
 };
 
-/// Elements on a device, mapped for the host to read. Created by [`Queue::map`](crate::Queue::map).
+/// Device elements mapped for the host to read. Created by [`Queue::map`](crate::Queue::map).
 ///
 /// Dropping it ends the view.
 #[must_use = "dropping it immediately ends the view"]
@@ -28,7 +28,7 @@ pub struct Mapped<'a, T> {
     slice: PhantomData<&'a DeviceSlice<T>>,
 }
 
-/// Elements on a device, mapped for the host to read and write. Created by [`Queue::map_mut`](crate::Queue::map_mut).
+/// Device elements mapped for the host to read and write. Created by [`Queue::map_mut`](crate::Queue::map_mut).
 ///
 /// Dropping it ends the view and writes the host's changes back. [`MappedMut::unmap`] also reports whether the
 /// driver accepted them.
@@ -42,9 +42,9 @@ pub struct MappedMut<'a, T> {
 struct View {
     queue: Queue,
     memory: Arc<Memory>,
-    /// `None` if there are no elements, or after the memory was unmapped.
+    /// `None` if there are no elements, or after unmapping.
     host: Option<HostView>,
-    /// The address on the host; dangling where there are no elements.
+    /// The host address; dangling if there are no elements.
     elements: NonNull<c_void>,
     /// In bytes.
     offset: usize,
@@ -54,14 +54,14 @@ struct View {
     writing: bool,
 }
 
-// SAFETY: the view is of memory, not of a thread, and drivers let queues be used from every thread
-// (OpenCL 3.0, appendix A.2; a context of CUDA is made current on the thread by each call).
+// SAFETY: the view refers to memory, not to a thread, and drivers allow every thread to use a queue (OpenCL 3.0,
+// appendix A.2; on CUDA, each call makes the context current on its thread).
 unsafe impl Send for View {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for View {}
 
 impl<'a, T: Pod> Mapped<'a, T> {
-    /// Creates a view of `slice`, after all commands in all queues of the device have finished.
+    /// Creates a view of `slice`, after all commands on all of the device's queues have finished.
     pub(crate) fn new(queue: &Queue, slice: &'a DeviceSlice<T>) -> Result<Self, NoView> {
         Ok(Self {
             view: View::new::<T>(queue, slice.region(), false)?,
@@ -71,7 +71,7 @@ impl<'a, T: Pod> Mapped<'a, T> {
 }
 
 impl<'a, T: Pod> MappedMut<'a, T> {
-    /// Creates a view as [`Mapped::new`] does.
+    /// Creates a view in the same way as [`Mapped::new`].
     pub(crate) fn new(queue: &Queue, slice: &'a mut DeviceSlice<T>) -> Result<Self, NoView> {
         Ok(Self {
             view: View::new::<T>(queue, slice.region(), true)?,
@@ -84,7 +84,7 @@ impl View {
     fn new<T: Pod>(queue: &Queue, region: &Region, writing: bool) -> Result<Self, NoView> {
         let memory = &region.memory;
         memory.check(queue.context_address(), region.offset, region.bytes())?;
-        // From here on, launches that would change the host's view are refused, and launches already in a queue
+        // From here on, launches that conflict with the host's view are rejected. Launches that are already enqueued
         // are waited for.
         memory.map_begins(writing);
         let mut view = Self {
@@ -107,12 +107,12 @@ impl View {
         let host = view.host.insert(HostView::new(queue, region, writing)?);
         let pointer =
             NonNull::new(host.pointer()).filter(|pointer| pointer.cast::<T>().is_aligned());
-        // Drivers align memory for all kernel types, so a type that is not aligned needs more than any of them.
+        // Drivers align memory for every kernel type, so an unaligned `T` needs more than any kernel type does.
         view.elements = pointer.ok_or(Failure::Rejected(Rejection::Unaligned))?;
         Ok(view)
     }
 
-    /// Unmaps the memory, once.
+    /// Unmaps the memory; does nothing the second time.
     fn end(&mut self) -> Result<()> {
         match self.host.take() {
             None | Some(HostView::Address(_)) => Ok(()),
@@ -127,23 +127,23 @@ impl View {
     }
 }
 
-/// Memory in a form that the host can access.
+/// Device memory in a form that the host can access.
 enum HostView {
-    /// The memory itself, which has an address on the host.
+    /// The memory itself, which has a host address.
     Address(*mut c_void),
     /// A mapped buffer object.
     Mapped(*mut c_void),
-    /// A copy, if the driver cannot map memory.
+    /// A copy, for drivers that cannot map memory.
     Copy(Vec<Block>),
 }
 
-/// The unit of copies, so that they are aligned for nearly all types.
+/// The unit of copies, with an alignment that suits nearly all types.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Zeroable, Pod)]
 struct Block([u8; 64]);
 
 impl HostView {
-    /// Creates a view of `region`, which is not empty.
+    /// Creates a view of `region`, which must not be empty.
     fn new(queue: &Queue, region: &Region, writing: bool) -> Result<Self, NoView> {
         let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
         if let Some(pointer) = memory.host_pointer() {
@@ -161,7 +161,7 @@ impl HostView {
         Ok(Self::Copy(blocks))
     }
 
-    /// Returns the view's address for the host.
+    /// Returns the view's host address.
     fn pointer(&mut self) -> *mut c_void {
         match self {
             Self::Address(pointer) | Self::Mapped(pointer) => *pointer,
@@ -171,7 +171,7 @@ impl HostView {
 }
 
 impl<T> MappedMut<'_, T> {
-    /// Gives the memory back. The elements are not visible through this view from here on.
+    /// Ends the view and returns the driver's result.
     pub(crate) fn end(mut self) -> Result<(), (Queue, Failure)> {
         let ended = self.view.end();
         ended.map_err(|failure| (self.view.queue.clone(), failure))
@@ -180,7 +180,7 @@ impl<T> MappedMut<'_, T> {
 
 impl Drop for View {
     fn drop(&mut self) {
-        // `MappedMut::unmap` reports whether the driver accepts it.
+        // Errors are ignored here; `MappedMut::unmap` reports them.
         let _ = self.end();
         self.memory.map_ends(self.writing);
     }
@@ -190,9 +190,9 @@ impl<T> Deref for Mapped<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the view has `len` elements, aligned, of a type for which all bytes are a value.
-        // It was made when nothing was in any queue. While it lives the slice is borrowed, so that
-        // no safe launch or copy writes it, and prepared ones that write it were refused or are.
+        // SAFETY: the view has `len` aligned elements of a type for which every bit pattern is a valid value. It was
+        // created when no command was pending on any queue. While it lives, the slice stays borrowed, so no safe launch
+        // or copy writes it. A prepared launch that writes it made the mapping fail, or is rejected now.
         unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
     }
 }
@@ -208,8 +208,7 @@ impl<T> Deref for MappedMut<'_, T> {
 
 impl<T> DerefMut for MappedMut<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for `Mapped`; the slice is borrowed to be written, so no launch or copy reads
-        // it either.
+        // SAFETY: as for `Mapped`; the slice is also borrowed mutably, so no launch or copy reads it either.
         unsafe { std::slice::from_raw_parts_mut(self.view.elements.cast().as_ptr(), self.view.len) }
     }
 }
@@ -226,10 +225,10 @@ impl<T: fmt::Debug> fmt::Debug for MappedMut<'_, T> {
     }
 }
 
-/// Elements that a queued command reads or writes. They are inaccessible before the command has ended; dropping
-/// this waits for the end. If it is forgotten instead, its memory is never freed.
+/// Elements that a queued command reads or writes. They are inaccessible until the command has ended, and dropping this
+/// waits for the end. If this is forgotten instead, its memory is never freed.
 pub(crate) struct PendingCopy<T> {
-    /// Moving a `Vec` leaves its elements where they are.
+    /// Moving the `Vec` does not move its elements.
     data: ManuallyDrop<Vec<T>>,
     event: Event,
 }
@@ -240,7 +239,7 @@ impl<T> PendingCopy<T> {
         self.event.shared()
     }
 
-    /// Returns the elements, when the command has ended.
+    /// Waits until the command has ended, and returns the elements.
     pub(crate) fn wait(mut self) -> Result<Vec<T>> {
         self.event.wait()?;
         Ok(std::mem::take(&mut *self.data))
@@ -249,8 +248,8 @@ impl<T> PendingCopy<T> {
 
 impl<T> Drop for PendingCopy<T> {
     fn drop(&mut self) {
-        // A driver that cannot tell whether the command has ended may still have it use the memory,
-        // which then must stay.
+        // If the driver cannot tell whether the command has ended, the command may still use the memory, so the memory
+        // is leaked.
         if self.event.has_ended() {
             // SAFETY: this is the only place that drops it, once, and the command has ended.
             unsafe { ManuallyDrop::drop(&mut self.data) };
@@ -266,8 +265,8 @@ pub(crate) enum Direction {
 }
 
 impl Queue {
-    /// Enqueues a copy between `region` and all of `data`, which has the same length. It runs after the commands of
-    /// `after`, which are of this context.
+    /// Enqueues a copy between `region` and all of `data`, whose lengths must match. The copy runs after the commands
+    /// in `after`, which must belong to this context.
     pub(crate) fn transfer_later<T: Pod>(
         &self,
         region: &Region,
@@ -282,16 +281,15 @@ impl Queue {
         let bytes = size_of_val(data.as_slice());
         let data = ManuallyDrop::new(data);
         if bytes == 0 || bytes != region.bytes() {
-            // Drivers cannot copy zero bytes. A command that waits for such a copy waits for the commands of `after`.
+            // Drivers cannot copy zero bytes. A barrier still makes later commands wait for `after`.
             let event = self.barrier(after)?;
             return Ok(PendingCopy { data, event });
         }
-        // SAFETY: nothing touches or frees the bytes before the command has ended, which `PendingCopy`
-        // ensures.
+        // SAFETY: `PendingCopy` ensures that nothing accesses or frees the bytes before the command has ended.
         match unsafe { self.start_transfer(region, host, after) } {
             Ok(event) => {
                 let copy = PendingCopy { data, event };
-                // If that fails, dropping `copy` waits for the copy.
+                // If the flush fails, dropping `copy` waits for the copy.
                 self.flush()?;
                 Ok(copy)
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images and samplers as drivers define them: sizes, formats, filtering and addressing.
+//! Images and samplers at the driver level: sizes, formats, filtering and addressing.
 
-/// The size and the format of an image.
+/// The size and format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// One to three.
@@ -13,13 +13,13 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Returns the number of pixels, if it fits.
+    /// Returns the number of pixels, or `None` on overflow.
     pub(crate) fn pixels(&self) -> Option<usize> {
         let [width, height, depth] = self.size;
         width.checked_mul(height)?.checked_mul(depth)
     }
 
-    /// Returns the bytes of all pixels in host memory, if that fits.
+    /// Returns the size of all pixels in host memory in bytes, or `None` on overflow.
     pub(crate) fn bytes(&self) -> Option<usize> {
         self.pixels()?.checked_mul(self.pixel_bytes())
     }
@@ -39,7 +39,7 @@ impl Shape {
     }
 }
 
-/// The order of the components, as a driver knows it.
+/// The order of a pixel's components, as drivers define it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     R,
@@ -47,7 +47,7 @@ pub enum Order {
     Rgba,
 }
 
-/// The type of a component, as a driver knows it.
+/// The type of a component, as drivers define it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     Unorm8,
@@ -68,26 +68,26 @@ pub enum Storage {
     F32,
 }
 
-/// The value that a [`Sampler`](crate::Sampler) returns beyond the edge of an image.
+/// What a [`Sampler`](crate::Sampler) returns beyond the edge of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addressing {
     /// Undefined (`addressing_mode::none`).
     None,
     /// The pixel at the edge (`clamp_to_edge`).
     ClampToEdge,
-    /// The color of the border (`clamp`).
+    /// The border color (`clamp`).
     Clamp,
-    /// The image, repeated (`repeat`); needs normalized coordinates.
+    /// The repeated image (`repeat`); needs normalized coordinates.
     Repeat,
-    /// The image, repeated and mirrored (`mirrored_repeat`); needs normalized coordinates.
+    /// The repeated and mirrored image (`mirrored_repeat`); needs normalized coordinates.
     MirroredRepeat,
 }
 
-/// The value that a [`Sampler`](crate::Sampler) returns between pixels.
+/// What a [`Sampler`](crate::Sampler) returns between pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filtering {
     /// The nearest pixel.
     Nearest,
-    /// A mix of the surrounding pixels.
+    /// A linear interpolation of the surrounding pixels.
     Linear,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels, their arguments, and kernel objects, which hold the arguments.
+//! Kernels, their arguments, and kernel objects, which store arguments between launches.
 
 use std::sync::Arc;
 
@@ -15,26 +15,25 @@ either! {
     Kernel: dyn DriverKernel, Owned<opencl::kernel::Kernel, cuda::kernel::Kernel>
 }
 
-/// A kernel of a driver.
+/// A kernel as its driver presents it.
 pub(crate) trait DriverKernel: Send + Sync {
-    /// Returns its handles.
+    /// Returns the driver's handles.
     fn native(&self) -> KernelHandle;
 
-    /// Creates a separate object with its own arguments.
+    /// Creates a separate kernel object, with arguments of its own.
     fn object(&self) -> Result<KernelObject>;
 
-    /// Returns what bounds its launches.
+    /// Returns the limits of the kernel's launches.
     fn bounds(&self) -> KernelBounds;
 
-    /// Returns a number that should divide the number of work-items in a work-group.
+    /// Returns a number that should divide the work-group size.
     fn preferred_multiple(&self) -> Result<usize>;
 
-    /// Returns the driver's answers about the compiled code.
+    /// Returns what the driver reports about the compiled code.
     fn attributes(&self) -> Result<KernelAttributes>;
 
-    /// Returns the work-group size that the driver would choose for `global`, in its order, x first; `None`
-    /// where it does not report it. The `values` are for all parameters, and of the kinds that the kernel
-    /// takes.
+    /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
+    /// `None` if the driver does not report it. `values` must cover all parameters and match their kinds.
     fn suggested_local(
         &self,
         _queue: &Queue,
@@ -45,22 +44,22 @@ pub(crate) trait DriverKernel: Send + Sync {
     }
 }
 
-/// A driver's answers about a kernel that bound its launches.
+/// The limits of a kernel's launches, as the driver reports them.
 #[derive(Clone, Copy)]
 pub(crate) struct KernelBounds {
-    /// The number of arguments, without the removed arguments.
+    /// The number of arguments, not counting removed arguments.
     pub(crate) arguments: usize,
-    /// The only work-group size that it was compiled for, dimension x first, where the driver reports it.
+    /// The work-group size that the kernel was compiled for, x first, if the driver reports it.
     pub(crate) required_local: Option<[usize; 3]>,
-    /// The largest number of work-items in a work-group on this device.
+    /// The largest work-group on this device, in work-items.
     pub(crate) max_local: usize,
-    /// The work-group memory that it uses beside its arguments, in bytes.
+    /// The local memory that the kernel uses besides its arguments, in bytes.
     pub(crate) local_memory: u64,
 }
 
 impl Kernel {
-    /// Restricts the work-group size of launches without a size to the limits in the file: the number of
-    /// work-items, and their number in each dimension, x first. OpenCL drivers find the limits in the code.
+    /// Restricts the work-group sizes that are chosen automatically to the limits in the file: the number of work-items
+    /// in total and in each dimension, x first. OpenCL drivers read these limits from the code.
     #[cfg_attr(
         not(feature = "cuda"),
         allow(unused_variables, reason = "drivers find the limits")
@@ -73,12 +72,12 @@ impl Kernel {
         }
     }
 
-    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished. Sizes are in the
-    /// driver's order, x first.
+    /// Sets all arguments and enqueues the kernel, to start when all commands in `after` have finished. Sizes are in
+    /// the driver's order: x first.
     ///
     /// # Safety
     ///
-    /// As for [`KernelObject::enqueue`]. The memory of the arguments is alive until this returns.
+    /// The requirements of [`KernelObject::enqueue`] apply. The arguments' memory must stay alive until this returns.
     #[inline]
     pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
@@ -89,12 +88,12 @@ impl Kernel {
     ) -> Result<Event, V::Error> {
         match (self, queue) {
             (Self::OpenCl(kernel), Queue::OpenCl(queue)) => {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller guarantees this.
                 unsafe { kernel.launch(queue, values, grid, after) }.map(Event::OpenCl)
             }
             #[cfg(feature = "cuda")]
             (Self::Cuda(kernel), Queue::Cuda(queue)) => {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller guarantees this.
                 unsafe { kernel.launch(queue, values, grid, after) }.map(Event::Cuda)
             }
             #[cfg(feature = "cuda")]
@@ -111,7 +110,7 @@ impl Kernel {
 pub struct KernelAttributes {
     /// The largest number of work-items in a work-group.
     pub max_work_group_size: usize,
-    /// The preferred divisor of the number of work-items in a work-group.
+    /// The preferred divisor of the work-group size, in work-items.
     pub preferred_work_group_size_multiple: usize,
     /// The work-group memory that the kernel uses besides its arguments.
     pub local_memory_bytes: u64,
@@ -135,28 +134,28 @@ pub(crate) enum KernelObject {
 }
 
 impl KernelObject {
-    /// Gives an argument a value, as [`Arguments::set`] does.
+    /// Sets an argument, as [`Arguments::set`] does.
     ///
     /// # Safety
     ///
     /// The requirements of [`Arguments::set`] apply.
     pub(crate) unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         match self {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             Self::OpenCl(object) => unsafe { object.set(index, value) },
             #[cfg(feature = "cuda")]
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             Self::Cuda(object) => unsafe { object.set(index, value) },
         }
     }
 
-    /// Enqueues the kernel with its current arguments, to start when all of `after` has finished. Sizes are in
-    /// the driver's order, x first.
+    /// Enqueues the kernel with its current arguments, to start when all commands in `after` have finished. Sizes are
+    /// in the driver's order: x first.
     ///
     /// # Safety
     ///
-    /// The events of `after` are of the context of `queue`. All arguments are set and of the kinds that the
-    /// kernel takes, and their memory is alive. The kernel's actions on them over this range are sound: it
+    /// The events in `after` must belong to the context of `queue`. All arguments must be set and match the kernel's
+    /// parameter kinds, and their memory must be alive. Running the kernel on them over this range must be sound: it
     /// stays inside the buffers and does not race.
     #[inline]
     pub(crate) unsafe fn enqueue(
@@ -167,18 +166,18 @@ impl KernelObject {
     ) -> Result<Event> {
         match self {
             Self::OpenCl(object) => {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller guarantees this.
                 unsafe { object.enqueue(queue.opencl()?, grid, after) }.map(Event::OpenCl)
             }
             #[cfg(feature = "cuda")]
             Self::Cuda(object) => {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller guarantees this.
                 unsafe { object.launch(queue.cuda()?, grid, after) }.map(Event::Cuda)
             }
         }
     }
 
-    /// Enqueues the kernel without an event, for a command that is not waited for by itself.
+    /// Enqueues the kernel without an event, for commands that are never waited for individually.
     ///
     /// # Safety
     ///
@@ -191,12 +190,12 @@ impl KernelObject {
         after: &WaitList<'_>,
     ) -> Result<()> {
         match self {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             Self::OpenCl(object) => unsafe {
                 object.enqueue_without_event(queue.opencl()?, grid, after)
             },
             #[cfg(feature = "cuda")]
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             Self::Cuda(object) => unsafe {
                 object.enqueue_without_event(queue.cuda()?, grid, after)
             },
@@ -204,7 +203,7 @@ impl KernelObject {
     }
 }
 
-/// The position of a parameter among all parameters of a kernel, in bytes.
+/// The offset and size of a parameter in the kernel's parameter block, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "cuda"),
@@ -215,26 +214,26 @@ pub(crate) struct Slot {
     pub(crate) size: usize,
 }
 
-/// The value of an argument, in the form for a driver.
+/// An argument value in the form that drivers use.
 #[derive(Clone, Copy)]
 pub(crate) enum Argument<'a> {
-    /// A value, byte by byte.
+    /// A value, as bytes.
     Bytes(&'a [u8]),
-    /// The address of elements, and whether the kernel writes them.
+    /// Device memory, and whether the kernel writes it.
     Memory(&'a Region, bool),
-    /// This many bytes for each work-group.
+    /// Local memory: this many bytes for each work-group.
     Local(usize),
     Sampler(&'a Arc<Sampler>),
     /// An image, and whether the kernel writes it.
     Image(&'a Arc<Image>, bool),
     /// An address in device memory.
     Pointer(u64),
-    /// A null address: a pointer, or a struct of a pointer.
+    /// A null address, for a pointer or for a struct that contains only a pointer.
     Null,
 }
 
 impl Argument<'_> {
-    /// Returns the device that holds the value, if only one does.
+    /// Returns the device that holds the value, if only one device does.
     pub(crate) fn device(self) -> Option<Device> {
         match self {
             Self::Memory(region, _) => Some(region.memory.device()),
@@ -245,32 +244,32 @@ impl Argument<'_> {
     }
 }
 
-/// An object that takes the arguments of a kernel.
+/// Receives the arguments of a kernel.
 pub(crate) trait Arguments<'a> {
-    /// Gives the argument at `position` a value for every launch until it gets another value. The memory of an argument
-    /// must live as long.
+    /// Sets the argument at `position` for all launches until it is set again. The argument's memory must live that
+    /// long.
     ///
     /// # Errors
     ///
-    /// [`Failure::FOREIGN`] for a value of another context; and if the driver refuses the value.
+    /// [`Failure::FOREIGN`] if the value belongs to another context. Also fails if the driver rejects the value.
     ///
     /// # Safety
     ///
-    /// The value is of the kind that the kernel takes.
+    /// The value must match the parameter's kind.
     unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<()>;
 }
 
-/// All arguments of a kernel.
+/// The values of all arguments of a kernel.
 pub(crate) trait Values<'a> {
     type Error;
 
-    /// Gives the kernel its arguments.
+    /// Sets all arguments of the kernel.
     ///
     /// # Safety
     ///
-    /// They are of the kinds that the kernel takes.
+    /// The values must match the kinds of the kernel's parameters.
     unsafe fn give(&self, to: &mut impl Arguments<'a>) -> Result<(), Self::Error>;
 
-    /// Creates the error for a kernel that the driver does not enqueue.
+    /// Creates the error for a kernel that the driver failed to enqueue.
     fn not_launched(&self, failure: Failure) -> Self::Error;
 }

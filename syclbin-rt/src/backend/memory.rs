@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory of a device, and its uses beyond a borrow.
+//! Device memory, and its uses that outlive a borrow.
 
 use std::ffi::c_void;
 use std::ops::Deref;
@@ -12,74 +12,74 @@ use crate::backend::{
     Context, Device, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
 };
 
-/// The kinds of memory with an address (unified shared memory).
+/// The kinds of unified shared memory, which has an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UsmKind {
     /// Only the device can access it.
     Device,
     /// In host memory; host and device can access it.
     Host,
-    /// Host and device can access it; it moves to the processor that uses it.
+    /// Host and device can access it; it migrates to the processor that uses it.
     Shared,
 }
 
 /// Owned memory.
 pub(crate) struct Memory {
     raw: RawMemory,
-    /// The prepared launches and recordings that hold it.
+    /// The prepared launches and recordings that use it.
     prepared: Uses,
-    /// The host views of it.
+    /// The host's views of it.
     mapped: Uses,
 }
 
 either! {
-    /// The memory of a driver.
+    /// Memory that a driver allocated.
     RawMemory: dyn DriverMemory, Owned<opencl::memory::Memory, cuda::memory::Memory>
 }
 
-/// The memory of a driver.
+/// Memory as its driver presents it.
 pub(crate) trait DriverMemory: Send + Sync {
     /// Returns its context.
     fn context(&self) -> Context;
 
-    /// Returns an address that no memory of another context has.
+    /// Returns an address that identifies the memory's context.
     fn context_address(&self) -> usize;
 
     /// Returns its size in bytes.
     fn size(&self) -> usize;
 
-    /// Returns the handle of its byte `offset`.
+    /// Returns the native handle for the byte at `offset`.
     fn native(&self, offset: usize) -> MemoryHandle;
 
-    /// Returns the required alignment in bytes of a part that is an argument; `None` where a part may begin
+    /// Returns the required byte alignment of a part that is passed as an argument, or `None` if a part may begin
     /// anywhere.
     fn part_alignment(&self) -> Option<usize>;
 
-    /// Returns the alignment that the device gives to all memory.
+    /// Returns the alignment that the device guarantees for every allocation.
     fn least_alignment(&self) -> u64;
 
-    /// Returns its address on the device, if programs can know the address.
+    /// Returns its address on the device, if host programs may use the address.
     fn address(&self) -> Option<u64>;
 
-    /// Returns its address on the device, if it is known at all.
+    /// Returns its address on the device, if anything knows it.
     fn known_address(&self) -> Option<u64> {
         self.address()
     }
 
-    /// Returns its address on the host, if the host can access it there.
+    /// Returns its address on the host, if the host can access it directly.
     fn host_pointer(&self) -> Option<*mut c_void>;
 }
 
-/// Counts the objects that use memory beyond the borrow that they were made with.
+/// Counts the objects that use memory for longer than a borrow.
 #[derive(Default)]
 struct Uses {
     all: AtomicUsize,
-    /// The objects among them that write.
+    /// How many of them write the memory.
     writing: AtomicUsize,
 }
 
 impl Memory {
-    /// Returns the memory of the driver.
+    /// Returns the driver's memory.
     #[inline(always)]
     pub(crate) fn raw(&self) -> &RawMemory {
         &self.raw
@@ -90,7 +90,8 @@ impl Memory {
         self.context().device()
     }
 
-    /// Returns whether commands of `queue` can use it. Each launch calls this, so it does not count handles.
+    /// Returns whether commands on `queue` can use the memory. Every launch calls this, so it avoids reference
+    /// counting.
     #[inline]
     pub(crate) fn is_for(&self, queue: &Queue) -> bool {
         match (&self.raw, queue) {
@@ -106,7 +107,8 @@ impl Memory {
         }
     }
 
-    /// Refuses `size` bytes from byte `offset` on that are not inside of the memory or not of this context.
+    /// Fails if the `size` bytes at byte `offset` are not inside the memory, or if the memory belongs to another
+    /// context.
     pub(crate) fn check(&self, context: usize, offset: usize, size: usize) -> Result<()> {
         if self.raw.context_address() != context {
             return Err(Failure::FOREIGN);
@@ -117,28 +119,28 @@ impl Memory {
         }
     }
 
-    /// Returns the known alignment of the address of byte `offset`, a power of two.
+    /// Returns the known alignment of the byte at `offset`, a power of two.
     pub(crate) fn alignment(&self, offset: usize) -> u64 {
         let of = |address: u64| 1 << address.trailing_zeros().min(63);
         match self.raw.known_address() {
             Some(address) => of(address.wrapping_add(offset as u64)),
-            // Only the driver knows its address.
+            // Only the driver knows the address.
             None => self.least_alignment().min(of(offset as u64)),
         }
     }
 
-    /// Returns the alignment that the device gives to all memory, a power of two.
+    /// Returns the alignment that the device guarantees for every allocation, a power of two.
     pub(crate) fn least_alignment(&self) -> u64 {
         1 << self.raw.least_alignment().max(1).ilog2()
     }
 
-    /// Returns whether a prepared launch or a recording can still start a kernel that uses it. Unless `any` is
-    /// set, only kernels that write it count.
+    /// Returns whether a prepared launch or a recording can still start a kernel that uses the memory. Unless `any` is
+    /// set, only kernels that write the memory count.
     pub(crate) fn is_in_use(&self, any: bool) -> bool {
         self.prepared.some(any)
     }
 
-    /// Returns whether the host has a view of it. Unless `any` is set, only writable views count.
+    /// Returns whether the host has mapped the memory. Unless `any` is set, only writable views count.
     pub(crate) fn is_mapped(&self, any: bool) -> bool {
         self.mapped.some(any)
     }
@@ -192,7 +194,7 @@ impl Uses {
     }
 }
 
-/// Memory that a prepared launch or a recording holds.
+/// A use of memory by a prepared launch or a recording.
 pub(crate) struct MemoryUse {
     memory: Arc<Memory>,
     written: bool,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The driver backends, which contain all unsafe code of this crate.
+//! The driver backends, which contain all of this crate's unsafe code.
 //!
 //! Each concept (device, context, queue, memory, program, kernel, event) is a trait that `opencl` and `cuda` implement.
-//! The modules above use these traits and know neither handles nor error numbers. This module uses none of them.
+//! The modules above use only these traits, so they deal with neither handles nor error codes. This module uses none of
+//! the modules above.
 #![allow(
     unsafe_code,
     reason = "drivers have C interfaces; their wrappers are the only unsafe code of this crate"
 )]
 
-/// Declares a value of one of the drivers, which dereferences to the trait that the types of both drivers implement.
+/// Declares an enum over the values of both drivers. It dereferences to the trait that both implement.
 macro_rules! either {
     ($(#[$meta:meta])* $name:ident: dyn $api:ident, $owner:ident<$opencl:ty, $cuda:ty>) => {
         $(#[$meta])*
@@ -77,7 +78,7 @@ macro_rules! either {
     };
 }
 
-/// The owner of a value that is not shared, for [`either`].
+/// The owner of a value that is not shared, for use with [`either`].
 type Owned<T> = T;
 
 #[cfg(feature = "cuda")]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native handles: the driver's handles of objects of this crate.
+//! Native handles: the driver handles behind this crate's objects.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -20,14 +20,14 @@ pub enum DeviceHandle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueueHandle {
-    /// Handles of OpenCL.
+    /// OpenCL handles.
     OpenCl {
         /// The `cl_command_queue`.
         queue: *mut c_void,
         /// The `cl_context` of the queue.
         context: *mut c_void,
     },
-    /// Handles of CUDA.
+    /// CUDA handles.
     Cuda {
         /// The `CUstream`.
         stream: *mut c_void,
@@ -55,14 +55,14 @@ pub enum MemoryHandle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KernelHandle {
-    /// Handles of OpenCL.
+    /// OpenCL handles.
     OpenCl {
-        /// The `cl_kernel`. Each launch through this crate sets its arguments.
+        /// The `cl_kernel`. Every launch through this crate overwrites its arguments.
         kernel: *mut c_void,
-        /// The `cl_program`, for kernel objects of your own.
+        /// The `cl_program`, from which you can create kernel objects of your own.
         program: *mut c_void,
     },
-    /// Handles of CUDA.
+    /// CUDA handles.
     Cuda {
         /// The `CUfunction`.
         function: *mut c_void,
@@ -81,7 +81,7 @@ pub enum EventHandle {
     Cuda(*mut c_void),
 }
 
-/// What keeps foreign memory alive. It is dropped when no command uses the memory any more.
+/// A value that keeps foreign memory alive. It is dropped once no command uses the memory.
 pub(crate) type Owner = Box<dyn Any + Send + Sync>;
 
 /// A driver event that completes when a command finishes, or later. Returned by

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Programs: code that a driver has built for a device.
+//! Programs: code that a driver built for a device.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -11,33 +11,33 @@ use syclbin::metadata::MiscProperties;
 use crate::backend::{Facts, Kernel, Result, Slot};
 use crate::log;
 
-/// Code of a module, and its settings for the build.
+/// The code of a module, and its build settings.
 pub(crate) struct Source<'s> {
     pub(crate) code: Cow<'s, [u8]>,
-    /// For PTX and code made from it: values of specialization constants that are not their defaults, by the
-    /// names of the variables that hold them. SPIR-V has the values as its defaults.
+    /// For PTX and code made from it: the values of specialization constants that differ from their defaults, keyed by
+    /// the name of the variable that holds them. In SPIR-V, the values are already stored as the defaults.
     pub(crate) constants: Vec<(String, Vec<u8>)>,
     pub(crate) options: BuildOptions,
 }
 
-/// Options of `clBuildProgram` and its two halves.
+/// Options for `clBuildProgram`, or for `clCompileProgram` and `clLinkProgram`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BuildOptions {
-    /// For `clBuildProgram` and `clCompileProgram`.
+    /// Options for `clBuildProgram` and `clCompileProgram`.
     pub(crate) compile: String,
-    /// For `clLinkProgram`: the options that affect native code, which some drivers make at that time.
+    /// Options for `clLinkProgram`: those that affect native code, which some drivers generate when linking.
     pub(crate) link: String,
 }
 
 impl BuildOptions {
-    /// Returns the options for code with these properties.
+    /// Returns the build options for code with these properties.
     ///
-    /// The options for register allocation and for explicit SIMD (a separate compiler) are only for Intel's GPUs. Other
-    /// devices do not accept them: a build for the CPU device fails.
+    /// Only Intel's GPU driver accepts the options for register allocation and explicit SIMD (which uses a separate
+    /// compiler). On other devices, such as Intel's CPU device, they would fail the build.
     pub(crate) fn of(misc: &MiscProperties, facts: &Facts) -> Self {
         let mut compile = Vec::new();
         let mut link = Vec::new();
-        // OpenCL has an option only for level 0.
+        // OpenCL offers an option for level 0 only.
         if misc.opt_level == Some(0) {
             compile.push("-cl-opt-disable");
         }
@@ -50,12 +50,12 @@ impl BuildOptions {
                 (Some(256), _) | (None, Some(2)) if simd => link.push("-doubleGRF"),
                 (Some(256), _) | (None, Some(2)) => link.push("-ze-opt-large-register-file"),
                 (Some(0), _) | (None, Some(0)) => link.push("-ze-intel-enable-auto-large-GRF-mode"),
-                // 128 is the default without an option.
+                // 128 registers are the default.
                 _ => {}
             }
             compile.extend(&link);
-            // Without it, code for some of these GPUs can address only 4 GB of a buffer, and reads wrong values beyond
-            // that.
+            // Without this option, code for some Intel GPUs addresses only the first 4 GB of a buffer and reads wrong
+            // values beyond.
             if facts.max_buffer_bytes < facts.memory_bytes {
                 compile.push("-cl-intel-greater-than-4GB-buffer-required");
             }
@@ -67,25 +67,25 @@ impl BuildOptions {
     }
 }
 
-/// A built program. A clone is the same program.
+/// A built program. Clones refer to the same program.
 pub(crate) type Program = Arc<dyn DriverProgram>;
 
-/// A program as long as another owner holds it.
+/// A program that this reference does not keep alive.
 pub(crate) type WeakProgram = Weak<dyn DriverProgram>;
 
-/// A program of a driver.
+/// A program as its driver presents it.
 pub(crate) trait DriverProgram: Any + Send + Sync {
-    /// Finds the kernel called `symbol`. The positions of its parameters are given where they are known.
+    /// Finds the kernel `symbol`. `slots` are the positions of its parameters, if known.
     fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<Kernel>;
 
-    /// Returns the native code that the driver has made.
+    /// Returns the driver's native code.
     fn binary(&self) -> Result<Vec<u8>>;
 
     /// Returns the symbols of its kernels.
     fn kernel_names(&self) -> Result<Vec<String>>;
 }
 
-/// Logs the warnings of a driver's compiler. Most drivers say something in any case.
+/// Logs the warnings of a driver's compiler. Most drivers print something even without warnings.
 pub(crate) fn log_warnings(facts: &Facts, text: impl FnOnce() -> String) {
     if !log::hears_warnings() {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Queues: the commands of a device, in the order in which they were enqueued.
+//! Queues, which run commands on a device.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use crate::backend::{
 };
 
 either! {
-    /// A queue of a context. A clone is the same queue.
+    /// A queue of a context. Clones refer to the same queue.
     #[derive(Clone)]
     Queue: dyn DriverQueue, Arc<opencl::queue::Queue, cuda::queue::Queue>
 }
 
-/// A queue of a driver.
+/// A queue as its driver presents it.
 pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
-    /// Returns the requested options.
+    /// Returns the options that the queue was created with.
     fn options(&self) -> QueueOptions;
 
     /// Returns its context.
     fn context(&self) -> Context;
 
-    /// Returns an address that no queue of another context has.
+    /// Returns an address that identifies the queue's context.
     fn context_address(&self) -> usize;
 
-    /// Returns its handles.
+    /// Returns the driver's handles.
     fn native(&self) -> QueueHandle;
 
-    /// Enqueues a barrier: later commands wait for `events`, which are of this context, and for all earlier
-    /// commands.
+    /// Enqueues a barrier: later commands wait for all earlier commands and for `events`, which must belong to this
+    /// context.
     fn barrier(&self, events: &WaitList<'_>) -> Result<Event>;
 
-    /// Enqueues a barrier that waits for an event of another library.
+    /// Enqueues a barrier that waits for an event from another library.
     ///
     /// # Safety
     ///
-    /// The event is alive and of the context of this queue.
+    /// The event must be alive and belong to this queue's context.
     unsafe fn barrier_after(&self, event: EventHandle) -> Result<Event>;
 
     /// Makes the next command run after all earlier commands.
@@ -47,62 +47,64 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
         Ok(())
     }
 
-    /// Waits for all commands so far.
+    /// Waits for all commands enqueued so far.
     fn finish(&self) -> Result<()>;
 
-    /// Makes enqueued commands start soon, even if no thread waits for them. To be called after each command,
-    /// without a lock that others need: it waits where the device has fallen far behind.
+    /// Makes enqueued commands start soon, even if no thread waits for them. Call it after each command, and hold no
+    /// lock that other threads need: it blocks while the device is far behind.
     fn flush(&self) -> Result<()> {
         self.flush_after(1)
     }
 
-    /// Flushes after several commands.
+    /// Flushes after `commands` commands.
     fn flush_after(&self, _commands: usize) -> Result<()> {
         Ok(())
     }
 
-    /// Flushes the queue, before a query whether a command has ended, and before a command of another queue
+    /// Flushes the queue before something depends on its commands: a status query, or a command on another queue that
     /// waits.
     fn flushed(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Returns whether commands do not notice that an event of their wait list failed before.
+    /// Returns whether commands run even if an event in their wait list has already failed.
     fn forgets_failures(&self) -> bool {
         false
     }
 }
 
-/// Allocates memory, and enqueues commands that copy and fill it.
+/// Allocates memory, and enqueues commands that copy or fill it.
 ///
-/// A region that is not of the queue's context or not inside of its memory is an error.
+/// Every function fails if a region belongs to another context or extends beyond its memory.
 pub(crate) trait Copies {
-    /// Returns whether the device supports memory with addresses.
+    /// Returns whether the device supports unified shared memory.
     fn has_addresses(&self) -> bool;
 
-    /// Allocates memory, at least one byte, with undefined content. Only memory of a `kind` has an address.
+    /// Allocates memory with undefined content, at least one byte. Without a `kind`, the memory has no address.
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
-    /// Copies between `memory` from byte `offset` on and `host`, after all earlier commands, and waits for that.
+    /// Copies between `memory`, starting at byte `offset`, and `host`. Runs after all earlier commands and waits until
+    /// it has finished.
     fn transfer(&self, memory: &Memory, offset: usize, host: HostSlice<'_>) -> Result<()>;
 
     /// Starts to fill a region with copies of `pattern`.
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request; [`pattern`](crate::backend::slice::pattern) determines which elements
-    /// no driver takes.
+    /// Fails if the driver rejects the request. [`pattern`](crate::backend::slice::pattern) filters out the elements
+    /// that no driver accepts.
     fn start_fill(&self, region: &Region, pattern: &[u8], after: &WaitList<'_>) -> Result<Event>;
 
-    /// Starts to copy a region to another region of the same size and kind of memory. The regions do not overlap.
+    /// Starts to copy a region to another region of the same size and memory kind. The regions must not overlap.
     fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<Event>;
 
-    /// Starts to copy between all of `region` and host memory, after the commands of `after`, which are of this
+    /// Starts to copy between all of `region` and host memory, after the commands in `after`, which must belong to this
     /// context.
     ///
     /// # Safety
     ///
-    /// The host memory has as many bytes, and is good for writing or reading until the command has ended.
+    /// The host memory must have as many bytes as `region`, and stay valid for writing or reading until the command has
+    /// ended.
     unsafe fn start_transfer(
         &self,
         region: &Region,
@@ -110,9 +112,8 @@ pub(crate) trait Copies {
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted>;
 
-    /// Maps `size` bytes of memory without an address from byte `offset` on, after all commands in this queue; `None`
-    /// if
-    /// the driver cannot map memory.
+    /// Maps `size` bytes of memory without an address, starting at byte `offset`, after all commands on this queue.
+    /// Returns `None` if the driver cannot map memory.
     fn map(
         &self,
         _memory: &Memory,
@@ -123,18 +124,18 @@ pub(crate) trait Copies {
         Ok(None)
     }
 
-    /// Gives mapped memory back, and waits until that is done: another queue would not.
+    /// Unmaps memory and waits until that is done, because another queue would not wait for it.
     fn unmap(&self, _memory: &Memory, _mapped: *mut c_void) -> Result<()> {
         Ok(())
     }
 
-    /// Returns whether the driver copies between these regions of two devices itself.
+    /// Returns whether the driver itself copies between these regions of two devices.
     fn has_peer(&self, _from: &Region, _to: &Region) -> bool {
         false
     }
 
-    /// Copies `from` to `to`, which is in the context of `other`, after all earlier commands of this queue, and
-    /// waits for that.
+    /// Copies `from` to `to`, which is in the context of `other`. Runs after all earlier commands on this queue and
+    /// waits until it has finished.
     ///
     /// # Errors
     ///
@@ -144,14 +145,14 @@ pub(crate) trait Copies {
     }
 }
 
-/// Host memory that a command copies to or from.
+/// Host memory that an asynchronous command copies to or from.
 #[derive(Clone, Copy)]
 pub(crate) enum HostBytes {
     To(*mut c_void),
     From(*const c_void),
 }
 
-/// Bytes of the host that a blocking copy writes or reads.
+/// Host memory that a blocking copy writes or reads.
 pub(crate) enum HostSlice<'h> {
     To(&'h mut [u8]),
     From(&'h [u8]),
@@ -173,18 +174,17 @@ impl HostSlice<'_> {
     }
 }
 
-/// Accesses the variables of programs. Their names are the names in the code, or unique identifiers.
+/// Accesses a program's variables, by the name in the code or by the unique identifier.
 pub(crate) trait Variables {
-    /// Returns whether the driver identifies variables by their names in the code, and not by their unique
-    /// identifiers.
+    /// Returns whether the driver looks up variables by their name in the code rather than by their unique identifier.
     fn names_variables_as_code(&self) -> bool;
 
-    /// Writes the address of `memory` to the start of the variable `name`. The program keeps the
-    /// memory from then on.
+    /// Stores the address of `memory` at the start of the variable `name`. From then on, the program keeps the memory
+    /// alive.
     fn point_variable(&self, program: &Program, name: &CStr, memory: &Arc<Memory>) -> Result<()>;
 
-    /// Copies between the variable `name` from byte `offset` on and `host`, after all earlier commands, and waits for
-    /// that.
+    /// Copies between the variable `name`, starting at byte `offset`, and `host`. Runs after all earlier commands and
+    /// waits until it has finished.
     fn transfer_variable(
         &self,
         program: &Program,
@@ -193,12 +193,12 @@ pub(crate) trait Variables {
         host: HostSlice<'_>,
     ) -> Result<()>;
 
-    /// Returns the size of the variable `name` in the code.
+    /// Returns the size that the code declares for the variable `name`.
     fn variable_size(&self, program: &Program, name: &CStr) -> Result<usize>;
 }
 
-/// Options for [`Device::queue_with`](crate::Device::queue_with). By default, the queue is in order and does not
-/// profile.
+/// Options for [`Device::queue_with`](crate::Device::queue_with). By default, the queue is in order and profiling is
+/// off.
 ///
 /// ```no_run
 /// use syclbin_rt::{Device, QueueOptions};
@@ -234,8 +234,8 @@ impl QueueOptions {
     /// A blocking command, such as [`Queue::read`](crate::Queue::read), still runs after all commands that were
     /// enqueued earlier.
     ///
-    /// A device may still run commands in order. Intel's CPU device (2026.2) does, because its driver loses
-    /// commands when several threads use an out-of-order queue.
+    /// A device may still run commands in order. Intel's CPU device (2026.2) does, because its driver loses commands
+    /// when several threads use an out-of-order queue.
     pub fn out_of_order(self) -> Self {
         Self {
             out_of_order: true,
@@ -243,7 +243,7 @@ impl QueueOptions {
         }
     }
 
-    /// Records when commands were queued, started and ended, for [`Event::profile`](crate::Event::profile). This may
+    /// Records when commands are queued, started and ended, for [`Event::profile`](crate::Event::profile). This may
     /// slow commands down.
     pub fn profiling(self) -> Self {
         Self {
@@ -252,7 +252,7 @@ impl QueueOptions {
         }
     }
 
-    /// Returns the option that the device does not support, and what that option needs.
+    /// Returns the first option that the device does not support, and the requirement it lacks.
     pub(crate) fn beyond(self, device: QueueAbilities) -> Option<(&'static str, &'static str)> {
         if self.out_of_order && !device.out_of_order {
             return Some((
@@ -266,12 +266,12 @@ impl QueueOptions {
 }
 
 impl Queue {
-    /// Returns whether both are the same.
+    /// Returns whether both are the same queue.
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::addr_eq(&raw const **self, &raw const **other)
     }
 
-    /// Allocates memory that holds `bytes`.
+    /// Allocates memory and copies `bytes` into it.
     pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Arc<Memory>> {
         if bytes.is_empty() {
             return self.zeroed(None, 0);
@@ -281,26 +281,26 @@ impl Queue {
         Ok(Arc::new(memory))
     }
 
-    /// Copies `memory` from byte `offset` on into `bytes`, after all earlier commands.
+    /// Copies from `memory`, starting at byte `offset`, into `bytes`, after all earlier commands.
     pub(crate) fn read(&self, memory: &Memory, offset: usize, bytes: &mut [u8]) -> Result<()> {
         self.transfer(memory, offset, HostSlice::To(bytes))
     }
 
-    /// Copies `bytes` to `memory` from byte `offset` on, after all earlier commands.
+    /// Copies `bytes` into `memory`, starting at byte `offset`, after all earlier commands.
     pub(crate) fn write(&self, memory: &Memory, offset: usize, bytes: &[u8]) -> Result<()> {
         self.transfer(memory, offset, HostSlice::From(bytes))
     }
 
-    /// Allocates memory that holds `size` zero bytes. Only memory of a `kind` has an address.
+    /// Allocates `size` bytes of zeroed memory. Without a `kind`, the memory has no address.
     pub(crate) fn zeroed(&self, kind: Option<UsmKind>, size: usize) -> Result<Arc<Memory>> {
         let memory = Arc::new(self.allocate(kind, size)?);
         let all = Region::new(Arc::clone(&memory), 0, memory.size(), 1);
-        // Another queue may use the memory next, and would not wait.
+        // The next command on the memory may be on another queue, which would not wait for the fill.
         self.start_fill(&all, &[0], WaitList::NOTHING)?.wait()?;
         Ok(memory)
     }
 
-    /// Returns an empty graph of commands for this queue; `None` if the driver does not support graphs.
+    /// Creates an empty graph for this queue, or returns `None` if the driver does not support graphs.
     pub(crate) fn graph(&self) -> Result<Option<Box<dyn Graph>>> {
         match self {
             Self::OpenCl(_) => Ok(None),
@@ -310,44 +310,43 @@ impl Queue {
     }
 }
 
-/// A graph: commands that are recorded once, each after the one before, and enqueued by one driver call.
+/// A graph: commands that are recorded once, run one after the other, and are enqueued by a single driver call.
 pub(crate) trait Graph: Send + Sync {
     /// Records a kernel with its current arguments.
     ///
     /// # Safety
     ///
-    /// The requirements of [`KernelObject::enqueue`] apply, each time the graph is enqueued.
+    /// The requirements of [`KernelObject::enqueue`] apply each time the graph is enqueued.
     ///
     /// [`KernelObject::enqueue`]: crate::backend::KernelObject::enqueue
     unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &AnyRange) -> Result<()>;
 
-    /// Records a copy of a region to another region of the same size. The regions do not overlap.
+    /// Records a copy of a region to another region of the same size. The regions must not overlap.
     fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()>;
 
-    /// Records that a region is filled, as [`Copies::start_fill`] does.
+    /// Records a fill, as by [`Copies::start_fill`].
     fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()>;
 
-    /// Ends the recording. Afterwards the graph can be enqueued.
+    /// Ends the recording, so that the graph can be enqueued.
     fn finish(&mut self) -> Result<()>;
 
-    /// Enqueues all commands, to start when all of `after` has finished. Runs of the same graph come one after
-    /// the other, on every thread.
+    /// Enqueues all commands, to start when all commands in `after` have finished. Runs of the same graph never
+    /// overlap, whichever thread enqueues them.
     ///
     /// # Safety
     ///
-    /// The recording has ended. What it uses is alive, and its kernels are sound. The events of `after` belong
-    /// to this context.
+    /// The recording must have ended. The objects it uses must be alive, and its kernels must be sound. The events in
+    /// `after` must belong to this context.
     unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<Event>;
 }
 
-/// Returns whether the queue of the driver is an OpenCL queue out of order.
+/// Returns whether the driver's queue is an out-of-order OpenCL queue.
 #[cfg(test)]
 pub(crate) fn is_out_of_order(queue: &Queue) -> bool {
     queue.opencl().is_ok_and(|queue| queue.is_out_of_order())
 }
 
-/// Creates a user event of OpenCL, for tests, and the event that it ends; `None` where there are no user
-/// events.
+/// Creates an OpenCL user event for tests, and the event that completes with it. Returns `None` on CUDA.
 #[cfg(test)]
 pub(crate) fn pending_event(queue: &Queue) -> Option<(opencl::event::UserEvent, Event)> {
     let (user, event) = opencl::event::UserEvent::new(&queue.opencl().ok()?.context);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ranges of any number of dimensions, as drivers take them.
+//! Ranges with a dynamic number of dimensions, in the form that drivers use.
 
 use std::fmt;
 
-/// A range with any number of dimensions, for kernels whose dimensions are unknown. A number, an array of numbers, a
-/// [`Range`](crate::Range) and an [`NdRange`](crate::NdRange) convert into it. So does `()`, for a kernel without a range (`single_task`).
+/// A range with any number of dimensions, for kernels whose dimensions are unknown. Converts from a number, an array of
+/// numbers, a [`Range`](crate::Range), an [`NdRange`](crate::NdRange), and, for a kernel without a range
+/// (`single_task`), `()`.
 ///
 /// ```
 /// use syclbin_rt::{AnyRange, NdRange};
@@ -15,7 +16,7 @@ use std::fmt;
 pub struct AnyRange {
     pub(crate) global: Extent,
     pub(crate) local: Option<Extent>,
-    /// `None` if ids begin at 0, which is fastest on devices.
+    /// `None` if ids begin at 0, which is fastest on the device.
     pub(crate) offset: Option<Extent>,
 }
 
@@ -36,7 +37,7 @@ impl AnyRange {
         }
     }
 
-    /// Returns the first ids, in the driver's order; `None` where they are 0.
+    /// Returns the first id in each dimension, in the driver's order; `None` if they are all 0.
     pub(crate) fn offset(&self) -> Option<&[usize]> {
         let offset = self.offset.as_ref()?;
         offset.sizes.get(..self.global.dimensions)
@@ -47,7 +48,7 @@ impl AnyRange {
         self.global.driver_order()
     }
 
-    /// Returns the sizes of a work-group, in as many dimensions as the range has.
+    /// Returns the work-group size, in as many dimensions as the range.
     pub(crate) fn local(&self) -> Option<&[usize]> {
         let local = self.local.as_ref()?;
         local.sizes.get(..self.global.dimensions)
@@ -55,12 +56,12 @@ impl AnyRange {
 }
 
 impl Extent {
-    /// Takes the driver's three sizes, as many of them as there are dimensions.
+    /// Creates an extent from the driver's three sizes, of which only the first `dimensions` count.
     pub(crate) fn from_driver(sizes: [usize; 3], dimensions: usize) -> Self {
         Self { sizes, dimensions }
     }
 
-    /// Returns how many dimensions `sizes` has without the dimensions of size 1 at the slow end.
+    /// Returns the number of dimensions, ignoring trailing (slow) dimensions of size 1.
     pub(crate) fn used(sizes: [usize; 3]) -> usize {
         let last = sizes.iter().rposition(|size| *size > 1);
         last.map_or(1, |last| last + 1)
@@ -81,13 +82,13 @@ impl Extent {
         self.dimensions
     }
 
-    /// Returns the size of a dimension in SYCL's order, 1 beyond the last.
+    /// Returns the size of a dimension in SYCL's order; 1 beyond the last dimension.
     pub(crate) fn size(&self, dimension: usize) -> usize {
         let mut sizes = self.driver_order().iter().rev();
         sizes.nth(dimension).copied().unwrap_or(1)
     }
 
-    /// Returns the sizes in SYCL's order, 1 beyond the last.
+    /// Returns the sizes in SYCL's order, padded with 1.
     pub(crate) fn sizes<const D: usize>(&self) -> [usize; D] {
         std::array::from_fn(|dimension| self.size(dimension))
     }
@@ -98,8 +99,8 @@ impl Extent {
         x.saturating_mul(y).saturating_mul(z)
     }
 
-    /// Returns the number of work-items of a range from 0 to the end of this range, if this range begins at
-    /// `offset`; `None` on overflow.
+    /// Returns the number of work-items in the range from 0 to the end of this range, which begins at `offset`; `None`
+    /// on overflow.
     pub(crate) fn checked_reach(&self, offset: Self) -> Option<usize> {
         let mut reach = *self;
         for (size, from) in reach.sizes.iter_mut().zip(offset.driver_order()) {
@@ -115,7 +116,7 @@ impl Extent {
     }
 }
 
-/// Writes the sizes in SYCL's order, such as `[480, 640]`.
+/// Formats the sizes in SYCL's order, such as `[480, 640]`.
 impl fmt::Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.sycl_order())

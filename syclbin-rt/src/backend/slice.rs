@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Places in device memory: slices, which only exist behind a reference, and pointers, which are values.
+//! Locations in device memory: slices, which exist only behind a reference, and pointers, which are plain values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,15 +15,15 @@ use crate::backend::Memory;
 /// Buffers and arrays dereference to it, so you can pass `&buffer` or `&mut buffer` to kernels and copies.
 /// [`DeviceSlice::slice`] and [`DeviceSlice::slice_mut`] return a part.
 ///
-/// A device slice only exists behind a reference, so that two slices cannot be swapped: write access belongs to the
-/// memory that was borrowed.
+/// A device slice exists only behind a reference, so two slices cannot be swapped: write access stays tied to the
+/// borrowed memory.
 #[repr(transparent)]
 pub struct DeviceSlice<T> {
     element: PhantomData<fn() -> T>,
     region: Region,
 }
 
-/// The region of some elements, behind a reference.
+/// A region of device memory, behind a reference.
 pub(crate) struct Region<Tail: ?Sized = [()]> {
     pub(crate) memory: Arc<Memory>,
     /// In bytes.
@@ -32,11 +32,11 @@ pub(crate) struct Region<Tail: ?Sized = [()]> {
     pub(crate) len: usize,
     /// The size of an element in bytes.
     pub(crate) element_bytes: usize,
-    /// Nothing; of an unknown length it makes the type unsized.
+    /// Empty. Its unknown length makes the type unsized.
     _tail: Tail,
 }
 
-/// The region of some elements, as a value.
+/// A region of device memory, as a value.
 pub(crate) type OwnedRegion = Region<[(); 0]>;
 
 impl OwnedRegion {
@@ -55,20 +55,20 @@ impl OwnedRegion {
         }
     }
 
-    /// Returns it as a slice of `T`, whose size is the size of its elements.
+    /// Returns the region as a slice of `T`, whose size must match the region's element size.
     pub(crate) fn as_slice<T>(&self) -> &DeviceSlice<T> {
-        // A view of the host counts elements of `T`.
+        // The host's view counts elements of `T`.
         debug_assert_eq!(self.element_bytes, size_of::<T>());
         let region: &Region = self;
         // SAFETY: the slice is `repr(transparent)` over the region, and the lifetimes are the same.
         unsafe { &*(std::ptr::from_ref(region) as *const DeviceSlice<T>) }
     }
 
-    /// Returns it as a writable slice of `T`.
+    /// Returns the region as a mutable slice of `T`.
     pub(crate) fn as_mut_slice<T>(&mut self) -> &mut DeviceSlice<T> {
         debug_assert_eq!(self.element_bytes, size_of::<T>());
         let region: &mut Region = self;
-        // SAFETY: as above, and the reference is the only one.
+        // SAFETY: as in `as_slice`, and the reference is unique.
         unsafe { &mut *(std::ptr::from_mut(region) as *mut DeviceSlice<T>) }
     }
 }
@@ -76,11 +76,11 @@ impl OwnedRegion {
 impl<Tail: ?Sized> Region<Tail> {
     /// Returns its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        // It lies inside memory, so this does not overflow.
+        // Cannot overflow, because the region lies inside memory.
         self.len.saturating_mul(self.element_bytes)
     }
 
-    /// Returns a separate region in the same memory.
+    /// Returns a part of the region, in the same memory.
     pub(crate) fn part(&self, first: usize, len: usize) -> OwnedRegion {
         let offset = first.saturating_mul(self.element_bytes);
         OwnedRegion::new(
@@ -98,9 +98,9 @@ impl<T> DeviceSlice<T> {
     }
 }
 
-/// The address of a `T` on a device, for pointers inside structs. It has 8 bytes, and zero is the null pointer.
+/// The address of a `T` on a device, for pointers inside structs. It occupies 8 bytes, and zero is the null pointer.
 ///
-/// Returned by [`DeviceArray::pointer`](crate::DeviceArray::pointer). It is only a number, and does not keep the memory
+/// Returned by [`DeviceArray::pointer`](crate::DeviceArray::pointer). It is only a number and does not keep the memory
 /// alive.
 #[repr(transparent)]
 pub struct DevicePointer<T> {
@@ -142,16 +142,16 @@ impl<T> DevicePointer<T> {
     }
 }
 
-// SAFETY: it is one `u64`, for which zero is a value.
+// SAFETY: it is a single `u64`, for which zero is a valid value.
 unsafe impl<T> Zeroable for DevicePointer<T> {}
-// SAFETY: it is `repr(transparent)` over one `u64`, and the marker has no bytes.
+// SAFETY: it is `repr(transparent)` over a single `u64`, and the marker has no bytes.
 unsafe impl<T: 'static> Pod for DevicePointer<T> {}
-// SAFETY: it is a number; nothing on the host goes through it.
+// SAFETY: it is only a number; the host never dereferences it.
 unsafe impl<T> Send for DevicePointer<T> {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl<T> Sync for DevicePointer<T> {}
 
-// Derived implementations would require the same of `T`.
+// Derived implementations would add the same bounds to `T`.
 impl<T> Clone for DevicePointer<T> {
     fn clone(&self) -> Self {
         *self
@@ -174,11 +174,11 @@ impl<T> fmt::Debug for DevicePointer<T> {
     }
 }
 
-/// The largest pattern that all devices fill memory with (OpenCL 3.0, clEnqueueFillBuffer), in bytes.
+/// The largest pattern, in bytes, that every device can fill memory with (OpenCL 3.0, clEnqueueFillBuffer).
 const LARGEST_PATTERN: usize = 128;
 
-/// Returns the pattern for devices to fill memory with this element, if they can. The pattern of an element
-/// that repeats itself is shorter than the element.
+/// Returns the pattern with which a device can fill memory with copies of this element, if any. If all bytes of the
+/// element are equal, the pattern is a single byte.
 pub(crate) fn pattern(element: &[u8]) -> Option<&[u8]> {
     match element {
         [first, rest @ ..] if rest.iter().all(|byte| byte == first) => element.get(..1),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Threads that wake tasks.
+//! Threads that wake async tasks.
 //!
 //! Waking runs executor code, which may launch kernels, wait for a queue, or block. A driver callback must not do that,
-//! so wakers are sent to these threads. One thread calls them one after the other. A second thread watches: while a
-//! waker blocks, another thread continues with the rest.
+//! so it sends wakers to these threads. One thread calls the wakers one after the other. A second thread watches it:
+//! while a waker blocks, the watcher starts another thread for the rest.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -11,21 +11,21 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-/// The time that a waker may take before another thread continues with the others.
+/// How long a waker may block before another thread continues with the rest.
 const LONGEST: Duration = Duration::from_millis(10);
 
 struct Wakers {
     state: Mutex<State>,
-    /// There is a waker to wake.
+    /// Signals that a waker is waiting.
     woken: Condvar,
-    /// There are more wakers than threads to wake them.
+    /// Signals that more wakers are waiting than threads are idle.
     busy: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waker>,
-    /// The number of wakers that were taken.
+    /// The number of wakers taken so far.
     taken: u64,
     /// The number of threads that wait for a waker.
     idle: usize,
@@ -41,17 +41,17 @@ static WAKERS: Wakers = Wakers {
     busy: Condvar::new(),
 };
 
-/// Returns whether there are threads that wake. Without them, a poll has to wait for the end of its command.
+/// Returns whether the waker threads are running. Without them, a poll must wait until its command ends.
 pub(crate) fn are_there() -> bool {
     static STARTED: OnceLock<bool> = OnceLock::new();
     *STARTED.get_or_init(|| start(|| WAKERS.wake(true)) && start(|| WAKERS.watch()))
 }
 
-/// Makes a thread wake `waker`. [`are_there`] has confirmed that there are threads.
+/// Hands `waker` to a waker thread. Call [`are_there`] first, to ensure that the threads are running.
 pub(crate) fn wake(waker: Waker) {
     let mut state = WAKERS.lock();
     state.waiting.push_back(waker);
-    // A thread that is idle may be about to take an earlier one.
+    // An idle thread may be about to take an earlier waker.
     if state.waiting.len() > state.idle {
         WAKERS.busy.notify_one();
     }
@@ -69,7 +69,7 @@ impl Wakers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the wakers that arrive; without end, or until none is left.
+    /// Wakes tasks as wakers arrive: forever if `endless`, otherwise until none is left.
     fn wake(&self, endless: bool) {
         let mut state = self.lock();
         loop {
@@ -77,7 +77,7 @@ impl Wakers {
                 state.taken += 1;
                 drop(state);
                 let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
-                // The panic payload of an executor may panic again when it is dropped.
+                // The executor's panic payload may itself panic when dropped.
                 let _ = woken.map_err(std::mem::forget);
                 state = self.lock();
             } else if endless {
@@ -90,7 +90,7 @@ impl Wakers {
         }
     }
 
-    /// Starts another thread whenever no thread has taken a waker for a while.
+    /// Starts another thread whenever no waker has been taken for a while.
     fn watch(&self) {
         let mut state = self.lock();
         loop {
@@ -103,7 +103,7 @@ impl Wakers {
             std::thread::sleep(LONGEST);
             state = self.lock();
             if state.taken == taken && !state.waiting.is_empty() {
-                // If no thread can be started, this is tried again.
+                // If no thread can be started, the loop tries again.
                 let _ = start(|| WAKERS.wake(false));
             }
         }
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// Blocks until the test lets it go on, then says so.
+    /// Blocks until the test releases it, then reports that it was woken.
     struct Blocking(Mutex<mpsc::Receiver<()>>);
 
     impl Wake for Blocking {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Depfiles: the rule with the files that were read, for make and Ninja.
+//! Depfiles: rules for make and Ninja that list the files that were read.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use syclbin_build::depfile;
 
 use crate::{Result, own};
 
-/// The apparent directory of the headers inside the library.
+/// The directory under which the library's built-in headers appear.
 const BUILT_IN_FOLDER: &str = "/sycl-jit-toolchain/";
 
 /// A requested depfile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Depfile {
     pub(crate) path: PathBuf,
-    /// Whether the command line gives the path.
+    /// Whether the command line specifies the path.
     pub(crate) explicit: bool,
-    /// The targets of the rule, as spelled in the rule.
+    /// The targets, already escaped for the rule.
     pub(crate) targets: String,
     pub(crate) kind: Kind,
-    /// Whether each header gets a rule of its own: `-MP`.
+    /// Whether each header gets its own rule: `-MP`.
     pub(crate) phony: bool,
 }
 
@@ -43,7 +43,8 @@ impl Kind {
 }
 
 impl Depfile {
-    /// Returns its text. `read` has the files that were read for each source, starting with the source.
+    /// Returns the text of the depfile. `read` lists the files that were read for each source, starting with the
+    /// source.
     pub(crate) fn text(&self, read: &[Vec<PathBuf>]) -> String {
         let mut all: Vec<&Path> = Vec::new();
         for path in read.iter().flatten() {
@@ -51,7 +52,7 @@ impl Depfile {
                 all.push(path);
             }
         }
-        // The targets are already quoted and `rule` quotes its target, so it gets an empty target.
+        // `self.targets` is already escaped, so `rule`, which escapes its target, gets an empty target.
         let rule = depfile::rule(Path::new(""), all.iter().copied());
         let mut text = format!("{}{rule}", self.targets);
         if self.phony {
@@ -67,15 +68,15 @@ impl Depfile {
     }
 }
 
-/// Returns the files of a rule, without the headers inside the library, which do not exist as files.
+/// Returns the files of a rule, except the library's built-in headers, which are not files on disk.
 pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     let mut all = depfile::prerequisites(rule);
     all.retain(|path| !path.starts_with(BUILT_IN_FOLDER));
     all
 }
 
-/// The destination of the library's depfile: a pipe with a path. If the library cannot write, it ends the process,
-/// so on a full disk a regular file would stay behind half-written.
+/// The destination of the library's depfile: a pipe with a path. If the library cannot write its depfile, it ends the
+/// process. On a full disk, that would leave a half-written regular file behind.
 pub(crate) struct Sink {
     pub(crate) path: String,
     writer: std::io::PipeWriter,
@@ -101,9 +102,9 @@ impl Sink {
         })
     }
 
-    /// Returns the text that was written.
+    /// Returns the text that the library wrote.
     pub(crate) fn finish(self) -> Result<String> {
-        drop(self.writer); // else the reader waits for more
+        drop(self.writer); // closes the pipe, so that the reader ends
         match self.reader.join() {
             Ok(Ok(text)) => Ok(text),
             Ok(Err(error)) => own(format!("cannot read the depfile: {error}")),

@@ -14,7 +14,7 @@ use crate::{Result, own};
 /// An input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// A source.
+    /// A source file.
     Source(PathBuf),
     /// A SYCLBIN file.
     Syclbin(PathBuf),
@@ -24,9 +24,9 @@ pub(crate) enum Input {
 
 /// The first bytes of SYCLBIN files: wrapped, and bare.
 const MAGIC: [&[u8; 4]; 2] = [b"\x10\xff\x10\xad", b"IBYS"];
-/// Suffixes of files that cannot be read here. Compiling them as sources would produce a wall of errors.
+/// Suffixes of files that cannot be read here. Compiled as sources, they would only produce a wall of errors.
 const OTHERS: [&str; 9] = ["o", "obj", "a", "so", "spv", "bc", "ll", "s", "ptx"];
-/// The number of leading bytes that are enough to determine the kind of a file.
+/// The number of leading bytes that determine the kind of a file.
 const HEAD: u64 = 64;
 
 impl Input {
@@ -47,7 +47,7 @@ impl Input {
         if suffix == Some("syclbin") || MAGIC.iter().any(|magic| head.starts_with(*magic)) {
             return Ok(Self::Syclbin(path));
         }
-        // Text has no magic, so PTX and bundles of text are known by their suffixes.
+        // Text files have no magic number, so PTX and text bundles are recognized by their suffixes.
         let is_text = !matches!(suffix, Some(suffix) if OTHERS.contains(&suffix));
         if !is_text && extract::is_known(&head) || is_binary(&head) {
             return Ok(Self::Object(path));
@@ -79,7 +79,7 @@ impl fmt::Display for Input {
     }
 }
 
-/// Returns whether a file is an object by its magic.
+/// Returns whether the magic number marks a file as an object.
 fn is_binary(head: &[u8]) -> bool {
     let content = Content::of(head);
     matches!(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The command line of clang, parsed into types.
 //!
-//! [`response_file`] inserts the arguments of `@FILE`, [`table`] lists all options, and [`options`] reads them. The
-//! other modules are parts of the request.
+//! [`response_file`] expands `@FILE`, [`table`] lists all options, and [`options`] parses them. The other modules
+//! define parts of the parsed request.
 
 pub(crate) mod depfile;
 pub(crate) mod inputs;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Response files: `@FILE` on a command line stands for the arguments in the file, read as by clang.
+//! Response files: expands `@FILE` on a command line like clang.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::{Result, own};
 
-/// The limit of nested files. Clang stops at a file that names itself. Deeper nesting is not a sensible command
-/// line.
+/// The limit of nested files. Clang stops at a file that includes itself. No sensible command line nests deeper.
 const MAX_DEPTH: usize = 32;
 
-/// Returns all arguments, with each response file replaced by its arguments. A relative name is relative to the
-/// current directory, also inside a file.
+/// Returns all arguments, with each response file replaced by its arguments. Relative paths start from the current
+/// directory, even inside a response file.
 pub(crate) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<String>> {
     let mut expanded = Vec::new();
     let mut open = Vec::new();
@@ -34,7 +33,7 @@ fn add(
     inputs_only: &mut bool,
     expanded: &mut Vec<String>,
 ) -> Result<()> {
-    *inputs_only |= argument == "--"; // what follows are names of files
+    *inputs_only |= argument == "--"; // only file names follow
     let Some(name) = argument.strip_prefix('@').filter(|_| !*inputs_only) else {
         expanded.push(argument);
         return Ok(());
@@ -66,8 +65,8 @@ fn add(
     Ok(())
 }
 
-/// Splits a text into words, separated by white space. Quotes (`"` or `'`) and a backslash make white space part of
-/// a word. A backslash escapes the next character, also in quotes.
+/// Splits text at white space. Inside quotes (`"` or `'`) or after a backslash, white space is part of a word. A
+/// backslash escapes the next character, even inside quotes.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! States: the options that each state implies for a compile, and which states can be joined.
+//! File states: the options that each state implies for a compile, and which states can be joined.
 
 use syclbin::State;
 
 use crate::command_line::warnings::Warnings;
 use crate::{Result, own};
 
-/// The option that lets modules use functions of each other.
+/// The option that lets modules use each other's functions.
 pub(crate) const ALLOW: &str = "-fsycl-allow-device-image-dependencies";
 const FORBID: &str = "-fno-sycl-allow-device-image-dependencies";
 
@@ -20,7 +20,7 @@ pub(crate) fn name(state: State) -> &'static str {
     }
 }
 
-/// The command line's setting for modules that use functions of each other.
+/// Whether the command line lets modules use each other's functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Dependencies {
     /// No setting: the state decides.
@@ -31,7 +31,7 @@ pub(crate) enum Dependencies {
 }
 
 impl Dependencies {
-    /// Checks that it agrees with the state of the file.
+    /// Checks that the setting agrees with the state of the file.
     pub(crate) fn check(self, state: State, warnings: &mut Warnings) -> Result<()> {
         match self {
             Self::Forbidden if state != State::Executable => own(format!(
@@ -50,7 +50,7 @@ impl Dependencies {
         }
     }
 
-    /// Returns the setting for code that uses no function of another source, which `option` asks for.
+    /// Returns the setting after `option`, which forbids code to use functions of other sources.
     pub(crate) fn without_other_sources(self, option: &str, state: State) -> Result<Self> {
         match self {
             _ if state != State::Executable => own(format!(
@@ -66,7 +66,7 @@ impl Dependencies {
         }
     }
 
-    /// Returns the option for a compile to `state`, if there is one. Input and object imply it.
+    /// Returns the option for a compile to `state`, if any. The states input and object imply that it is allowed.
     pub(crate) fn option(self, state: State) -> Option<&'static str> {
         match self {
             Self::Forbidden => Some(FORBID),
@@ -81,17 +81,17 @@ impl Dependencies {
         self.option(state).filter(|_| state == State::Executable)
     }
 
-    /// Returns the state that each of several sources of a file is compiled to.
+    /// Returns the state to which each source is compiled, if the file combines several.
     pub(crate) fn state_of_part(self, whole: State) -> State {
         match (whole, self) {
-            // A source may use functions of another, so its imports are not checked yet.
+            // A source may use functions of another source, so its imports are not checked yet.
             (State::Executable, Self::Unsaid | Self::Allowed) => State::Object,
             (state, _) => state,
         }
     }
 }
 
-/// Checks that a file of state `part` may join a file of state `whole`. A file cannot go back to an earlier state.
+/// Checks that a file of state `part` may join a file of state `whole`. A file cannot return to an earlier state.
 pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Result<()> {
     let rank = |state| match state {
         State::Input => Some(0),

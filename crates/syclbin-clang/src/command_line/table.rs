@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table of options: which take a value, and how each is treated.
+//! The table of options: where each takes its value, and how it is treated.
 //!
-//! An option that is not listed takes no separate value and goes to clang, which accepts it or rejects it by name.
+//! An option that is not listed is passed to clang without a separate value. Clang accepts it or rejects it by name.
 
 /// The position of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,31 +12,31 @@ pub(crate) enum Form {
     Joined,
     /// In the next argument.
     Separate,
-    /// In the same argument, or else in the next.
+    /// In the same argument, or otherwise in the next.
     Either,
 }
 
 /// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
-    /// Clang gets it in one argument.
+    /// Passed to clang in one argument.
     Join,
-    /// Clang gets it as it is spelled.
+    /// Passed to clang unchanged.
     Pass,
-    /// Clang gets it and its value after `-Xclang`, with one dash, because the library would otherwise lose the
-    /// value.
+    /// Passed to clang's frontend: option and value each follow `-Xclang`, with one dash. Otherwise, the library would
+    /// lose the value.
     Inner,
-    /// It requests the default behavior.
+    /// Accepted and ignored, because it requests the default behavior.
     Nothing,
-    /// It is for a step that SYCLBIN files do not have. Like clang, this program warns.
+    /// Ignored with a warning, as in clang, because it is for a step that does not exist for SYCLBIN files.
     Unused,
-    /// It would change the output, or request another kind of output. The reason is for the message.
+    /// Rejected, because it would change the output or request another kind of output. The message contains the reason.
     Refused(&'static str),
-    /// This program acts on it.
+    /// Handled by this program.
     Ours,
 }
 
-/// The table: see its first lines.
+/// The table. Its first lines explain the format.
 const TABLE: &str = include_str!("options.txt");
 
 /// Returns the form and treatment of each option in the table.
@@ -76,7 +76,7 @@ pub(crate) struct Known<'a> {
     /// Its name.
     pub(crate) name: &'static str,
     pub(crate) treatment: Treatment,
-    /// Its value, if that is in the same argument.
+    /// Its value, if it is in the same argument.
     pub(crate) value: Option<&'a str>,
     /// Whether its value is the next argument.
     pub(crate) next: bool,

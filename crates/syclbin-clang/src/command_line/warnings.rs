@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Warnings of the command line, in clang's words and under clang's options.
+//! Command-line warnings, with clang's wording and controlled by clang's options.
 
 use std::io::Write as _;
 
 use crate::{Result, own};
 
-/// The warnings so far, and their treatment.
+/// The warnings so far, and how to report them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Warnings {
     texts: Vec<String>,
-    /// The warnings about unused options.
+    /// Warnings about unused options.
     unused: Vec<String>,
     none: bool,
     none_unused: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// Applies the effect that `option`, which goes to clang, has on warnings.
+    /// Applies the effect of `option` on warnings. The option is also passed to clang.
     pub(crate) fn look_at(&mut self, option: &str) {
         match option {
             "-w" => self.none = true,
@@ -29,7 +29,7 @@ impl Warnings {
         }
     }
 
-    /// Adds a warning about an option without effect.
+    /// Adds a warning about an option that has no effect.
     pub(crate) fn unused(&mut self, option: &str) {
         let text = format!("argument unused during compilation: '{option}'");
         self.unused.push(text);
@@ -49,14 +49,14 @@ impl Warnings {
         }
     }
 
-    /// Returns the warnings to show.
+    /// Returns the warnings to print.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let unused = self.unused.iter().filter(|_| !self.none_unused);
         let all = self.texts.iter().chain(unused).map(String::as_str);
         all.filter(|_| !self.none).collect()
     }
 
-    /// Shows the warnings.
+    /// Prints the warnings.
     ///
     /// # Errors
     ///

@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Serves the device library of NVIDIA GPUs to the compiler library.
+//! Provides the device library for NVIDIA GPUs to the compiler library.
 //!
-//! The compiler library contains all its files and reads them from there, with one exception. When it makes PTX, it
-//! opens the library of SYCL's built-in functions by a path at the root of the file system. No option changes that
+//! The compiler library contains all its files and reads them from memory, with one exception. When it compiles to PTX,
+//! it opens the library of SYCL's built-in functions by an absolute path in a system directory. No option changes that
 //! path, and users do not want a file there.
 //!
-//! So this program has its own function `open64`, which its linker exports (`build.rs`). The dynamic linker gives
-//! this function to the compiler library instead of the function in the C library. It passes all calls on, except
-//! for that path once [`serve`] was called. The caller then gets the content, which is extracted from the compiler
-//! library.
+//! So this program defines its own function `open64`, which its linker exports (`build.rs`). The dynamic linker binds
+//! the compiler library to this function instead of the C library's. After [`serve`], opening that path yields content
+//! that was extracted from the compiler library. All other calls are forwarded.
 //!
-//! `end-to-end/tests/it/compiler/nvidia.rs` has a test that fails when a compiler library no longer needs this.
-#![allow(unsafe_code)] // the function is C's, and so are its callers
+//! A test in `end-to-end/tests/it/compiler/nvidia.rs` fails as soon as a compiler library no longer needs this.
+#![allow(unsafe_code)] // defines a C function that C code calls
 
 use std::path::Path;
 
 use crate::Result;
 use crate::library::PinnedFile;
 
-/// The position of the file's content in the library of [`crate::library::VERSION`].
+/// The position of the file's content in version [`crate::library::VERSION`] of the library.
 const CONTENT: PinnedFile = PinnedFile {
     offset: 81_726_032,
     size: 7_397_336,
     sha256: "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c",
 };
 
-/// Makes this whole process open that path as the file inside the compiler library.
+/// Redirects that path to the embedded file, for the whole process.
 ///
 /// # Errors
 ///
-/// Fails if the content is missing, and on systems where a program cannot override a function of the C library.
+/// Fails if the content is missing, or if programs cannot override C library functions on this system.
 pub(crate) fn serve(library: &Path) -> Result<()> {
     imp::serve(&CONTENT.read(library)?)
 }
@@ -47,7 +46,7 @@ mod imp {
     /// The path that the compiler library opens.
     const PATH: &str = "/lib/clang/23/lib/nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
 
-    /// The unnamed file with the content, which exists until the process ends.
+    /// An unnamed file with the content, which exists until the process ends.
     static SERVED: OnceLock<File> = OnceLock::new();
 
     pub(super) fn serve(content: &[u8]) -> Result<()> {
@@ -59,7 +58,7 @@ mod imp {
         });
         match written {
             Ok(file) => {
-                // A second call would serve the same content.
+                // After a second call, the first file remains, which has the same content.
                 let _ = SERVED.set(file);
                 Ok(())
             }
@@ -69,7 +68,7 @@ mod imp {
         }
     }
 
-    /// Returns a descriptor of the served file, if `path` is its path. Each descriptor has its own position.
+    /// Returns a descriptor of the embedded file, if `path` is its path. Each descriptor has its own position.
     fn served(path: &CStr) -> Option<c_int> {
         let file = SERVED.get()?;
         if path.to_bytes() != PATH.as_bytes() {
@@ -78,8 +77,8 @@ mod imp {
         let name = format!("/proc/self/fd/{}", file.as_raw_fd());
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
         let opened = rustix::fs::open(name, flags, rustix::fs::Mode::empty());
-        // Without access to `/proc`, the descriptors share a position. LLVM maps the file and does not move the
-        // position.
+        // Without access to `/proc`, all descriptors share a position. That is harmless, because LLVM maps the file and
+        // does not move the position.
         let opened = opened.or_else(|_| rustix::io::fcntl_dupfd_cloexec(file, 3));
         opened.ok().map(IntoRawFd::into_raw_fd)
     }
@@ -91,26 +90,26 @@ mod imp {
     /// The current directory of the process, for [`openat`].
     const CURRENT_FOLDER: c_int = -100;
 
-    /// Opens a file for the whole process, including Rust's standard library. It does not panic, and allocates
-    /// memory only for the served path.
+    /// Opens a file for the whole process, including Rust's standard library. Must not panic, and allocates memory only
+    /// for the embedded file.
     ///
     /// # Safety
     ///
-    /// The same as for C's `open64`: `path` is a C string.
-    // In C the mode is optional. Callers pass it when it matters, and on x86-64 an extra or missing argument does
-    // not affect other calls.
-    // SAFETY: it does what the C library's function of this name does, which is what callers rely on.
+    /// As for C's `open64`: `path` is a C string.
+    // In C, the mode is optional. Callers pass it when it matters, and on x86-64 an extra or missing argument does not
+    // affect other calls. SAFETY: it does what the C library's function of this name does, which is what callers rely
+    // on.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: c_int) -> c_int {
         if !path.is_null() {
-            // SAFETY: the caller's duty, and not null.
+            // SAFETY: `path` is not null, so by the caller's contract it is a C string.
             let path = unsafe { CStr::from_ptr(path) };
             if let Some(served) = served(path) {
                 return served;
             }
         }
-        // SAFETY: the arguments are the caller's, and `openat` takes what `open64` does. Offsets are of 64
-        // bits on x86-64 in any case.
+        // SAFETY: the caller's contract for `open64` covers these arguments, and `openat` accepts the same ones. On
+        // x86-64, file offsets always have 64 bits.
         unsafe { openat(CURRENT_FOLDER, path, flags, mode) }
     }
 

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Headers beside those of the compiler library: `<syclbin/...>`, which are installed, and the header of native code,
-//! which is in this program.
+//! Headers in addition to those of the compiler library: the installed headers `<syclbin/...>`, and headers that are
+//! embedded in this program.
 
 use std::path::Path;
 
-/// The path of the header that native code includes first. The compiler library gets its content with the source.
+/// The path of the header that is included first for native code. The library gets its content with the source.
 pub(crate) const BFLOAT16_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/bfloat16.hpp";
-/// Its content: conversions of `bfloat16`.
+/// Its content: conversions for `bfloat16`.
 pub(crate) const BFLOAT16: &str = include_str!("bfloat16.hpp");
 
-/// The path of the header that sources include first. The compiler library gets its content with the source.
+/// The path of the header that is included first in sources. The library gets its content with the source.
 pub(crate) const ASSERT_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/assert.hpp";
-/// Its content: the handling of failed asserts.
+/// Its content: handling of failed asserts.
 pub(crate) use syclbin_build::headers::ASSERT;
 
 /// Returns the arguments that include [`ASSERT`] before a source.
 pub(crate) fn assert_arguments() -> [String; 4] {
-    // Only clang itself finds a header that is not a file.
+    // Only clang's own option finds a header that is not a file on disk.
     ["-Xclang", "-include", "-Xclang", ASSERT_PATH].map(str::to_owned)
 }
 
-/// Returns the arguments that make clang find the headers, after all directories of the user. Returns none if the
-/// headers are not installed. They are system headers, so that clang does not warn about them.
+/// Returns the arguments that add the installed headers after all directories of the user, or none if the headers are
+/// not installed. They are system headers, so that clang does not warn about them.
 pub(crate) fn arguments(library: &Path) -> Vec<String> {
     let root = library.parent().and_then(Path::parent);
     let folder = root.map(|root| root.join("include"));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The compiler library `libsycl-jit.so`: this module finds it, checks its version, and calls it.
+//! Finds the compiler library `libsycl-jit.so`, checks its version, and calls it.
 //!
-//! The interface is not published. This module describes it by measurements on the pinned version, so it rejects
-//! any other file before a function of that file runs. Beside [`crate::library::device_library`], this is the only
-//! module with unsafe code on the workspace's build side. Calls that pass the library's output to a driver are
-//! therefore here too.
+//! The interface is not published. It was reverse-engineered from the pinned version, so any other file is rejected
+//! before any of its functions runs. Apart from [`crate::library::device_library`], this is the only module with unsafe
+//! code on the workspace's build side. Calls that pass the library's output to a driver are therefore here too.
 #![allow(unsafe_code)]
 
 pub(crate) mod device_library;
@@ -25,15 +24,15 @@ use crate::{Result, own};
 use pinned::{HEAD_SHA256, SIZE, check};
 pub(crate) use pinned::{PinnedFile, VERSION, find, installed};
 
-/// The kind of code that the library makes.
+/// The kind of code that the library generates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     SpirV,
-    /// Code for NVIDIA GPUs.
+    /// PTX for NVIDIA GPUs.
     Ptx {
-        /// The oldest GPU that it runs on, such as `sm_80`.
+        /// The oldest GPU that runs the code, such as `sm_80`.
         gpu: String,
-        /// The features that it may use, such as `+ptx70`.
+        /// The features that the code may use, such as `+ptx70`.
         features: String,
     },
 }
@@ -41,13 +40,13 @@ pub(crate) enum Code {
 /// The code to compile.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// C++, with the errors and warnings of clang.
+    /// C++ source text.
     Text(Vec<u8>),
-    /// LLVM bitcode that DPC++ compiled from C++ for the device, and did not link yet.
+    /// LLVM bitcode that DPC++ compiled from C++ for the device, but did not link yet.
     Bitcode(Vec<u8>),
 }
 
-/// The library compiles the text if it cannot read the bitcode.
+/// The library falls back to compiling this text if it cannot read the bitcode.
 const UNREADABLE: &str = "#error SYCLBIN_UNREADABLE_BITCODE\n";
 
 /// A device image that the library returned.
@@ -59,17 +58,17 @@ pub(crate) struct DeviceImage {
 
 /// The result of a compilation.
 pub(crate) enum Outcome {
-    /// The images, and clang's warnings.
+    /// The images and clang's warnings.
     Compiled(Vec<DeviceImage>, String),
-    /// The bitcode of the source, before it is linked.
+    /// The bitcode of the source, not yet linked.
     Bitcode(Vec<u8>),
-    /// Clang's errors, or the library's.
+    /// Errors from clang or from the library.
     Failed(String),
 }
 
-/// Compiles `source` to `code` with the library at `library`. With `only_bitcode`, returns the bitcode of the source.
+/// Compiles `source` to `code` with the library at `library`. If `only_bitcode` is set, stops at the bitcode.
 ///
-/// `name` is the name of the source in diagnostics, and the base path of its `#include "..."`.
+/// `name` identifies the source in diagnostics, and is the base path of its `#include "..."`.
 pub(crate) fn compile(
     library: &Path,
     name: &str,
@@ -111,8 +110,7 @@ pub(crate) fn compile(
         .collect();
     let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
 
-    // SAFETY: the file is the pinned library (`check`), whose initializers are LLVM's own and may
-    // run in any process.
+    // SAFETY: the file is the pinned library (`check`). Its initializers are LLVM's, which may run in any process.
     let loaded = match unsafe { libloading::Library::new(library) } {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -122,7 +120,7 @@ pub(crate) fn compile(
             ));
         }
     };
-    // SAFETY: in the pinned version the symbol is a function of this type.
+    // SAFETY: in the pinned version, this symbol is a function of this type.
     let compile = match unsafe { loaded.get::<raw::CompileSycl>(b"compileSYCL\0") } {
         Ok(compile) => compile,
         Err(error) => return own(format!("{}: {error}", library.display())),
@@ -135,11 +133,11 @@ pub(crate) fn compile(
             raw::FORMAT_PTX
         }
     };
-    // SAFETY: the function is there as long as the process.
+    // SAFETY: `explain_exit` exists until the process ends.
     unsafe { raw::atexit(explain_exit) };
     IS_INSIDE.store(true, Ordering::Relaxed);
-    // SAFETY: every pointer is to a string or array that outlives the call, with its true count;
-    // an empty view is never followed.
+    // SAFETY: every pointer refers to a string or array that outlives the call, with its true count. An empty view is
+    // never dereferenced.
     let result = unsafe {
         compile(
             raw::SourceFile {
@@ -163,7 +161,7 @@ pub(crate) fn compile(
         )
     };
     IS_INSIDE.store(false, Ordering::Relaxed);
-    // SAFETY: the log is the library's and stays until it is unloaded, which is after this copy.
+    // SAFETY: the library owns the log, which exists until the library is unloaded. That is after this copy.
     let log = unsafe { text(result.log) };
     if result.error != raw::SUCCESS {
         if log.contains(UNREADABLE.trim_start_matches("#error ").trim_end()) {
@@ -172,22 +170,23 @@ pub(crate) fn compile(
                  -fsycl-device-obj=spirv"
             ));
         }
-        return Ok(Outcome::Failed(log)); // there are no images then
+        return Ok(Outcome::Failed(log)); // after an error, there are no images
     }
     if only_bitcode {
         // SAFETY: as for the log.
         let code = unsafe { slice(&result.saved_ir) };
         return Ok(Outcome::Bitcode(code.to_vec()));
     }
-    // SAFETY: as for the log; after a success the images are whole.
+    // SAFETY: as for the log. After a success, the images are complete.
     let images = unsafe { copy_images(&result.images) };
     Ok(Outcome::Compiled(images, log))
 }
 
-/// Whether the compiler library is at work.
+/// Whether the compiler library is running.
 static IS_INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// The library ends the process, with a message of its own, where SPIR-V needs an extension that it does not write.
+/// If SPIR-V needs an extension that the library does not support, the library prints a message and exits. This exit
+/// handler adds the remedy.
 extern "C" fn explain_exit() {
     if IS_INSIDE.load(Ordering::Relaxed) {
         eprintln!(
@@ -197,9 +196,9 @@ extern "C" fn explain_exit() {
     }
 }
 
-/// Changes a setting of the library for this thread.
+/// Changes a setting of the library for the current thread.
 fn set(loaded: &libloading::Library, library: &Path, name: u32, text: &str) -> Result<()> {
-    // SAFETY: in the pinned version the symbol is a function of this type.
+    // SAFETY: in the pinned version, this symbol is a function of this type.
     let add = match unsafe { loaded.get::<raw::AddSetting>(b"addToJITConfiguration\0") } {
         Ok(add) => add,
         Err(error) => return own(format!("{}: {error}", library.display())),
@@ -212,20 +211,20 @@ fn set(loaded: &libloading::Library, library: &Path, name: u32, text: &str) -> R
         length: text.len(),
     }));
     let mut moved: *const raw::Setting = setting;
-    // SAFETY: the object and its text live as long as the process, so they outlive the last use. They have the
-    // pinned version's own layout, and the library only reads them.
+    // SAFETY: the object and its text exist until the process ends, so they outlive the last use. They have the layout
+    // of the pinned version, and the library only reads them.
     unsafe { add(&raw mut moved) };
     Ok(())
 }
 
 /// # Safety
 ///
-/// `view` is empty, or holds `count` initialized elements that stay while the slice is used.
+/// `view` is empty, or it refers to `count` initialized elements that outlive the slice.
 unsafe fn slice<T>(view: &raw::View<T>) -> &[T] {
     if view.first.is_null() || view.count == 0 {
         return &[];
     }
-    // SAFETY: the caller's duty, and not null.
+    // SAFETY: the view is not empty, so the caller's contract covers its elements.
     unsafe { std::slice::from_raw_parts(view.first, view.count) }
 }
 
@@ -236,7 +235,7 @@ unsafe fn text(string: *const c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: the caller's duty, and not null.
+    // SAFETY: `string` is not null, so by the caller's contract it is a C string.
     let string = unsafe { CStr::from_ptr(string) };
     string.to_string_lossy().into_owned()
 }
@@ -246,7 +245,7 @@ unsafe fn text(string: *const c_char) -> String {
 /// `images` is a view that the library returned.
 unsafe fn copy_images(images: &raw::View<raw::Image>) -> Vec<DeviceImage> {
     let copy_value = |value: &raw::PropertyValue| {
-        // SAFETY: the views and strings of a returned image are whole.
+        // SAFETY: the views and strings of a returned image are complete.
         let (name, bytes) = unsafe { (text(value.name), slice(&value.bytes)) };
         let value = if value.is_integer {
             Value::U32(value.integer)
@@ -268,11 +267,11 @@ unsafe fn copy_images(images: &raw::View<raw::Image>) -> Vec<DeviceImage> {
             properties: sets.iter().map(copy_set).collect(),
         }
     };
-    // SAFETY: the caller's duty.
+    // SAFETY: the caller's contract covers `images`.
     unsafe { slice(images) }.iter().map(copy_image).collect()
 }
 
-/// Converts a byte array. The library's byte arrays begin with their bit count, as in the text form.
+/// Converts a byte array. The library puts the bit count before the bytes, as in the text form.
 fn byte_array(bytes: &[u8]) -> Value {
     match bytes.split_first_chunk::<8>() {
         Some((count, data)) => Value::Bytes {
@@ -283,11 +282,11 @@ fn byte_array(bytes: &[u8]) -> Value {
     }
 }
 
-/// Compiles a SPIR-V module to native code on the CPU device. Call it only in a process that does nothing else.
+/// Compiles a SPIR-V module to native code on the CPU device. Call this only in a process that does nothing else.
 pub(crate) fn build_for_cpu(code: &[u8], options: &str) -> syclbin_rt::Result<Vec<u8>> {
     let device = syclbin_rt::__private::native_cpu()?;
-    // SAFETY: the library made the module, or another compiler whose file the user asks to link. As with every input
-    // of a linker, the user vouches that it is a module. If it is not, the driver can corrupt only this process,
-    // which holds no secret. The process that waits for it takes only a file and an exit status.
+    // SAFETY: the module comes from the library, or from another compiler whose file the user asks to link. As with
+    // every linker input, the user vouches that it is a valid module. If it is not, the driver can corrupt only this
+    // process, which holds no secret. The parent process reads only a file and an exit status from it.
     unsafe { syclbin_rt::__private::build_native(&device, code, options) }
 }

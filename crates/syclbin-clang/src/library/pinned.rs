@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The version of the library that is called: where it is, and how it is recognized.
+//! The supported version of the library: its location, and how it is recognized.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -16,14 +16,14 @@ use crate::{Result, own};
 /// The DPC++ version of the library.
 pub(crate) const VERSION: &str = "2026.2.0";
 
-/// The size and the hash identify this version, since the library has neither a build ID nor a version function.
-/// The hash covers its head with the symbol and relocation tables, which differ between any two builds.
+/// The size and the hash identify this version, because the library has neither a build ID nor a version function. The
+/// hash covers the start of the file with the symbol and relocation tables, which differ between any two builds.
 pub(super) const SIZE: u64 = 250_467_448;
 const HEAD: u64 = 64 * 1024;
 pub(super) const HEAD_SHA256: &str =
     "247a5963e83a2e34699151b49162339fadad6dceabe1215d0fa18bbb2b8a48a0";
 
-/// A file inside the library, at its position in the pinned version.
+/// A file embedded in the library, by its position in the pinned version.
 pub(crate) struct PinnedFile {
     pub(crate) offset: u64,
     pub(crate) size: u64,
@@ -53,8 +53,7 @@ impl PinnedFile {
     }
 }
 
-/// Returns the library that belongs to this program: the library of the same installation, or else of the newest
-/// installation.
+/// Returns the library of the installation that contains this program, or else of the newest installation.
 pub(crate) fn find() -> Result<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|program| {
         let folder = program.parent()?.parent()?;
@@ -76,7 +75,7 @@ pub(crate) fn find() -> Result<PathBuf> {
     }
 }
 
-/// Returns the newest installation of a component in the home that this program belongs to, or else in the user's.
+/// Returns the newest installation of a component. The home that contains this program precedes the user's home.
 pub(crate) fn installed(component: Component) -> Option<Installed> {
     let program = std::env::current_exe().unwrap_or_default();
     let users = std::env::var_os(HOME_VARIABLE);
@@ -84,7 +83,7 @@ pub(crate) fn installed(component: Component) -> Option<Installed> {
     homes.find_map(|home| home.newest(component))
 }
 
-/// Rejects every file except the library version that this module was written for.
+/// Rejects every file except the supported version of the library.
 pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
     let read = || {
         let file = File::open(path)?;

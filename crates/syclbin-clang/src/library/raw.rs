@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The data structures of the interface. The library owns every pointer in a result.
+//! The data structures of the library's interface. The library owns every pointer in a result.
 
 use std::ffi::{c_char, c_void};
 
-/// A setting of the library: a C++ object of a class with virtual functions. It must not move, because the
-/// library keeps the pointer. The library calls the second function when it no longer needs the object.
+/// A setting of the library: a C++ object with virtual functions. It must not move, because the library stores a
+/// pointer to it. The library calls the second function when it no longer needs the object.
 #[repr(C)]
 pub(super) struct Setting {
     pub(super) functions: &'static [extern "C" fn(*mut c_void); 2],
@@ -13,15 +13,15 @@ pub(super) struct Setting {
     pub(super) length: usize,
 }
 
-/// The GPU of the backend.
+/// The GPU for the backend.
 pub(super) const SETTING_CPU: u32 = 1;
-/// The features of this GPU.
+/// The features of that GPU.
 pub(super) const SETTING_FEATURES: u32 = 2;
 
-/// The destructors of a setting that lives as long as the process do nothing.
+/// A destructor that does nothing, because settings exist until the process ends.
 pub(super) extern "C" fn destroy_nothing(_: *mut c_void) {}
 
-/// Moves the pointer out of its variable.
+/// Takes the pointer out of the variable, like a C++ move.
 pub(super) type AddSetting = unsafe extern "C" fn(*mut *const Setting);
 
 const _: () = assert!(size_of::<Setting>() == 32);
@@ -42,7 +42,7 @@ pub(super) struct View<T> {
 /// Output formats.
 pub(super) const FORMAT_SPIRV: u32 = 2;
 pub(super) const FORMAT_PTX: u32 = 3;
-/// The error code of success.
+/// The error code for success.
 pub(super) const SUCCESS: u32 = 0;
 
 #[repr(C)]
@@ -87,7 +87,7 @@ pub(super) type CompileSycl = unsafe extern "C" fn(
 ) -> CompileResult;
 
 unsafe extern "C" {
-    /// The C library's.
+    /// The C library's function.
     pub(super) fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Imports: symbols that the code of a file uses but does not define. Some drivers crash the process on such code, so
-//! this module reports them.
+//! Imports: symbols that the code of a file uses but does not define. Some drivers crash the process when they load
+//! such code, so this module reports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +17,12 @@ pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item 
     flagged(module, set::EXPORTED_SYMBOLS)
 }
 
-/// Returns the exports that other modules may define as well, such as a function that is `inline` in C++. Only the
-/// code records this. Native code is not linked again, so its exports never conflict.
+/// Returns the exports that other modules may also define, such as `inline` functions in C++. Only the code records
+/// this. Native code is not linked again, so its exports never conflict.
 pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTreeSet<&'m str>> {
     let mut shared: BTreeSet<&str> = exports(module).collect();
     if module.images.is_empty() {
-        return Ok(BTreeSet::new()); // it is all in the properties
+        return Ok(BTreeSet::new()); // without images, nothing records it
     }
     for code in module.images.iter().filter_map(|image| image.spirv()) {
         let code = parsed(code)?;
@@ -32,7 +32,7 @@ pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTree
     Ok(shared)
 }
 
-/// Returns the virtual functions that a module defines for others. The compiler does not list them as exports.
+/// Returns the virtual functions that a module defines for other modules. The compiler does not list them as exports.
 fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
     let sets = &module.metadata;
     let mut functions = Vec::new();
@@ -47,7 +47,7 @@ fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
     Ok(functions)
 }
 
-/// Returns whether an image is PTX, also where the file calls it native code: see [`crate::nvidia::set_apart`].
+/// Returns whether an image is PTX, even if the file stores it as native code: see [`crate::nvidia::set_apart`].
 pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     match image.kind() {
         ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
@@ -91,7 +91,7 @@ fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item 
     properties.map(|(symbol, _)| symbol)
 }
 
-/// Adds the name of the input to the error of a result.
+/// Adds the name of the input to an error.
 pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
     result.or_else(|error| match error {
         crate::Failure::Own(text) => own(format!("'{name}': {text}")),
@@ -99,7 +99,7 @@ pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
     })
 }
 
-/// Returns a symbol, with its C++ spelling if that says more.
+/// Returns a symbol, followed by its C++ spelling if that differs.
 pub(crate) fn named(symbol: &str) -> String {
     let spelled = spelled(symbol);
     if spelled == symbol {
@@ -109,7 +109,7 @@ pub(crate) fn named(symbol: &str) -> String {
     }
 }
 
-/// The macro that keeps `assert` in kernels. It is defined like `NDEBUG`, which removes it.
+/// The macro that keeps `assert` in kernels. Users define it on the command line, like `NDEBUG`.
 pub(crate) const NATIVE_ASSERT: &str = "SYCLBIN_NATIVE_ASSERT";
 
 /// Returns whether clang's arguments define [`NATIVE_ASSERT`], with any value.
@@ -130,16 +130,15 @@ pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
     kept
 }
 
-/// The function that PTX calls for a failed `assert`. NVIDIA's driver defines it.
+/// The function that PTX calls if an `assert` fails. NVIDIA's driver defines it.
 const ASSERT_FAIL_OF_PTX: &[u8] = b"__assertfail";
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Rejects an object with an `assert` that a driver would have to define, because a failed assertion then ends the
-/// process
-/// that launched the kernel. Sources include their own definition.
+/// Rejects an object with an `assert` whose handler the driver would have to define, because a failure would then end
+/// the process that launched the kernel. Sources include their own handler.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
         let mut ptx = module.images.iter().filter(|image| is_ptx(image));
@@ -156,7 +155,7 @@ pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     Ok(())
 }
 
-/// Rejects code that can no longer be linked. In every state, this is code that needs DPC++'s device library. In an
+/// Rejects code that cannot be linked later. In every state, this is code that needs DPC++'s device library. In an
 /// executable, it is also code with imports that no module of the file exports.
 pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
     let mut exported = BTreeSet::new();
@@ -171,7 +170,7 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
             }
         }
     }
-    // Code that gets here has passed `check_asserts`, and a driver defines the function.
+    // Inputs have passed `check_asserts`, so where this import remains, a driver defines it.
     imported.retain(|symbol, _| !exported.contains(symbol) && symbol != ASSERT_FAIL);
     let missing: Vec<&str> = imported.keys().map(String::as_str).collect();
     if missing

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Linking: joins the modules of all sources, SYCLBIN files and objects in a file.
+//! Linking: joins the modules of all sources, SYCLBIN files and objects into one file.
 //!
-//! Modules stay separate, and the loader resolves symbols between them. The reference runtime does the same with
-//! objects. For native targets and with `-fsycl-link`, `native::link` copies the functions and variables that each
-//! module uses into it.
+//! Modules stay separate, and the loader resolves symbols between them, as the reference runtime does for objects. For
+//! native targets and with `-fsycl-link`, `native::link` copies the functions and variables that each module uses into
+//! that module.
 
 pub(crate) mod imports;
 pub(crate) mod objects;
@@ -19,7 +19,7 @@ use crate::command_line::states::check_join;
 use crate::{Result, own};
 use syclbin_tools::__private::spelled;
 
-/// The contribution of an input to the file.
+/// The modules that an input contributes to the file.
 #[derive(Clone, Debug)]
 pub(crate) struct InputFile {
     /// The name of the input, as the user wrote it.
@@ -28,7 +28,7 @@ pub(crate) struct InputFile {
 }
 
 impl InputFile {
-    /// Returns the same input with another file.
+    /// Returns the same input with a changed file.
     pub(crate) fn map(self, change: impl FnOnce(Syclbin<'static>) -> Syclbin<'static>) -> Self {
         Self {
             file: change(self.file),
@@ -37,7 +37,7 @@ impl InputFile {
     }
 }
 
-/// Reads a SYCLBIN file that is to join a file of state `whole`.
+/// Reads a SYCLBIN file that will join a file of state `whole`.
 pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
     let part = read(path, path.display().to_string())?;
     let InputFile { name, file } = &part;
@@ -50,7 +50,7 @@ pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
     Ok(part)
 }
 
-/// Reads a SYCLBIN file of any state, which represents the input `name`.
+/// Reads a SYCLBIN file of any state on behalf of the input `name`.
 pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     let bytes = syclbin_toolchain::file::read(path)
         .or_else(|error| own(format!("cannot read '{}': {error}", path.display())))?;
@@ -64,12 +64,11 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     Ok(InputFile { name, file })
 }
 
-/// Returns all modules of `parts`, in order. Properties of a whole file are copied, except its state.
+/// Returns all modules of `parts`, in order. File-level properties are copied, except the state.
 ///
 /// # Errors
 ///
-/// Fails if two parts contain kernels or define device functions with the same name. It also fails if code uses a
-/// symbol that no module defines.
+/// Fails if two parts define the same kernel or device function, or if code uses a symbol that no module defines.
 pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'static>> {
     check_once(&parts)?;
     imports::check(&parts, state)?;
@@ -109,8 +108,8 @@ pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'stati
     Ok(whole)
 }
 
-/// Checks that no kernel and no device function comes from two inputs, except for functions that may. A file may
-/// have a kernel in several modules, one for each target.
+/// Checks that no kernel and no device function comes from two inputs, except for functions that several modules may
+/// define. Within one input, several modules may contain the same kernel, one for each target.
 fn check_once(parts: &[InputFile]) -> Result<()> {
     let mut kernels = BTreeMap::new();
     let mut functions = BTreeMap::new();
@@ -212,8 +211,8 @@ mod tests {
         );
     }
 
-    /// Returns SPIR-V that defines `_Z5shapef` with a linkage: 0 for an own function, 2 for a function that other
-    /// modules may define too.
+    /// Returns SPIR-V that defines `_Z5shapef` with this linkage: 0 is a strong definition, and 2 is a definition that
+    /// other modules may repeat.
     fn spirv(linkage: u32) -> Vec<u8> {
         let name = b"_Z5shapef\0\0\0";
         let mut words = vec![0x0723_0203, 0x0001_0400, 0, 8, 0];

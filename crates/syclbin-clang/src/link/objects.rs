@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Objects: the device code in DPC++'s fat objects, in static libraries of them, and in files of LLVM bitcode.
+//! Objects: the device code in DPC++'s fat objects, in static libraries of such objects, and in LLVM bitcode files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,21 +17,21 @@ use crate::{Result, lower, own};
 /// The device code of one object.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// The name of the object, with the library that it is a member of.
+    /// The name of the object, including the library that contains it.
     pub(crate) name: String,
     /// Whether it is a member of a static library.
     pub(crate) is_member: bool,
-    /// Modules that are compiled already.
+    /// Modules that are already compiled.
     pub(crate) file: Syclbin<'static>,
     /// LLVM bitcode to compile.
     pub(crate) bitcode: Vec<Vec<u8>>,
 }
 
-/// Reads the objects with device code in the file at `path`, which are to join a file of state `whole`.
+/// Reads the objects with device code in the file at `path`. They will join a file of state `whole`.
 ///
 /// # Errors
 ///
-/// Fails if the file has no device code that can be linked. The error names the code that it has.
+/// Fails if the file contains no device code that can be linked. The error names the code that it does contain.
 pub(crate) fn open(path: &Path, whole: State) -> Result<Vec<Object>> {
     let name = path.display().to_string();
     let bytes = syclbin_toolchain::file::read(path)
@@ -70,7 +70,7 @@ pub(crate) fn open(path: &Path, whole: State) -> Result<Vec<Object>> {
     objects.collect()
 }
 
-/// Returns why an image cannot be linked, if there is a reason.
+/// Returns the reason why an image cannot be linked, if any.
 fn objection(image: &DeviceImage<'_>) -> Option<String> {
     let target = if image.triple.is_empty() {
         "an unnamed target"
@@ -87,7 +87,7 @@ fn objection(image: &DeviceImage<'_>) -> Option<String> {
     let can_be_linked = match image.content {
         Content::SpirV | Content::LlvmBitcode => is_for("spir64") && !is_native(&image.triple),
         Content::Ptx => is_for("nvptx64"),
-        // A kernel whose name is not known cannot be launched.
+        // A kernel cannot be launched if its name is unknown.
         Content::Elf { .. } => {
             (is_for("spir64_") || image.triple == NVIDIA) && image.kernel_names().is_some()
         }
@@ -96,7 +96,7 @@ fn objection(image: &DeviceImage<'_>) -> Option<String> {
     (!can_be_linked).then(|| format!("{} for {target}", image.content))
 }
 
-/// Returns whether a target is a device with native code.
+/// Returns whether a target requires native code.
 fn is_native(triple: &str) -> bool {
     triple.starts_with("spir64_")
 }
@@ -117,14 +117,14 @@ fn without_code(name: &str, bytes: &[u8], left_out: BTreeSet<String>) -> String 
     format!("{what}; compile it with DPC++ and -fsycl, or remove it")
 }
 
-/// Returns the member of a static library that an image comes from.
+/// Returns the name of the static library member that contains an image.
 fn member_of(origin: &str) -> Option<String> {
     let member = origin.strip_prefix("archive member ")?;
     let (member, _) = member.split_once(": ").unwrap_or((member, ""));
     Some(member.to_owned())
 }
 
-/// Makes modules of the images of one object. Bitcode stays to be compiled.
+/// Creates modules from the images of one object. Bitcode is stored for a later compile.
 fn object(
     name: String,
     is_member: bool,
@@ -163,7 +163,7 @@ fn object(
     })
 }
 
-/// Lowers the specialization constants that the code of a module still calls functions for.
+/// Lowers specialization constants that the code of a module still reads through function calls.
 fn lowered(module: &mut AbstractModule<'static>) -> Result<(), lower::Refusal> {
     for image in &mut module.images {
         if image.spirv().is_some()
@@ -176,14 +176,14 @@ fn lowered(module: &mut AbstractModule<'static>) -> Result<(), lower::Refusal> {
     Ok(())
 }
 
-/// An input, and whether it is a member of a static library.
+/// An input to link, and whether it is a member of a static library.
 pub(crate) struct Candidate {
     pub(crate) part: InputFile,
     pub(crate) is_member: bool,
 }
 
-/// Returns the inputs to link. A member of a static library is left out if it has no kernels and defines nothing
-/// that is needed.
+/// Returns the inputs to link. A member of a static library is omitted if it contains no kernels and defines no symbol
+/// that other inputs need.
 pub(crate) fn select(candidates: Vec<Candidate>) -> Result<Vec<InputFile>> {
     let mut taken = Vec::new();
     let mut symbols = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reads of specialization constants in a module: calls of undefined functions, which stand for the values.
+//! Finds the reads of specialization constants in a module: calls of undefined functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,13 +22,13 @@ pub(super) struct Call {
     pub(super) symbol: String,
     /// The type of the value.
     pub(super) ty: u32,
-    /// The destination of the value.
+    /// Where the value goes.
     pub(super) to: Destination,
     /// The default value, as bytes in memory.
     pub(super) default: Initializer,
 }
 
-/// The destination of a constant's value.
+/// Where the value of a constant goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// The value is the result with this id.
@@ -37,15 +37,15 @@ pub(super) enum Destination {
     Pointer { id: u32, align: u32 },
 }
 
-/// All reads, in the order of the module.
+/// All reads, in module order.
 pub(super) struct ConstantReads {
     pub(super) calls: Vec<Call>,
-    /// The called functions, which are to be removed.
+    /// The called functions, which are removed later.
     pub(super) functions: BTreeSet<u32>,
     pub(super) slots: Slots,
 }
 
-/// Finds the reads. Their arguments must be simple to follow; `steps` bounds the work.
+/// Finds the reads. Rejects calls whose arguments cannot be traced. `steps` limits the work.
 pub(super) fn find(
     module: &Module,
     index: &Index<'_>,
@@ -74,7 +74,7 @@ pub(super) fn find(
             kernels: kernels(module, place),
             reason: reason.into(),
         };
-        // A value that is not a number is returned through a pointer, which is then the first argument.
+        // A value that is not a number is returned through a pointer, which is the first argument.
         let (to, id, value, ty) = match *arguments {
             [id, value, _] => (Destination::Result(*result), id, value, *ty),
             [to, id, value, _] => {
@@ -112,11 +112,11 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// Returns the type that the function's first parameter points to, and its alignment.
+/// Returns the type that the function's first parameter points to, and the alignment of the pointer.
 fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     let ty = index.get(index.get(function)?.operand(3)?)?;
     let pointer = index.get(ty.operand(2)?)?;
-    // The parameter follows its function; only the parameter records the alignment.
+    // Only the parameter records the alignment. It follows its function.
     let parameter = index.after(function)?;
     let align = match parameter.opcode {
         op::FUNCTION_PARAMETER => index.alignment(parameter.operand(1)?),
@@ -128,7 +128,7 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     }
 }
 
-/// Returns the text in a variable.
+/// Returns the text that a variable contains.
 fn text(variable: u32, index: &Index<'_>, layouts: &Layouts, steps: &mut usize) -> Option<String> {
     let initializer = index.get(variable)?.operand(3)?;
     let memory = Initializer::of_constant(initializer, index, layouts, steps).ok()?;
@@ -137,7 +137,7 @@ fn text(variable: u32, index: &Index<'_>, layouts: &Layouts, steps: &mut usize) 
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns a constant in C++ spelling: `ns::radius`.
+/// Returns the C++ spelling of a constant, such as `ns::radius`.
 pub(super) fn shown(symbol: &str) -> String {
     match mangled::variable(symbol) {
         Some(name) => name.qualified(),
@@ -169,7 +169,7 @@ pub(super) fn kernels(module: &Module, place: usize) -> Vec<String> {
             next.extend(callers.get(&function).into_iter().flatten());
         }
     }
-    // An entry point may be a wrapper that calls the kernel.
+    // An entry point may be a wrapper that calls the actual kernel.
     let names = entries.into_iter().filter(|(id, _)| reached.contains(id));
     names.map(|(_, symbol)| qualified(&symbol)).collect()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The definitions and uses of a module's ids, and the targets of pointers that are simple to follow.
+//! Indexes the definitions and uses of ids, and traces pointers back to variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,25 +8,25 @@ use super::words::{
     LINKAGE_IMPORT, MEMORY_VOLATILE, Module, STORAGE_FUNCTION, is_cast, is_chain, op, string, uses,
 };
 
-/// The limit of instructions that a pointer is followed through.
+/// The maximum number of instructions through which a pointer is traced.
 const MAX_STEPS: usize = 64;
 
 /// The ids of a module.
 pub(super) struct Index<'m> {
     module: &'m Module,
     definitions: BTreeMap<u32, usize>,
-    /// The instructions that need each id.
+    /// The instructions that use each id.
     uses: BTreeMap<u32, Vec<usize>>,
-    /// The symbols that the module imports, in the order of the module.
+    /// The symbols that the module imports, in module order.
     pub(super) imports: Vec<(u32, String)>,
     /// The ids that the module exports.
     pub(super) exports: Vec<u32>,
     alignments: BTreeMap<u32, u32>,
-    /// Extended instruction sets for debuggers, which have no effect on the code.
+    /// Extended instruction sets for debug information, which do not affect the code.
     debug_sets: BTreeSet<u32>,
 }
 
-/// A local variable that holds a single value after it is stored. Unoptimized code passes values this way.
+/// A local variable that is stored once, so every load yields the same value. Unoptimized code passes values this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     /// The value.
@@ -37,7 +37,7 @@ pub(super) struct Slot {
     pub(super) loads: Vec<usize>,
 }
 
-/// The local variables that were followed; `None` for a variable that is not a [`Slot`].
+/// The local variables that were traced, or `None` for a variable that is not a [`Slot`].
 pub(super) type Slots = BTreeMap<u32, Option<Slot>>;
 
 impl<'m> Index<'m> {
@@ -93,7 +93,7 @@ impl<'m> Index<'m> {
         self.module.instructions.get(self.place(id)? + 1)
     }
 
-    /// Returns the instructions that need `id`.
+    /// Returns the instructions that use `id`.
     pub(super) fn users(&self, id: u32) -> &[usize] {
         self.uses.get(&id).map_or(&[], Vec::as_slice)
     }
@@ -103,8 +103,7 @@ impl<'m> Index<'m> {
         self.alignments.get(&id).copied()
     }
 
-    /// Returns the module's variable that the pointer `id` points to the start of. `slots` keeps the local
-    /// variables on the way.
+    /// Returns the module-scope variable whose start `id` points to. Records the local variables on the way in `slots`.
     pub(super) fn variable(&self, mut id: u32, slots: &mut Slots) -> Option<u32> {
         for _ in 0..MAX_STEPS {
             id = self.without_casts(id)?;
@@ -130,7 +129,7 @@ impl<'m> Index<'m> {
         None
     }
 
-    /// Returns the pointer that `id` is a cast of.
+    /// Returns the pointer from which casts produce `id`.
     fn without_casts(&self, mut id: u32) -> Option<u32> {
         for _ in 0..MAX_STEPS {
             let instruction = self.get(id)?;
@@ -162,7 +161,7 @@ impl<'m> Index<'m> {
         })
     }
 
-    /// Returns the value of the local variable if the code only stores it once and loads it.
+    /// Returns the value of a local variable that the code stores once and otherwise only loads.
     fn slot(&self, variable: u32) -> Option<Slot> {
         let [_, _, STORAGE_FUNCTION] = self.get(variable)?.operands[..] else {
             return None;
@@ -171,7 +170,7 @@ impl<'m> Index<'m> {
         let (mut value, mut loads) = (None, Vec::new());
         while let Some(alias) = aliases.pop() {
             if !seen.insert(alias) {
-                continue; // no compiler makes a circle of casts
+                continue; // no compiler emits a cycle of casts
             }
             for place in self.users(alias) {
                 let user = self.module.instructions.get(*place)?;
@@ -182,7 +181,7 @@ impl<'m> Index<'m> {
                     {
                         value = Some((*stored, *place));
                     }
-                    // Such an instruction gives the position of a source variable.
+                    // Debug information that locates a source variable.
                     (op::EXT_INST, [_, _, set, ..]) if self.debug_sets.contains(set) => {}
                     (op::LIFETIME_START | op::LIFETIME_STOP, _) => {}
                     (_, [_, result, ..]) if is_cast(user.opcode) => aliases.push(*result),

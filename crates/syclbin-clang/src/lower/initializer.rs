@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bytes of an initializer: the default value of a specialization constant.
+//! Converts an initializer, the default value of a specialization constant, to bytes.
 
 use super::index::Index;
 use super::layout::{Layouts, Shape};
 use super::words::op;
 
-/// The size limit of a constant, which is far more than SPIR-V can express in one constant.
+/// The maximum size of a constant in bytes, far more than SPIR-V can express in one constant.
 const MAX_SIZE: u64 = 1 << 20;
 
 /// Bytes in memory, some of which may be undefined.
@@ -17,7 +17,7 @@ pub(super) struct Initializer {
 }
 
 impl Initializer {
-    /// Returns the bytes of the constant `id` in memory. `steps` bounds the work.
+    /// Returns the bytes of the constant `id` in memory. `steps` limits the work.
     pub(super) fn of_constant(
         id: u32,
         index: &Index<'_>,
@@ -40,13 +40,13 @@ impl Initializer {
         done.map(|()| memory).ok_or(UNKNOWN)
     }
 
-    /// Returns whether at least one byte of the range is defined.
+    /// Returns whether any byte of the range is defined.
     pub(super) fn is_defined(&self, offset: u64, size: u64) -> bool {
         let bytes = range(offset, size).and_then(|range| self.defined.get(range));
         bytes.is_some_and(|bytes| bytes.contains(&true))
     }
 
-    /// Returns the bytes of the range.
+    /// Returns the bytes in the range.
     pub(super) fn at(&self, offset: u64, size: u64) -> Option<&[u8]> {
         self.bytes.get(range(offset, size)?)
     }
@@ -58,8 +58,7 @@ impl Initializer {
         Some(())
     }
 
-    // The depth of types is limited, and each part must have the type that the layout has there. So the type
-    // bounds the recursion depth.
+    // The recursion ends: each part must have the type that the layout prescribes, and the depth of types is limited.
     fn fill(
         &mut self,
         id: u32,

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sizes of a module's types, and the offsets of their parts. The layout is OpenCL's, which SPIR-V for kernels
-//! does not record.
+//! Computes sizes of types and offsets of their parts, in OpenCL's layout. Kernel SPIR-V does not record them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::words::{DECORATION_CPACKED, Instruction, Module, op};
 
-/// The limit of nested types.
+/// The maximum nesting depth of types.
 const MAX_DEPTH: u32 = 64;
-/// The size of a pointer in bytes, from the memory model of the target.
+/// The size of a pointer in bytes. All targets use 64-bit addresses.
 const POINTER: u64 = 8;
 
-/// The types of a module that have a size.
+/// The types of a module that have a size in memory.
 #[derive(Debug, Default)]
 pub(super) struct Layouts(BTreeMap<u32, Layout>);
 
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// Its size in bytes, with the padding up to its alignment.
+    /// Its size in bytes, padded to its alignment.
     pub(super) size: u64,
     pub(super) align: u64,
     pub(super) shape: Shape,
@@ -26,12 +25,12 @@ pub(super) struct Layout {
 
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// A number of 8, 16, 32 or 64 bits.
+    /// An 8-, 16-, 32- or 64-bit number.
     Number {
-        /// Whether a literal of a smaller number is sign-extended to a word.
+        /// Whether a literal narrower than a word is sign-extended.
         signed: bool,
     },
-    /// An address.
+    /// A pointer.
     Pointer,
     /// A vector or an array: `count` elements of type `of`, `stride` bytes apart.
     Many { of: u32, count: u64, stride: u64 },
@@ -40,7 +39,7 @@ pub(super) enum Shape {
 }
 
 impl Layouts {
-    /// Returns the layouts of all types. A type comes after the types of its parts, so a single pass is enough.
+    /// Returns the layouts of all types. SPIR-V declares the parts of a type first, so a single pass is sufficient.
     pub(super) fn of(module: &Module) -> Self {
         let mut layouts = Self::default();
         let mut packed = BTreeSet::new();
@@ -66,7 +65,7 @@ impl Layouts {
         layouts
     }
 
-    /// Returns the layout of the type, if it has a size.
+    /// Returns the layout of the type, if it has a size in memory.
     pub(super) fn get(&self, ty: u32) -> Option<&Layout> {
         self.0.get(&ty)
     }
@@ -98,7 +97,7 @@ impl Layouts {
             (op::TYPE_VECTOR, [_, of, count]) => {
                 let element = self.get(*of)?;
                 let count = u64::from(*count);
-                // A vector of three elements is as large as a vector of four.
+                // OpenCL gives a vector of three elements the size of a vector of four.
                 let size = element
                     .size
                     .checked_mul(count.checked_next_power_of_two()?)?;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lowers specialization constants. DPC++ does this to device code after linking, and its compiler library leaves
-//! it undone.
+//! Lowers specialization constants. DPC++ does this after linking device code, but its compiler library does not.
 //!
 //! The library returns code that calls two undefined functions, `__sycl_getScalar2020SpecConstantValue` and
-//! `__sycl_getComposite2020SpecConstantValue`. Their arguments are the symbol of a constant and its
-//! `specialization_id`. Some drivers end the process when they load such a module. Each call becomes the value of a
-//! constant that SPIR-V can specialize, and a pair of property sets records the constants.
+//! `__sycl_getComposite2020SpecConstantValue`. Some drivers end the process when they load such a module. The arguments
+//! are a constant's symbol and its `specialization_id`. This module replaces each call with a SPIR-V specialization
+//! constant, and describes the constants in two property sets.
 //!
 //! | module | purpose |
 //! |---|---|
-//! | [`words`] | the instructions that lowering follows |
+//! | [`words`] | helpers for the instructions that lowering handles |
 //! | [`index`] | definitions and uses of ids, targets of pointers |
 //! | [`layout`] | sizes of types, offsets of their parts |
 //! | [`initializer`] | an initializer as bytes |
-//! | [`calls`] | the reads of constants |
-//! | [`rewrite`] | replaces the reads by constants |
+//! | [`calls`] | reads of constants |
+//! | [`rewrite`] | replaces reads with constants |
 //! | [`sweep`] | finds instructions that are no longer needed |
 //! | [`signed_bools`] | repairs signed conversions of booleans |
 //! | [`ptx`] | the same for PTX, where constants become variables |
@@ -42,8 +41,8 @@ use index::Index;
 use layout::Layouts;
 use words::{Module, bytes};
 
-/// The limit of bytes and parts of all constants of a module together. It is beyond any reasonable source, and
-/// bounds time and memory for any code.
+/// The limit on bytes and parts of all constants of a module together. No reasonable source reaches it, and it bounds
+/// time and memory for arbitrary code.
 const MAX_STEPS: usize = 1 << 24;
 
 /// Code with lowered constants.
@@ -56,7 +55,7 @@ pub(crate) struct Lowered {
 /// A constant that cannot be lowered, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// The C++ name, if it is known which constant it is.
+    /// Its C++ name, if the constant could be identified.
     pub(crate) constant: Option<String>,
     /// The kernels that read it.
     pub(crate) kernels: Vec<String>,
@@ -80,7 +79,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Lowers the constants of the SPIR-V module `code`. Returns `None` if it has no constants, or is not SPIR-V.
+/// Lowers the constants of the SPIR-V module `code`. Returns `None` if it has none or is not SPIR-V.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Replaces the calls that read constants by constants that SPIR-V can specialize.
+//! Replaces calls that read constants with SPIR-V specialization constants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::initializer::Initializer;
 use super::layout::{Layouts, Shape};
 use super::words::{DECORATION_SPEC_ID, Instruction, MEMORY_ALIGNED, Module, op, string};
 
-/// A value with more parts does not fit into an instruction.
+/// The maximum number of parts of a value. More operands do not fit into an instruction.
 const MAX_PARTS: u64 = u16::MAX as u64 - 3;
 
 /// The changes to a module.
@@ -19,17 +19,17 @@ pub(super) struct Edit {
     /// The replacements of the calls.
     pub(super) replaced: BTreeMap<usize, Instruction>,
     pub(super) constants: SpecializationConstants,
-    /// The new constants and their decorations.
+    /// The new constants, with their decorations.
     added: Module,
 }
 
-/// A new constant, and the call that it was made from.
+/// A new constant, and the call for which it was created.
 struct Made<'f> {
     id: u32,
     call: &'f Call,
 }
 
-/// Plans a constant for each symbol, and its value for each call.
+/// Plans a constant for each symbol, and a replacement for each call.
 pub(super) fn plan(
     module: &Module,
     layouts: &Layouts,
@@ -86,7 +86,7 @@ pub(super) fn plan(
     })
 }
 
-/// Returns the module after the edit, without the unneeded instructions.
+/// Returns the edited module, without the unneeded instructions.
 pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>) -> Module {
     let all = &module.instructions;
     let removed: BTreeSet<u32> = unneeded
@@ -121,7 +121,7 @@ fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Ins
     Instruction::new(op::ENTRY_POINT, operands.copied())
 }
 
-/// Makes constants.
+/// Creates constants.
 struct Maker<'m> {
     module: &'m Module,
     layouts: &'m Layouts,
@@ -134,7 +134,7 @@ struct Maker<'m> {
 }
 
 impl Maker<'_> {
-    /// Makes the constant that `call` reads.
+    /// Creates the constant that `call` reads.
     fn constant(&mut self, call: &Call) -> Result<u32, &'static str> {
         const DIFFERS: &str = "its type differs from the type of its default value";
         self.parts.clear();
@@ -156,7 +156,7 @@ impl Maker<'_> {
             return Err(DIFFERS);
         }
         let id = self.value(call.ty, 0, default)?;
-        // The device does not know the remaining bytes, but they are part of the value.
+        // The remaining bytes do not exist on the device, but they belong to the value.
         let last = self.parts.last();
         let end = last.map_or(0, |last| u64::from(last.offset + last.size));
         if end < layout.size {
@@ -165,7 +165,7 @@ impl Maker<'_> {
         Ok(id)
     }
 
-    /// Makes the part of type `ty` at `offset`. The type bounds the recursion depth.
+    /// Creates the part of type `ty` at `offset`. The nesting of the type bounds the recursion depth.
     fn value(&mut self, ty: u32, offset: u64, default: &Initializer) -> Result<u32, &'static str> {
         const LARGE: &str = "it is too large";
         *self.steps = self.steps.checked_sub(1).ok_or(LARGE)?;
@@ -199,7 +199,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Makes a constant with a single number, with the next `SpecId`.
+    /// Creates a constant that is a single number, with the next `SpecId`.
     fn specialized(
         &mut self,
         opcode: u16,
@@ -237,7 +237,7 @@ impl Maker<'_> {
     }
 }
 
-/// Returns the words of a literal: the value, extended to 32 bits.
+/// Returns the words of a literal: the value extended to whole words.
 fn literal(bytes: &[u8], signed: bool) -> Vec<u32> {
     let negative = signed && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
     let fill = if negative { 0xff } else { 0 };

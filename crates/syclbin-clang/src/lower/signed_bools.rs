@@ -2,9 +2,9 @@
 //! Repairs signed conversions of booleans.
 //!
 //! LLVM optimizes `x < 0 ? -1.0f : 0.0f` to a signed conversion of a boolean, in which true is -1. The SPIR-V
-//! translator in the compiler library turns the boolean into 1 or 0 first, so the result is +1 (fixed upstream in July
-//! 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, a signed conversion of a selection between 1 and
-//! 0 can only come from this bug: for a C++ `bool`, LLVM emits an unsigned conversion.
+//! translator in the compiler library first turns the boolean into 1 or 0, so the result is +1 (fixed upstream in July
+//! 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, only this bug produces a signed conversion of a
+//! selection between 1 and 0: for a C++ `bool`, LLVM emits an unsigned conversion.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::words::{Instruction, Module, bytes, op};
 
 const CONVERT_S_TO_F: u16 = 111;
 
-/// Returns the SPIR-V module with the conversions repaired, or `None` if it has none.
+/// Returns the SPIR-V module with repaired conversions, or `None` if nothing needs repair.
 pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     let mut module = Module::read(code).ok()?;
     let mut ints = BTreeMap::new();
@@ -67,7 +67,7 @@ struct Constants {
     one: Option<u32>,
 }
 
-/// Returns whether `arguments` make clang optimize. Debug information turns optimization off.
+/// Returns whether `arguments` enable optimization. The library disables it for debug information.
 pub(crate) fn is_optimized(arguments: &[String]) -> bool {
     let level = arguments
         .iter()

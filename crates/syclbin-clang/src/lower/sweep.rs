@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the instructions that are no longer needed after constants replace their reads.
+//! Finds instructions that are no longer needed once constants replace their reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use super::calls::ConstantReads;
 use super::index::Index;
 use super::words::{Instruction, MEMORY_VOLATILE, Module, is_cast, is_chain, op, uses};
 
-/// The number of passes over local variables that hold pointers to each other.
+/// The maximum number of passes over local variables that hold pointers to each other.
 const MAX_ROUNDS: usize = 64;
 
-/// Returns the instructions to remove together with the instructions in `replaced`. These are the called functions,
-/// and everything that was only needed to call them.
+/// Returns the instructions to remove in addition to those in `replaced`: the called functions, and everything that was
+/// needed only to call them.
 pub(super) fn unneeded(
     module: &Module,
     index: &Index<'_>,
@@ -48,7 +48,7 @@ pub(super) fn unneeded(
 struct Sweep<'m> {
     module: &'m Module,
     index: &'m Index<'m>,
-    /// The ids that new instructions use.
+    /// The ids that the new instructions use.
     used: BTreeSet<u32>,
     gone: BTreeSet<usize>,
     /// Ids that may have become unused.
@@ -81,7 +81,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Returns whether the only effect of the instruction is to define `id`.
+    /// Returns whether defining `id` is the only effect of the instruction.
     fn may_go(&self, id: u32, instruction: &Instruction) -> bool {
         match (instruction.opcode, instruction.operands.as_slice()) {
             (op::VARIABLE, _) => !self.index.exports.contains(&id),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The instructions that lowering follows.
+//! Helpers for the instructions that lowering handles.
 
 pub(super) use syclbin::__private::spirv::edit::{Instruction, Module};
 pub(super) use syclbin::__private::spirv::words::{
@@ -13,8 +13,8 @@ pub(super) const STORAGE_FUNCTION: u32 = 7;
 pub(super) const MEMORY_VOLATILE: u32 = 1;
 pub(super) const MEMORY_ALIGNED: u32 = 2;
 
-/// Returns the ids that an instruction needs. Names, decorations and the interface list of an entry point do not
-/// count: they are removed with their subject. In an unknown instruction every word may be an id.
+/// Returns the ids that an instruction needs. Names, decorations and the interface of an entry point do not count,
+/// because they are removed together with their target. In an unknown instruction, every word may be an id.
 pub(super) fn uses(instruction: &Instruction) -> Vec<u32> {
     let operands = &instruction.operands;
     match instruction.opcode {
@@ -27,7 +27,7 @@ pub(super) fn uses(instruction: &Instruction) -> Vec<u32> {
     }
 }
 
-/// Returns whether an instruction makes a pointer from another pointer and indices.
+/// Returns whether an instruction computes a pointer from another pointer and indices.
 pub(super) fn is_chain(opcode: u16) -> bool {
     matches!(
         opcode,
@@ -38,7 +38,7 @@ pub(super) fn is_chain(opcode: u16) -> bool {
     )
 }
 
-/// Returns whether an instruction with this opcode is the same address with another type.
+/// Returns whether an instruction with this opcode yields the same address with another type.
 pub(super) fn is_cast(opcode: u16) -> bool {
     matches!(
         opcode,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Makes the requested files from a command line: the SYCLBIN file and the depfile.
+//! Creates the files that a command line requests: the SYCLBIN file and the depfile.
 
 mod parts;
 
@@ -20,7 +20,7 @@ use crate::nvidia;
 use crate::steps::Step;
 use crate::{Result, own};
 
-/// Makes the requested files, or shows the steps. Files appear completely or not at all.
+/// Creates the requested files, or prints the steps. A file appears completely or not at all.
 pub(crate) fn make(options: &Options) -> Result<()> {
     options.warnings.show()?;
     match (&options.bitcode, options.inputs.as_slice()) {
@@ -42,7 +42,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     if options.show == Show::StepsOnly {
         return show_only(options, &inputs, &backends);
     }
-    // A crash of the library ends this process, and must not leave a directory behind.
+    // If the library crashes in this process, no temporary directory may remain.
     let in_this_process = parts::is_compiled_here(options, &inputs);
     let mut folder = Folder::default();
     let (mut parts, read) = if in_this_process {
@@ -86,11 +86,11 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     if let Some(depfile) = &options.depfile {
         write(&depfile.path, depfile.text(&read).as_bytes())?;
     }
-    // This file is written last, so its presence means that everything succeeded.
+    // The SYCLBIN file is written last, so its presence means that everything succeeded.
     write(&options.output, &bytes)
 }
 
-/// A directory for intermediate files, created when it is first needed.
+/// A directory for intermediate files, which is created on first use.
 #[derive(Default)]
 struct Folder(Option<tempfile::TempDir>);
 
@@ -112,13 +112,13 @@ impl Folder {
     }
 }
 
-/// Returns the directory to show when an intermediate directory does not exist. It is the current directory, so that a
-/// shell can run the shown commands.
+/// Returns the directory to print when no intermediate directory exists. It is the current directory, so that the
+/// printed commands work in a shell.
 fn example_folder() -> PathBuf {
     PathBuf::new()
 }
 
-/// Rejects requests early that would fail after minutes or overwrite an input.
+/// Rejects requests that would fail only after minutes, or that would overwrite an input.
 fn check(options: &Options, inputs: &[Input]) -> Result<()> {
     let mut sources = inputs.iter().filter(|input| input.is_source());
     if options.link_only
@@ -181,7 +181,7 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether two paths lead to the same file. A device such as /dev/null may be named twice.
+/// Returns whether two paths refer to the same regular file. A device such as /dev/null may be named twice.
 fn is_same(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b && a.is_file(),
@@ -189,7 +189,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Returns a process that would do the remaining work after all compiles.
+/// Returns a process that would do the work that remains after all compiles.
 fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step> {
     let mut arguments = vec![format!("-fsyclbin={}", states::name(options.state))];
     arguments.extend(options.targets.arguments());
@@ -209,7 +209,7 @@ fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step>
     Step::of_own("all inputs", arguments)
 }
 
-/// Shows the steps without running them, for `-###`.
+/// Prints the steps without running them, for `-###`.
 fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
     let folder = example_folder();
     for (index, input) in inputs.iter().enumerate() {
@@ -220,7 +220,7 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
             parts::compile_step(options, inputs, index, code, &folder)?.show(options.show);
         }
     }
-    // The number of modules is not known yet.
+    // The number of modules is not known yet, so `MODULE` stands for each.
     for (number, backend) in backends.iter().enumerate() {
         let spirv = folder.join(format!("MODULE.{}", backend.suffix()));
         let output = folder.join(format!("MODULE.{number}.native"));
@@ -232,8 +232,8 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
     Ok(())
 }
 
-/// Writes a file. A file that already has these bytes gets a new modification time, which make and Ninja compare. A
-/// special file, such as a pipe, is not opened twice, since its reader may be gone.
+/// Writes a file. If the file already contains these bytes, only updates its modification time, which make and Ninja
+/// compare. Does not open a special file, such as a pipe, a second time, because its reader may be gone.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = file::replace(path, bytes).and_then(|()| {
         if path.metadata()?.is_file() {

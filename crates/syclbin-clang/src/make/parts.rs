@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parts: the modules of each input, from compiled sources, SYCLBIN files and objects.
+//! Produces the modules of each input: compiles sources, and reads SYCLBIN files and objects.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::steps::{self, Step};
 use crate::{Failure, Result, own};
 use syclbin_tools::__private::spelled;
 
-/// Returns the paths of the file and the depfile of input number `index` until they are joined.
+/// Returns the paths of the intermediate file and depfile for input number `index`.
 pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBuf; 2] {
     let kind = if code.is_some() { ".ptx" } else { "" };
     [
@@ -29,10 +29,10 @@ pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBu
     ]
 }
 
-/// Returns what each source is compiled to: SPIR-V, which is `None`, and PTX.
+/// Returns the compiles of each source: to SPIR-V (`None`), to PTX, or both.
 pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     if options.ptx.is_some() {
-        return Ok(vec![options.ptx]); // of a request of our own
+        return Ok(vec![options.ptx]); // this process compiles to PTX on behalf of another
     }
     let nvidia = options.targets.nvidia()?;
     let nvidia = nvidia.map(|code| Ptx::new(code.ptx));
@@ -45,8 +45,8 @@ pub(crate) fn makes_ptx(codes: &[Option<Ptx>], inputs: &[Input]) -> bool {
     codes.iter().any(Option::is_some) && inputs.iter().any(Input::is_source)
 }
 
-/// Returns whether the only input is a source that this process compiles. PTX is always compiled in another
-/// process, since the library may crash on sources that compile to other targets.
+/// Returns whether the only input is a source that this process compiles itself. For PTX, another process compiles,
+/// because the library may crash on sources that compile for other targets.
 pub(crate) fn is_compiled_here(options: &Options, inputs: &[Input]) -> bool {
     let has_ptx = options.ptx.is_none() && matches!(options.targets.nvidia(), Ok(Some(_)));
     matches!(inputs, [Input::Source(_)]) && !has_ptx
@@ -60,13 +60,13 @@ fn state(options: &Options, inputs: &[Input]) -> State {
     }
 }
 
-/// Returns whether compiling a source directly makes the requested file.
+/// Returns whether a single compile produces the requested file.
 pub(crate) fn is_one_step(options: &Options, inputs: &[Input]) -> bool {
     let all = options.targets.all();
     is_compiled_here(options, inputs) && all.iter().all(|target| *target == Target::Spirv)
 }
 
-/// Returns the process that compiles input number `index` to `code`.
+/// Returns the process that compiles input number `index` for `code`.
 pub(crate) fn compile_step(
     options: &Options,
     inputs: &[Input],
@@ -78,7 +78,7 @@ pub(crate) fn compile_step(
     let state = if is_one_step || code.is_some() || !is_compiled_here(options, inputs) {
         state(options, inputs)
     } else {
-        // The step is shown in a form that the last step accepts, and it does not accept executables.
+        // The printed step must produce a file that the last step accepts as an input, which an executable is not.
         options.dependencies.state_of_part(options.state)
     };
     let source = inputs[index].path().display().to_string();
@@ -117,8 +117,8 @@ pub(crate) fn compile_step(
     Ok(step)
 }
 
-/// Names the kernels of a source that compiled to SPIR-V but not to PTX, with possible remedies. The compiler
-/// crashed on one of these kernels.
+/// Lists the kernels of a source that compiled to SPIR-V but not to PTX, with possible remedies. The compiler crashed
+/// on one of these kernels.
 fn tell_of_crash(input: &Input, index: usize, codes: &[Option<Ptx>], folder: &Path) {
     let made = |code: &Option<Ptx>| between(folder, index, *code)[0].is_file();
     let [spirv @ None, ptx @ Some(_)] = codes else {
@@ -139,9 +139,9 @@ fn tell_of_crash(input: &Input, index: usize, codes: &[Option<Ptx>], folder: &Pa
     }
 }
 
-/// Returns the parts of the file in the order of the inputs, and the files that were read for each source.
+/// Returns the modules of each input in order, and the files that were read for each source.
 ///
-/// The library has state that is shared within a process, so each source is compiled in a separate process.
+/// The library shares state within a process, so each source is compiled in a separate process.
 pub(crate) fn compile(
     options: &Options,
     inputs: &[Input],
@@ -173,7 +173,7 @@ pub(crate) fn compile(
     }
     let mut parts = Vec::new();
     let mut objects = Vec::new();
-    // Files are read before any compile: reading is quick, and may already find an error.
+    // Reads files before any compile, because reading is fast and may already fail.
     for (index, input) in inputs.iter().enumerate() {
         match input {
             Input::Source(_) => {}
@@ -218,7 +218,7 @@ pub(crate) fn compile(
             for code in &codes {
                 let [output, depfile] = between(folder, index, *code);
                 if code.is_some() && options.targets.ptx_is_optional() && !output.is_file() {
-                    continue; // its step has warned of that
+                    continue; // its step has already warned
                 }
                 let part = link::read(&output, name.clone())?;
                 whole = Some(match whole {
@@ -246,7 +246,7 @@ pub(crate) fn compile(
     Ok((objects::select(candidates)?, read))
 }
 
-/// Returns the processes that compile the bitcode of object number `number`, after writing their inputs.
+/// Returns the processes that compile the bitcode of object number `number`. Writes their input files.
 fn bitcode_steps(
     options: &Options,
     number: usize,
@@ -274,7 +274,7 @@ fn bitcode_steps(
     steps.collect()
 }
 
-/// Returns the modules of an object, with the results of the processes that compiled its bitcode.
+/// Returns the modules of an object, including those that other processes compiled from its bitcode.
 fn of_object<'s>(
     options: &Options,
     object: Object,
@@ -296,7 +296,7 @@ fn of_object<'s>(
     Ok(Candidate { part, is_member })
 }
 
-/// Returns the arguments for clang, with the option of the state.
+/// Returns the arguments for clang, including the option for the state.
 pub(crate) fn clang_arguments(options: &Options) -> Vec<String> {
     let mut clang = options.clang.clone();
     let option = options.dependencies.option(options.state);
@@ -304,7 +304,7 @@ pub(crate) fn clang_arguments(options: &Options) -> Vec<String> {
     clang
 }
 
-/// Compiles the bitcode at `path`, which is of the input `name`.
+/// Compiles the bitcode at `path`, which comes from the input `name`.
 pub(crate) fn from_bitcode(options: &Options, path: &Path, name: &str) -> Result<()> {
     let clang = clang_arguments(options);
     let file = compile::compile_bitcode(path, name, clang, options.state)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Backends: the compilers of native code, and their arguments.
+//! Backends: the compilers for native code, and their arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +18,16 @@ use crate::nvidia;
 use crate::steps::Step;
 use crate::{Failure, Result, own};
 
-/// The variable that tells Intel's CPU device which processor to compile for.
+/// The environment variable that selects the processor for Intel's CPU device.
 pub(super) const PROCESSOR_VARIABLE: &str = "CL_CONFIG_CPU_TARGET_ARCH";
-/// The variable that names the OpenCL libraries to try first.
+/// The environment variable that lists OpenCL libraries to try first.
 const LIBRARY_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 /// The reference runtime's name for x86-64 without a specific processor.
 const ANY_PROCESSOR: &str = "x86_64";
-/// The option of ocloc for code that is still to be linked.
+/// The option with which ocloc compiles code that is linked later.
 const LIBRARY: &str = "-library-compilation";
 
-/// A native target, and all options for its compiler.
+/// A native target, with all options for its compiler.
 pub(crate) struct Backend {
     pub(super) target: Target,
     /// The architecture name in images.
@@ -37,7 +37,7 @@ pub(crate) struct Backend {
 }
 
 pub(super) enum Tool {
-    /// Intel's CPU device, which runs in another process of this program.
+    /// Intel's CPU device, called in a child process of this program.
     CpuDevice {
         variables: Vec<(&'static str, String)>,
     },
@@ -74,7 +74,7 @@ impl Backend {
         Ok(all)
     }
 
-    /// Returns the code in a module that its compiler takes as input.
+    /// Returns the code in a module that the compiler accepts as input.
     pub(super) fn input<'m>(&self, module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
         let mut images = module.images.iter();
         match self.tool {
@@ -85,12 +85,12 @@ impl Backend {
         }
     }
 
-    /// Returns whether it compiles SPIR-V.
+    /// Returns whether the input is SPIR-V.
     pub(crate) fn compiles_spirv(&self) -> bool {
         self.target.is_of_spirv()
     }
 
-    /// Returns the suffix of a file with this input.
+    /// Returns the suffix for input files.
     pub(crate) fn suffix(&self) -> &'static str {
         match self.tool {
             Tool::Ptxas(_) => "ptx",
@@ -123,7 +123,7 @@ impl Backend {
         }
         let mut variables = Vec::new();
         if let Some(installed) = library::installed(Component::CpuDevice) {
-            // The libraries that the user named stay, after the installed library.
+            // Libraries that the user listed remain, after the installed library.
             let named = std::env::var(LIBRARY_VARIABLE).unwrap_or_default();
             variables.push((
                 LIBRARY_VARIABLE,
@@ -220,7 +220,7 @@ impl Backend {
                 })
             }
             Tool::Ocloc(program) => {
-                // With `-q`, ocloc prints no warnings.
+                // `-q` would suppress warnings.
                 let fixed = ["-output_no_suffix", "-spirv_input", "-device", &self.arch];
                 let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
                 arguments.extend(self.options.iter().cloned());
@@ -236,9 +236,9 @@ impl Backend {
         }
     }
 
-    /// Returns the code that the step for `output` wrote.
+    /// Returns the code that the step with this `output` wrote.
     pub(super) fn code(&self, output: &Path) -> std::io::Result<Vec<u8>> {
-        // For one GPU, newer versions of ocloc add this suffix, also with `-output_no_suffix`.
+        // For a single GPU, newer versions of ocloc add this suffix despite `-output_no_suffix`.
         let mut with_suffix = output.as_os_str().to_owned();
         with_suffix.push(".bin");
         let with_suffix = PathBuf::from(with_suffix);
@@ -256,17 +256,17 @@ impl Backend {
         }
     }
 
-    /// Returns the property `compile_target` of a module with only this image.
+    /// Returns the property `compile_target` for a module that contains only this image.
     pub(super) fn compile_target(&self) -> Option<String> {
         match &self.target {
             Target::Cpu { .. } => Some(self.target.name().to_owned()),
             Target::Gpu { device } => device.map(|device| format!("intel_gpu_{device}")),
-            // Such an image names its own GPU, and PTX may be in the same module.
+            // Such an image names its GPU itself, and the module may also contain PTX.
             Target::Nvidia { .. } | Target::Spirv => None,
         }
     }
 
-    /// Returns why it cannot compile a module, if there is a reason.
+    /// Returns the reason why the compiler cannot compile a module, if any.
     pub(super) fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<String>> {
         match self.tool {
             Tool::Ptxas(_) => Ok(import(&imports::of_ptx(module)?)),
@@ -284,8 +284,8 @@ fn uses_doubles(module: &AbstractModule<'_>) -> bool {
         .is_ok_and(|requirements| requirements.aspects.contains(&Aspect::FP64))
 }
 
-/// Returns whether Intel GPU `arch` computes no double precision: its version is from 11.0, and before 12.60. ocloc
-/// refuses such code for these GPUs.
+/// Returns whether the Intel GPU `arch` lacks double precision: its version is at least 11.0 and below 12.60. For these
+/// GPUs, ocloc rejects code that uses it.
 fn lacks_doubles(arch: &str) -> bool {
     let [first, after, arch] = ["icllp", "pvc", arch].map(Architecture::from_name);
     let is_of_intel = arch.is_some_and(|arch| arch.family() == Family::IntelGpu);

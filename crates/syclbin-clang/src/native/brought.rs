@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native images in inputs: some are kept, some are recompiled, and some cannot be used.
+//! Native images in inputs: keeps, replaces or rejects them.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::link::InputFile;
 use crate::link::imports;
 use crate::{Result, own};
 
-/// Removes from `parts` the native images that `backends` compile again. In an executable, also removes images for
-/// GPUs: ocloc left them to be linked, and this program does not link them. Warnings report the code that a GPU
-/// loses.
+/// Removes native images from `parts` that `backends` compile again. In an executable, also removes images for Intel
+/// GPUs, because ocloc left them unlinked and this program cannot link them. Returns warnings about GPUs that lose
+/// code.
 ///
 /// # Errors
 ///
-/// Fails if a kernel has only an image that still has to be linked.
+/// Fails if a kernel exists only in an unlinked image.
 pub(crate) fn sift(
     parts: &mut [InputFile],
     backends: &[Backend],
@@ -27,14 +27,14 @@ pub(crate) fn sift(
     let mut warnings = Vec::new();
     for part in parts {
         let mut with_spirv = BTreeSet::new();
-        // The kernels and functions that each backend can compile again.
+        // The kernels and functions that each backend can recompile.
         let mut compiled_anew = vec![BTreeSet::new(); backends.len()];
         for module in &part.file.modules {
             if module.images.iter().any(|image| image.spirv().is_some()) {
                 with_spirv.extend(offered(module));
             }
             for (backend, anew) in backends.iter().zip(&mut compiled_anew) {
-                // Damaged code is reported later, when the parts are joined.
+                // Damaged code is reported later, when the inputs are joined.
                 if backend.input(module).is_some() && matches!(backend.objection(module), Ok(None))
                 {
                     anew.extend(offered(module));
@@ -95,7 +95,7 @@ pub(crate) fn sift(
     Ok(warnings)
 }
 
-/// Returns the kernels and functions that a module offers to others.
+/// Returns the kernels and functions that a module provides.
 fn offered(module: &AbstractModule<'_>) -> BTreeSet<String> {
     let symbols = module.kernel_names().chain(imports::exports(module));
     symbols.map(str::to_owned).collect()
@@ -106,7 +106,7 @@ fn is_for_gpu(target: &str) -> bool {
 }
 
 impl Backend {
-    /// Returns whether `image` is for the devices of this backend. A file has code for one processor.
+    /// Returns whether `image` is for the same device as this backend. A file contains code for one processor only.
     fn makes(&self, image: &Image<'_>) -> bool {
         let ImageKind::Native { arch, target } = image.kind() else {
             return false;
@@ -127,7 +127,7 @@ mod tests {
     use syclbin::property::set;
     use syclbin::{IrType, Syclbin};
 
-    /// Creates an object with a module for each of `images`, all with the kernel `k`.
+    /// Creates an object with a module for each element of `images`. All modules contain the kernel `k`.
     fn object(images: Vec<Vec<Image<'static>>>) -> [InputFile; 1] {
         let mut file = Syclbin::new(State::Object);
         for images in images {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn spirv() -> Image<'static> {
-        // A header that defines no function.
+        // Only a header, so it defines no function.
         let words: [u32; 5] = [0x0723_0203, 0x0001_0400, 0, 1, 0];
         let code: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
         Image::ir(IrType::SpirV, "spir64-unknown-unknown", code)

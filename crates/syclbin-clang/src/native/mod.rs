@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native images: the SPIR-V and PTX of a file are compiled for processors and GPUs now instead of at run time.
+//! Native images: compiles SPIR-V and PTX for processors and GPUs ahead of time.
 //!
-//! An image for a CPU or an NVIDIA GPU is in the same module as its source image, since the image itself names its
-//! device. The image for an Intel GPU has a separate module, because the property that names the GPU applies to
+//! An image for a CPU or an NVIDIA GPU joins the module of the code that it was compiled from, because the image itself
+//! names its device. An image for an Intel GPU gets its own module, because the property that names the GPU applies to
 //! whole modules.
 
 mod backend;
@@ -31,7 +31,7 @@ use backend::Tool;
 pub(crate) use brought::sift;
 use nvlink::Nvlink;
 
-/// Returns why a module cannot be compiled from SPIR-V to native code, if there is a reason.
+/// Returns the reason why a module cannot be compiled from SPIR-V to native code, if any.
 fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
     if constants.is_some_and(|constants| !constants.is_empty()) {
@@ -42,7 +42,7 @@ fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     Ok(import(&imports::of_module(module)?))
 }
 
-/// Returns a message that names an import which the module does not contain, if any.
+/// Returns a message about an import that the module does not define, if there is one.
 fn import(imports: &BTreeSet<String>) -> Option<String> {
     let symbol = imports.first()?;
     Some(format!(
@@ -51,8 +51,8 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
     ))
 }
 
-/// Links the SPIR-V of each module with its imports from other modules, so that it can be compiled to native code. A
-/// module that cannot be linked stays unchanged, with a warning, and is linked at load time.
+/// Links the SPIR-V of each module with its imports from other modules, so that it can be compiled to native code.
+/// Returns warnings about modules that cannot be linked. They stay unchanged and are linked at load time.
 pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
     let unlinked = link_modules(&mut file.modules).into_iter();
     unlinked
@@ -60,11 +60,11 @@ pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
         .collect()
 }
 
-/// Compiles every module for every native target. Keeps SPIR-V if `keep_spirv` is set.
+/// Compiles every module for every native target. Keeps the SPIR-V if `keep_spirv` is set.
 ///
 /// # Errors
 ///
-/// Fails if a compiler rejects a module, or when a module has no native code and may not keep its SPIR-V.
+/// Fails if a compiler rejects a module, or if a module gets no native code and its SPIR-V is not kept.
 pub(crate) fn add(
     file: &mut Syclbin<'static>,
     backends: &[Backend],
@@ -82,7 +82,7 @@ pub(crate) fn add(
         let mut without: Option<(Vec<&str>, String)> = None;
         for (number, backend) in backends.iter().enumerate() {
             let Some(code) = backend.input(module) else {
-                continue; // it was made elsewhere, or is not for this target
+                continue; // compiled elsewhere, or not for this target
             };
             let what = described(module);
             if let Some(why) = backend.objection(module)? {
@@ -103,7 +103,7 @@ pub(crate) fn add(
                 } else {
                     "no"
                 };
-                // For modules that import from others, linking an object later produces the native code.
+                // If a module imports from others, its native code is compiled when the object is linked.
                 let is_linked_later = file.state() == Some(State::Object)
                     && keep_spirv
                     && !imports::of_module(module)?.is_empty();
@@ -191,8 +191,8 @@ fn add_to_module(
     Ok(())
 }
 
-/// Compiles one module on the CPU device, in this process. If the driver crashes, this process crashes too, so
-/// another process runs it as a child.
+/// Compiles one module on the CPU device, in this process. A driver crash ends this process, so the program calls this
+/// in a child process.
 pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Result<()> {
     let code = syclbin_toolchain::file::read(spirv)
         .or_else(|error| own(format!("cannot read '{}': {error}", spirv.display())))?;

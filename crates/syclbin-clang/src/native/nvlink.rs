@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native code for NVIDIA GPUs, for modules that call functions of other modules.
+//! Native code for NVIDIA GPUs, for modules that call functions in other modules.
 //!
 //! ptxas assembles the PTX of each module to an object. nvlink joins the objects that a module needs.
 
@@ -17,15 +17,15 @@ use crate::command_line::options::Show;
 use crate::steps::{self, Step};
 use crate::{Result, own};
 
-/// The modules of a file that are to be linked, and the processes that link them.
+/// The modules to link, and the processes that link them.
 pub(super) struct Nvlink<'f> {
     modules: &'f [AbstractModule<'static>],
     folder: &'f Path,
     assemble: Vec<Step>,
     link: Vec<Step>,
-    /// The objects by module and backend.
+    /// The assembled objects, by module and backend.
     objects: BTreeMap<(usize, usize), PathBuf>,
-    /// The linked modules by their number in the file, still without code.
+    /// The linked modules, by index in the file. They contain no code until the processes have run.
     linked: BTreeMap<usize, Linked<'f>>,
 }
 
@@ -46,7 +46,7 @@ impl<'f> Nvlink<'f> {
         }
     }
 
-    /// Plans to link module `index` for backend `number`. Returns why that is impossible, if there is a reason.
+    /// Plans to link module `index` for backend `number`. Returns the reason if that is impossible.
     pub(super) fn add(
         &mut self,
         index: usize,
@@ -75,7 +75,7 @@ impl<'f> Nvlink<'f> {
         }
         let output = self.folder.join(format!("{index}.{number}.linked"));
         let mut arguments = vec![format!("-arch={}", backend.arch)];
-        // One argument for all names could be longer than systems allow.
+        // A single argument with all names could exceed the length limit of some systems.
         let kernels = self.modules[index].kernel_names();
         arguments.extend(kernels.map(|kernel| format!("--kernels-used={kernel}")));
         arguments.extend(objects.iter().map(|path| path.display().to_string()));
@@ -96,9 +96,8 @@ impl<'f> Nvlink<'f> {
         Ok(None)
     }
 
-    /// Returns the modules that module `start` needs, itself first, and the properties of the linked module. The
-    /// error is
-    /// the reason why it cannot be linked.
+    /// Returns the modules that module `start` needs, starting with itself, and the properties of the linked module.
+    /// The error is the reason why it cannot be linked.
     fn needed(
         &self,
         start: usize,
@@ -112,7 +111,7 @@ impl<'f> Nvlink<'f> {
         while let Some(index) = needed.get(next).copied() {
             next += 1;
             for symbol in texts[index].iter().flat_map(|text| &text.imports) {
-                // A function that only one module defines takes precedence over one that several define.
+                // A strong definition takes precedence over weak definitions.
                 let has = |text: &Option<ptx::Module>, weak: bool| {
                     text.as_ref().is_some_and(|text| {
                         text.exports.contains(symbol) && text.weak_exports.contains(symbol) == weak
@@ -143,12 +142,12 @@ impl<'f> Nvlink<'f> {
         }
         let metadata = linked_metadata(self.modules, &needed, &resolved);
         let mut metadata = metadata.map_err(|obstacle| format!("cannot be linked: {obstacle}"))?;
-        // The loader links the PTX of other modules with the PTX of this one, and not with native code.
+        // Other modules are linked with the PTX of this module at load time, not with its native code.
         metadata.remove_set(set::EXPORTED_SYMBOLS);
         Ok((needed, metadata))
     }
 
-    /// Returns the path of the object of a module, and plans to assemble it.
+    /// Returns the path of a module's object, and plans to assemble it.
     fn object(&mut self, index: usize, number: usize, backend: &Backend) -> Result<PathBuf> {
         if let Some(object) = self.objects.get(&(index, number)) {
             return Ok(object.clone());

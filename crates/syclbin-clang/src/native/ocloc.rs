@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! ocloc, Intel's offline compiler: its time limit, and its messages in the form of this program's own.
+//! ocloc, Intel's offline compiler: limits its run time, and formats its messages like this program's own.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use syclbin_tools::__private::spelled;
 
-/// The variable that sets the limit in seconds. 0 means no limit.
+/// The environment variable that sets the time limit in seconds. 0 means no limit.
 pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
 
-/// The limit if the variable is not set. Some versions of ocloc hang on some kernels.
+/// The default limit. It is necessary because some versions of ocloc hang on some kernels.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 
-/// Returns the time limit that the environment sets, `None` for no limit.
+/// Returns the time limit from the environment, or `None` for no limit.
 ///
 /// # Errors
 ///
-/// The value of the variable, if it is not a number of seconds.
+/// Returns the value of the variable if it is not a number of seconds.
 pub(crate) fn limit() -> Result<Option<Duration>, String> {
     match std::env::var_os(LIMIT_VARIABLE) {
         Some(value) => parse_limit(&value.to_string_lossy()),
@@ -31,7 +31,7 @@ fn parse_limit(value: &str) -> Result<Option<Duration>, String> {
     Ok((seconds > 0).then_some(Duration::from_secs(seconds)))
 }
 
-/// The beginnings of lines that say nothing about the code.
+/// Prefixes of lines that are unrelated to the code.
 const NOISE: [&str; 6] = [
     "Compilation from IR",
     "Build succeeded",
@@ -40,11 +40,11 @@ const NOISE: [&str; 6] = [
     "error: backend compiler failed build",
     "in kernel:",
 ];
-/// A part of a warning that announces a second attempt, whose own warnings follow.
+/// Marks a warning that announces a second attempt, which reports its own warnings.
 const SECOND_ATTEMPT: &str = "[RetryManager]";
 
-/// Returns the warnings in ocloc's report, or everything of interest if it failed. Each message appears once and names
-/// the GPU: ocloc repeats a message for each use of what it rejects.
+/// Returns the warnings in ocloc's report, or all relevant lines if it failed. Each message names the GPU and appears
+/// once, because ocloc repeats a message for every occurrence.
 pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
     let report = String::from_utf8_lossy(report);
     let mut seen = BTreeSet::new();
@@ -61,7 +61,7 @@ pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
             Some((_, rest)) if rest.contains(SECOND_ATTEMPT) => continue,
             Some((kind, rest)) => {
                 let mut message = format!("syclbin-clang: {kind}GPU {gpu}: {}", in_cpp(rest));
-                // Older versions name the kernel in the next line.
+                // Older versions name the kernel on the next line.
                 if let Some(kernel) = lines
                     .peek()
                     .and_then(|next| next.strip_prefix("in kernel:"))
@@ -81,7 +81,7 @@ pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
     messages.into_bytes()
 }
 
-/// Replaces symbols by their C++ spelling.
+/// Replaces symbols with their C++ spelling.
 fn in_cpp(line: &str) -> String {
     let words = line.split_whitespace().map(|word| {
         let symbol = word.trim_matches(|c: char| c != '_' && !c.is_alphanumeric());
@@ -121,7 +121,7 @@ mod tests {
             "syclbin-clang: warning: GPU pvc: in kernel 'k': compiled SIMD32 allocated 128 regs and \
              spilled around 704\n"
         );
-        // As version 22.43 writes it.
+        // The format of version 22.43.
         let report = "\nwarning: kernel __sycl_kernel_k  compiled SIMD32 allocated 128 regs\n";
         let expected =
             "syclbin-clang: warning: GPU pvc: kernel k compiled SIMD32 allocated 128 regs\n";

@@ -60,7 +60,7 @@ fn only_cpu_images_share_the_spirv_module() {
                 .get(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET);
             value.and_then(Value::as_str).map(str::to_owned)
         };
-        // The property applies to all images of its module, so SPIR-V must not be in the same module.
+        // The property applies to all images of its module, so the module must not also contain SPIR-V.
         let of_cpu = (!keep).then(|| "spir64_x86_64".to_owned());
         assert_eq!(named(&modules[0]), of_cpu);
         assert_eq!(named(&modules[1]).as_deref(), Some("intel_gpu_pvc"));

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The NVIDIA GPUs that both the compiler library and `ptxas` know.
+//! The NVIDIA GPUs that both the compiler library and `ptxas` support.
 
 use std::fmt;
 
-/// A kind of GPU, by its compute capability. The order is by capability, and a plain GPU comes before its variants
+/// A GPU, identified by its compute capability. GPUs are ordered by capability, and a plain GPU precedes its variants
 /// with extra features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NvidiaGpu(usize);
 
-/// What the library is told about each GPU: its name, a PTX version, and the GPU whose built-in functions sources may
-/// call.
+/// Arguments for the library, by GPU: its name, a PTX version, and the GPU whose built-in functions sources may call.
 ///
-/// The PTX version is the oldest that supports the GPU, since a driver accepts only PTX versions up to its own. The
-/// library names this version in its message about an older one. The GPU of the functions differs from the name if
-/// clang, given the name beside an older GPU, takes it for the real GPU. Whether it does depends on the order of a hash
-/// table.
+/// The PTX version is the oldest that supports the GPU, because a driver accepts only versions up to its own. The
+/// version comes from the library, whose error message about an older version names it. The third column usually
+/// repeats the name. It differs where clang, although it is told an older GPU, would take this name as the target GPU.
+/// Whether it does depends on the order of a hash table.
 const GPUS: [(&str, &str, &str); 23] = [
     ("sm_75", "63", "sm_70"),
     ("sm_80", "70", "sm_80"),
@@ -42,7 +41,7 @@ const GPUS: [(&str, &str, &str); 23] = [
 ];
 
 impl NvidiaGpu {
-    /// The oldest GPU. All others run its code.
+    /// The oldest GPU, whose code runs on all others.
     pub(crate) const OLDEST: Self = Self(0);
 
     /// Returns the GPU called `name`, such as `sm_90a`.
@@ -54,17 +53,17 @@ impl NvidiaGpu {
         GPUS[self.0].0
     }
 
-    /// Returns the PTX version, as clang and the library name features.
+    /// Returns the feature that selects the PTX version, as clang and the library spell it.
     pub(crate) fn ptx_feature(self) -> String {
         format!("+ptx{}", GPUS[self.0].1)
     }
 
-    /// Returns the feature that gives clang the GPU's built-in functions.
+    /// Returns the feature that makes clang accept the GPU's built-in functions.
     pub(crate) fn function_feature(self) -> String {
         format!("+{}", GPUS[self.0].2)
     }
 
-    /// Returns the GPU without the features that only it has, so that later GPUs run its code too.
+    /// Returns the GPU without its exclusive features, so that later GPUs also run the code.
     pub(crate) fn plain(self) -> Self {
         Self::named(self.name().trim_end_matches(['a', 'f'])).unwrap_or(self)
     }

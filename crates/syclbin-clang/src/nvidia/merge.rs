@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Merging: the PTX of a source joins the modules that the source was compiled to for all other devices.
+//! Merging: adds the PTX of a source to the modules that were compiled from it for other devices.
 //!
-//! PTX joins a module only if both have the same kernels and symbols and the same removed arguments, and require
-//! the same of a device. The PTX follows the SPIR-V: the reference runtime (2026.2) takes the first IR image of
-//! each module for SPIR-V, and rejects the whole file if that is PTX. It skips later images, and native code for
-//! other devices. PTX without SPIR-V is therefore stored as native code of its target.
+//! PTX joins a module only if both contain the same kernels and symbols, remove the same arguments, and have the same
+//! device requirements. The PTX follows the SPIR-V, because the reference runtime (2026.2) treats the first IR image of
+//! each module as SPIR-V, and rejects the whole file if that image is PTX. It ignores later images and native code for
+//! other devices. PTX without SPIR-V is therefore stored as native code.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use syclbin::{AbstractModule, Syclbin};
 use crate::link::imports;
 use crate::lower;
 
-/// Adds the images of `ptx` to the matching modules of `spirv`, so that a module holds a kernel for every device. A
-/// module matches if it has the same kernels, passes their arguments the same way, and requires the same of a device.
-/// A PTX module without a match stays separate.
+/// Adds the images of `ptx` to the matching modules of `spirv`, so that one module contains a kernel for every device.
+/// A module matches if it contains the same kernels, passes their arguments the same way, and has the same device
+/// requirements. A PTX module without a match stays separate.
 pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'static> {
     let mut whole = spirv;
     let before = whole.modules.len();
@@ -33,8 +33,8 @@ pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'
     whole
 }
 
-/// Sets with the requirements of the code. Two modules match only if they agree in all of them, except for aspects:
-/// see [`has_aspects`]. Only SPIR-V records which kernel argument is scratch memory; in PTX it is not an argument.
+/// Sets that describe the requirements of the code. Modules match only if these sets are equal, except for aspects: see
+/// [`has_aspects`]. The set about scratch memory is not included: only in SPIR-V is scratch memory a kernel argument.
 const AGREE: [&str; 3] = [
     set::DEVICE_REQUIREMENTS,
     set::IMPORTED_SYMBOLS,
@@ -69,9 +69,9 @@ fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
         && AGREE.iter().all(same)
 }
 
-/// Returns whether the PTX requires every aspect that the SPIR-V requires, so that the module's record does not
-/// exclude an NVIDIA GPU. The PTX may require more, such as fp64, which its mathematical functions use and every
-/// NVIDIA GPU has.
+/// Returns whether the PTX requires every aspect that the SPIR-V requires, so that the merged requirements do not
+/// exclude an NVIDIA GPU. The PTX may require more aspects, such as fp64, which its mathematical functions use and
+/// which every NVIDIA GPU supports.
 fn has_aspects(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     match (spirv.aspects(), ptx.aspects()) {
         (Ok(of_spirv), Ok(of_ptx)) => of_spirv.iter().all(|aspect| of_ptx.contains(aspect)),
@@ -79,14 +79,14 @@ fn has_aspects(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     }
 }
 
-/// Returns whether the PTX exports everything that the SPIR-V exports. It may export more: without optimization,
-/// also the functions that kernels consist of.
+/// Returns whether the PTX exports everything that the SPIR-V exports. It may export more: without optimization, it
+/// also exports the functions that make up the kernels.
 fn has_exports(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     let of_ptx: BTreeSet<&str> = imports::exports(ptx).collect();
     imports::exports(spirv).all(|symbol| of_ptx.contains(symbol))
 }
 
-/// Returns whether one record of specialization constants is valid for both.
+/// Returns whether the record of specialization constants for the SPIR-V also describes the PTX.
 fn has_constants(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     let constants = |module| SpecializationConstants::read(module).ok();
     match (constants(&spirv.metadata), constants(&ptx.metadata)) {
@@ -95,14 +95,14 @@ fn has_constants(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     }
 }
 
-/// Returns which arguments of a kernel are not passed, or `None` for an unreadable mask.
+/// Returns the arguments of a kernel that were removed, or `None` if the mask is malformed.
 fn removed(module: &AbstractModule<'_>, kernel: &str) -> Option<Vec<usize>> {
     let mask = module.eliminated_arguments(kernel).ok()?;
     let removed = mask.iter().enumerate().filter(|(_, removed)| **removed);
     Some(removed.map(|(index, _)| index).collect())
 }
 
-/// Sets that are taken from the SPIR-V: exports, and values that apply to both.
+/// Sets that are taken from the SPIR-V: exports, and sets that apply to both.
 const OF_SPIRV: [&str; 4] = [
     set::EXPORTED_SYMBOLS,
     set::MISC_PROPERTIES,
@@ -110,8 +110,8 @@ const OF_SPIRV: [&str; 4] = [
     set::SPECIALIZATION_DEFAULTS,
 ];
 
-/// Adds the images, and the properties that only they have. Other properties are either equal or taken from the
-/// companion.
+/// Adds the images of `module`, and the properties that only it has. All other properties are equal, or `companion`
+/// takes precedence.
 fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>) {
     companion.images.extend(module.images);
     for properties in module.metadata.iter() {
@@ -173,7 +173,7 @@ mod tests {
         let metadata = &mut ptx.modules[0].metadata;
         metadata.insert(set::KERNEL_PARAM_OPT, "a", mask(0b10));
         let metadata = &mut ptx.modules[1].metadata;
-        // Nothing is removed, as without a mask.
+        // An all-zero mask removes nothing, like a missing mask.
         metadata.insert(set::KERNEL_PARAM_OPT, "b", mask(0));
         assert_eq!(images(&merge(spirv(), ptx)), [1, 2, 1]);
         let mut ptx = file(IrType::Ptx, &[&["a"]]);

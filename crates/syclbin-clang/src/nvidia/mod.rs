@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PTX: everything needed to compile a source for NVIDIA GPUs, in a separate process beside the SPIR-V compile.
+//! PTX: compiles a source for NVIDIA GPUs, in a separate process from the SPIR-V compile.
 //!
-//! The workarounds for the compiler library are here and in [`crate::library::device_library`], each with its
+//! This module and [`crate::library::device_library`] contain the workarounds for the compiler library, each with its
 //! reason.
 
 pub(crate) mod gpu;
@@ -21,23 +21,23 @@ use syclbin_tools::__private::{link, spelled};
 
 pub(crate) use merge::merge;
 
-/// The option that makes another process of this program compile to PTX.
+/// The option that makes a process of this program compile to PTX.
 pub(crate) const OPTION: &str = "--compile-ptx=";
 
-/// The option of clang that names a CUDA installation.
+/// Clang's option that names a CUDA installation.
 const CUDA: &str = "--cuda-path=";
 
-/// A GPU that every part of the library can compile for: see [`Ptx::arguments`].
+/// A GPU that every part of the library supports: see [`Ptx::arguments`].
 const HARMLESS_CPU: &str = "sm_60";
 
-/// The GPU that a process compiles PTX for, and the workarounds that it uses.
+/// The GPU that a process compiles PTX for, and the active workarounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ptx {
     pub(crate) gpu: NvidiaGpu,
-    /// Whether this program serves the device library to the compiler library. Tests turn this off to detect when a
+    /// Whether this program provides the device library to the compiler library. Tests turn this off to detect when a
     /// newer compiler library no longer needs it.
     serves: bool,
-    /// Whether clang is told another GPU. Tests turn this off for the same reason.
+    /// Whether the actual GPU is hidden from clang. Tests turn this off for the same reason.
     hides: bool,
 }
 
@@ -50,8 +50,7 @@ impl Ptx {
         }
     }
 
-    /// Parses the value of [`OPTION`]: a GPU and the disabled workarounds, such as
-    /// `sm_80,unserved,unhidden`.
+    /// Parses the value of [`OPTION`]: a GPU and the disabled workarounds, such as `sm_80,unserved,unhidden`.
     pub(crate) fn parse(value: &str) -> Result<Self> {
         let mut words = value.split(',');
         let gpu = words.next().and_then(NvidiaGpu::named);
@@ -74,7 +73,7 @@ impl Ptx {
         format!("{OPTION}{}", self.gpu)
     }
 
-    /// Returns the settings for the library, which it takes in addition to clang's arguments.
+    /// Returns the settings that the library takes separately from clang's arguments.
     pub(crate) fn code(self) -> Code {
         Code::Ptx {
             gpu: self.gpu.name().to_owned(),
@@ -82,12 +81,12 @@ impl Ptx {
         }
     }
 
-    /// Returns the arguments for clang that come before the user's.
+    /// Returns the arguments for clang that precede the user's arguments.
     ///
-    /// From sm_70 on, clang marks struct parameters with a list in the module's metadata. The backend of the same
-    /// library cannot read the list and crashes, so clang is told an older GPU. The mark is the only thing in the
-    /// code that this changes. The macro and the built-in functions of the real GPU are restored, and the backend
-    /// is told the real GPU in another way ([`Self::code`]).
+    /// For sm_70 and later, clang lists struct parameters in the module's metadata. The backend of the same library
+    /// cannot read this list and crashes, so clang is told to compile for an older GPU. The list is the only difference
+    /// in the code. The macro and the built-in functions of the actual GPU are restored, and the backend is told the
+    /// actual GPU separately ([`Self::code`]).
     fn arguments(self) -> Vec<String> {
         if !self.hides {
             return Vec::new();
@@ -106,7 +105,7 @@ impl Ptx {
         arguments
     }
 
-    /// Prepares this process for one compile with `clang`, and returns all arguments.
+    /// Prepares this process for one compile, and returns all arguments for clang.
     pub(crate) fn prepare(self, library: &Path, clang: Vec<String>) -> Result<Vec<String>> {
         let mut arguments = self.arguments();
         if named_cuda(&clang).is_none() {
@@ -120,14 +119,14 @@ impl Ptx {
     }
 }
 
-/// Returns the CUDA installation that clang's arguments name.
+/// Returns the CUDA installation that the arguments for clang name.
 fn named_cuda(clang: &[String]) -> Option<&str> {
     let mut named = clang.iter().filter_map(|option| option.strip_prefix(CUDA));
     named.next_back()
 }
 
-/// Returns the directory of the component, which is laid out like CUDA. The installation that this program belongs
-/// to comes first, then the user's installation.
+/// Returns the directory of the installed component, which is laid out like CUDA. The installation that contains this
+/// program precedes the user's installation.
 fn installed() -> Result<PathBuf> {
     let found = library::installed(Component::Nvidia);
     found.map(|installed| installed.folder).ok_or_else(|| {
@@ -138,10 +137,10 @@ fn installed() -> Result<PathBuf> {
     })
 }
 
-/// Checks that a compile will find the mathematical functions, before anything is compiled.
+/// Checks in advance that compiles will find the mathematical functions.
 pub(crate) fn check(clang: &[String]) -> Result<()> {
     let folder = match named_cuda(clang) {
-        Some(_) => return Ok(()), // clang says what is wrong with it
+        Some(_) => return Ok(()), // clang reports a wrong path itself
         None => installed()?,
     };
     if folder.join(CUDA_MATHEMATICS).is_file() {
@@ -155,7 +154,7 @@ pub(crate) fn check(clang: &[String]) -> Result<()> {
     }
 }
 
-/// Returns the path of the assembler, from the named CUDA installation or else the installed component.
+/// Returns the path of the assembler, in the named CUDA installation or else in the installed component.
 pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     let folder = match named_cuda(clang) {
         Some(folder) => PathBuf::from(folder),
@@ -173,9 +172,9 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     }
 }
 
-/// Stores the PTX of modules without SPIR-V as native code, if other modules have SPIR-V. The reference runtime
-/// takes every IR image for SPIR-V, and rejects the whole file if a module begins with other code. `syclbin-rt`
-/// checks the actual format.
+/// Stores PTX in modules without SPIR-V as native code, if other modules contain SPIR-V. The reference runtime treats
+/// every IR image as SPIR-V, and rejects the whole file if a module begins with other code. `syclbin-rt` detects the
+/// actual format.
 pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
     let is_spirv =
         |image: &Image<'_>| matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::SpirV);
@@ -188,8 +187,8 @@ pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
     }
 }
 
-/// Returns warnings about kernels that have no code for NVIDIA GPUs in the file. Their input brought none, and only
-/// sources are compiled to PTX.
+/// Returns warnings about kernels that have no code for NVIDIA GPUs. This happens for inputs other than sources,
+/// because only sources are compiled to PTX.
 pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> {
     let is_for_nvidia = |image: &Image<'_>| match image.kind() {
         ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
@@ -214,8 +213,8 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
     )]
 }
 
-/// Removes notes from the log: the backend's notes on every function, and on undefined functions. Every driver
-/// defines some of these; this program finds the others itself and names them in C++.
+/// Removes notes from the log: the backend's notes about every function, and about undefined functions. Every driver
+/// defines some of these. This program finds the others itself and reports their C++ names.
 pub(crate) fn without_notes(log: &str) -> String {
     let is_note = |line: &&str| {
         let line = line.trim_end();

@@ -89,7 +89,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     array(bytes, at).map(u64::from_le_bytes)
 }
 
-/// The first bytes.
+/// The magic number of a fat binary.
 const MAGIC: u32 = 0xba55_ed50;
 /// The size of the known part of the header.
 const HEADER: usize = 16;
@@ -256,7 +256,7 @@ impl<'a> Entries<'a> {
             (0, _) => Some(Suffix::Family),
             _ => Some(Suffix::Architecture),
         };
-        // The header has at least `ENTRY` bytes, so this ends.
+        // The header has at least `ENTRY` bytes, so every step makes progress.
         self.at = start + header + payload.len();
         Ok(Entry {
             kind: match kind {

@@ -113,11 +113,11 @@ macro_rules! module_metadata {
 module_metadata! {
     /// The symbols of the kernels.
     kernel_names: Symbols = KERNEL_NAMES;
-    /// The symbols that it exports to other modules.
+    /// The symbols that the module exports to other modules.
     exported_symbols: Symbols = EXPORTED_SYMBOLS;
-    /// The symbols that it imports from other modules.
+    /// The symbols that the module imports from other modules.
     imported_symbols: Symbols = IMPORTED_SYMBOLS;
-    /// The kernels that use `assert`. Only old compilers write them.
+    /// The kernels that use `assert`. Only old compilers write this set.
     assert_used: Symbols = ASSERT_USED;
     /// The kernels that use dynamically sized work-group memory.
     dynamic_local_memory: Symbols = DYNAMIC_LOCAL_MEMORY;
@@ -136,11 +136,11 @@ module_metadata! {
     /// The variables that persist between launches, by unique identifier. The reference runtime may have added a
     /// prefix to the identifier, which [`Named::find`] ignores.
     device_globals: Named<DeviceGlobal> = DEVICE_GLOBALS;
-    /// The pipes between host and device. Only old compilers write them.
+    /// The pipes between host and device. Only old compilers write this set.
     host_pipes: Named<HostPipe> = HOST_PIPES;
-    /// The sets of virtual functions that it defines and calls.
+    /// The sets of virtual functions that the module defines and calls.
     virtual_functions: VirtualFunctions;
-    /// The device libraries that it requires or implements.
+    /// The device libraries that the module requires or implements.
     device_libraries: DeviceLibraries;
     /// Compilation settings.
     misc: MiscProperties;

@@ -26,7 +26,7 @@ use crate::property::PropertySets;
 #[derive(Clone, Debug)]
 pub struct Named<T> {
     entries: Vec<(String, T)>,
-    // The position of each name. A hostile file may contain a hundred thousand names.
+    // The position of each name. A hostile file may contain a hundred thousand names, too many for linear searches.
     places: BTreeMap<String, usize>,
 }
 
@@ -39,7 +39,7 @@ impl<T> Default for Named<T> {
     }
 }
 
-// The positions are determined by the entries.
+// The positions follow from the entries, so comparing the entries is sufficient.
 impl<T: PartialEq> PartialEq for Named<T> {
     fn eq(&self, other: &Self) -> bool {
         self.entries == other.entries

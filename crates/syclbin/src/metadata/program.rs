@@ -42,7 +42,7 @@ impl ProgramMetadata {
     ///
     /// # Errors
     ///
-    /// When a value is malformed.
+    /// Returns an error if a value is malformed.
     pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
         let mut program = Self::default();
         for (key, value) in sets.entries(SET) {
@@ -234,7 +234,7 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
         self.xyz.iter().take(count).rev().copied().collect()
     }
 
-    /// Returns the numbers in the file.
+    /// Returns the numbers in the file, without padding.
     fn given(&self) -> &[T] {
         &self.xyz[..self.given.get()]
     }

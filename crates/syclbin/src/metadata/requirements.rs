@@ -50,7 +50,8 @@ impl Property for Records {
 
     fn from_value(value: &Value) -> Option<Self> {
         let text = String::from_value(value)?;
-        // A field takes far more memory than the comma that ends it. Compilers write only dozens of fields.
+        // A field takes far more memory than the comma that ends it, so a small file could exhaust memory. Compilers
+        // write only dozens of fields.
         if text.bytes().filter(|byte| b";,".contains(byte)).count() >= MAX_FIELDS {
             return None;
         }

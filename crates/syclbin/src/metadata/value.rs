@@ -44,7 +44,7 @@ pub(super) fn read_value<T: Property>(set: &str, key: &str, value: &Value) -> Re
     T::from_value(value).ok_or_else(|| Malformed::new(set, key, T::EXPECTED, describe(value)))
 }
 
-/// Returns the bytes of a byte array that consists of whole bytes.
+/// Returns the bytes of a byte array, or `None` if the number of bits is not a multiple of 8.
 fn bytes(value: &Value) -> Option<&[u8]> {
     match value {
         Value::Bytes { bits, data } if whole(*bits, data) => Some(data),
@@ -258,7 +258,7 @@ pub(super) fn describe(value: &Value) -> String {
     }
 }
 
-/// Returns whether a byte array consists of whole bytes.
+/// Returns whether `data` contains exactly `bits` bits, in whole bytes.
 pub(super) fn whole(bits: u64, data: &[u8]) -> bool {
     (data.len() as u64).checked_mul(8) == Some(bits)
 }

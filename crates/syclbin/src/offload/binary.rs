@@ -26,7 +26,7 @@ pub struct Binary<'a> {
 }
 
 impl<'a> Binary<'a> {
-    /// Reads the OffloadBinary at the start of `bytes`; what follows it is ignored.
+    /// Reads the OffloadBinary at the start of `bytes`. Trailing bytes are ignored.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         const RECORD: &str = raw::Header::RECORD;
@@ -213,7 +213,7 @@ fn until_nul(
     Ok(&rest[..end])
 }
 
-/// The key of the list.
+/// The key of the string that lists the symbols of an image.
 pub const SYMBOLS_KEY: &str = "symbols";
 
 /// Returns the names in the string `symbols`, which LLVM's `clang-sycl-linker` adds to each image, or `None` if its

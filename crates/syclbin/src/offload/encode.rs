@@ -95,7 +95,8 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
             image_kind: entry.image_kind.0,
             offload_kind: entry.offload_kind.0,
             flags: entry.flags,
-            // Without strings, the writers of LLVM (version 1) and the reference runtime (version 2) differ.
+            // For an entry without strings, LLVM (version 1) and the reference runtime (version 2) write different
+            // offsets.
             string_offset: if entry.strings.is_empty() && version != 1 {
                 0
             } else {

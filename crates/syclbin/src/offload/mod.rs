@@ -200,7 +200,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     Ok(entries)
 }
 
-/// Calls `each` with each OffloadBinary in `bytes` and its offset. Offsets in errors from `each` count from there.
+/// Calls `each` with each OffloadBinary in `bytes` and its offset. Errors from `each` use offsets relative to it.
 pub(crate) fn each_binary<'a>(
     bytes: &'a [u8],
     mut each: impl FnMut(&Binary<'a>, u64) -> Result<(), Error>,

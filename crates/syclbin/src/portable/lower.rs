@@ -7,19 +7,19 @@ use alloc::vec::Vec;
 use super::version::{V1_1, V1_4, Version};
 use crate::spirv::words::{Instruction, literal, op, put, string};
 
-/// Decorations that an extension has, and every version since 1.4.
+/// `NoSignedWrap` and `NoUnsignedWrap`: core decorations since 1.4, from an extension in earlier versions.
 const NO_WRAP: [u32; 2] = [4469, 4470];
 const NO_WRAP_EXTENSION: &str = "SPV_KHR_no_integer_wrap_decoration";
 
 const STORAGE_INPUT: u32 = 1;
 const STORAGE_OUTPUT: u32 = 3;
 
-/// The bits of memory operands that every version has.
+/// Memory operand bits that every version supports.
 const VOLATILE: u32 = 1;
 const ALIGNED: u32 = 2;
 const NONTEMPORAL: u32 = 4;
 
-/// What is needed of a whole module to lower its instructions.
+/// Module-wide facts that are needed to lower a single instruction.
 pub(super) struct Lowering {
     to: Version,
     /// The storage classes of variables.
@@ -51,7 +51,7 @@ impl Lowering {
         })
     }
 
-    /// Writes an instruction as the version has it.
+    /// Writes an instruction in the form that the target version supports.
     pub(super) fn write(&self, instruction: &Instruction<'_>, out: &mut Vec<u32>) {
         let Instruction {
             opcode, operands, ..
@@ -79,7 +79,7 @@ impl Lowering {
         }
     }
 
-    /// Returns the operands of `OpLoopMerge` without the hints that the version lacks.
+    /// Returns the operands of `OpLoopMerge` without hints that the target version lacks.
     fn loop_merge(&self, operands: &[u32]) -> Vec<u32> {
         const DEPENDENCY_INFINITE: u32 = 4;
         const DEPENDENCY_LENGTH: u32 = 8;
@@ -94,7 +94,8 @@ impl Lowering {
             known |= DEPENDENCY_INFINITE | DEPENDENCY_LENGTH;
         }
         let control = control & known;
-        // Each bit from the length of a dependency on has a parameter, in the order of the bits.
+        // From the dependency length on, each bit has a parameter. Parameters are in bit order, so the length comes
+        // first.
         let has_length = control & DEPENDENCY_LENGTH != 0;
         let length = parameters.iter().take(usize::from(has_length));
         [*merge, *next, control]
@@ -105,13 +106,13 @@ impl Lowering {
     }
 }
 
-/// Returns how many operands a copy has before its memory operands.
+/// Returns the number of operands that precede the memory operands of a copy.
 fn operands_of_copy(opcode: u16) -> usize {
     if opcode == op::COPY_MEMORY { 2 } else { 3 }
 }
 
-/// Returns the memory operands of a copy, for source and target together as versions before 1.4 have them;
-/// `None` where these versions cannot express them.
+/// Merges the memory operands for the target and the source of a copy, because versions before 1.4 have one set for
+/// both. Returns `None` if these versions cannot express them.
 pub(super) fn memory_operands(copy: &Instruction<'_>) -> Option<Vec<u32>> {
     let given = copy.operands.get(operands_of_copy(copy.opcode)..)?;
     let (target, rest) = operand_set(given)?;
@@ -130,10 +131,10 @@ pub(super) fn memory_operands(copy: &Instruction<'_>) -> Option<Vec<u32>> {
     }
 }
 
-/// A mask of memory operands with the alignment.
+/// A memory operand mask and its alignment.
 type OperandSet = (u32, Option<u32>);
 
-/// Splits off a mask of memory operands; `None` where it has bits of later versions.
+/// Splits off one set of memory operands. Returns `None` if it is incomplete or contains bits of later versions.
 fn operand_set(words: &[u32]) -> Option<(OperandSet, &[u32])> {
     let Some((mask, rest)) = words.split_first() else {
         return Some(((0, None), words));

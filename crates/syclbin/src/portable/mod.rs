@@ -36,7 +36,7 @@ pub struct Reader<'r> {
     pub one_version: bool,
     /// Whether it accepts debug information.
     pub debug_info: bool,
-    /// Whether it loses the results of negations at barriers of work-groups.
+    /// Whether it loses the results of floating-point negations across work-group barriers.
     pub loses_negations: bool,
 }
 
@@ -53,7 +53,7 @@ pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
     version::lowest(&collect(&words)?, reader).map(drop)
 }
 
-/// Returns whether a module has debug information, or `false` if it is not SPIR-V.
+/// Returns whether a module contains debug information. Returns `false` if it is not SPIR-V.
 #[must_use]
 pub fn has_debug_info(spirv: &[u8]) -> bool {
     words::words(spirv).is_ok_and(|words| imports_debug_info(&words))
@@ -119,7 +119,7 @@ pub fn rewrite_all<'c>(
     };
     let waits = |module: &Cow<'_, [u8]>| words::words(module).is_ok_and(|w| negation::waits(&w));
     let reader = &Reader {
-        // Functions of one module may negate, and those of another wait.
+        // A function in one module may negate while a function in another waits.
         loses_negations: reader.loses_negations && modules.iter().any(waits),
         ..*reader
     };
@@ -162,7 +162,7 @@ pub fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
     Ok(out)
 }
 
-/// Returns whether a module has debug information. Imports come before the memory model.
+/// Returns whether a module contains debug information. Imports precede the memory model, so the search ends there.
 fn imports_debug_info(words: &[u32]) -> bool {
     instructions(words)
         .map_while(Result::ok)
@@ -229,7 +229,7 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
                 let Some((id, value)) = id.and_then(|id| values.get_key_value(id)) else {
                     continue;
                 };
-                // A bool has no width.
+                // A bool has no declared width. Its value takes one byte.
                 let size = bits.get(ty).map_or(1, |bits| bits / 8);
                 if u32::try_from(value.len()) != Ok(size) {
                     let problem = format!(

@@ -13,7 +13,7 @@ use crate::spirv::edit::{self, Instruction};
 use crate::spirv::words::{instructions, literal, op, string};
 
 const STD: &str = "OpenCL.std";
-/// An instruction of this set.
+/// The number of `rotate` in this set.
 const ROTATE: u32 = 161;
 
 const CAPABILITY_INT64: u32 = 11;
@@ -26,7 +26,7 @@ pub(super) fn are_in(words: &[u32]) -> bool {
     instructions.any(|instruction| instruction.opcode == op::F_NEGATE)
 }
 
-/// Returns whether work-items of a module may wait for the others of their work-group.
+/// Returns whether work-items may wait for the rest of their work-group.
 pub(super) fn waits(words: &[u32]) -> bool {
     let mut sub_group = BTreeSet::new();
     let mut instructions = instructions(words).map_while(Result::ok);
@@ -36,9 +36,10 @@ pub(super) fn waits(words: &[u32]) -> bool {
                 sub_group.insert(*id);
                 return false;
             }
-            // Barriers, also in two halves.
+            // Barriers, including split barriers.
             (op::CONTROL_BARRIER | 6142..=6143, [scope, ..]) => scope,
-            // Copies and their events; votes, broadcasts, reductions and scans, also those of extensions.
+            // Asynchronous copies and their events, votes, broadcasts, reductions and scans, including those from
+            // extensions.
             (259 | 261..=271 | 333..=366 | 6401..=6408, [_, _, scope, ..]) => scope,
             (260, [scope, ..]) => scope,
             _ => return false,
@@ -47,12 +48,12 @@ pub(super) fn waits(words: &[u32]) -> bool {
     })
 }
 
-/// The types and constants of integers with the size of a floating-point type.
+/// Integer types and constants with the size of a floating-point type.
 #[derive(Clone, Copy)]
 struct Integers {
     ty: u32,
     one: u32,
-    /// The number of the sign bit.
+    /// The constant that holds the index of the sign bit.
     sign: u32,
 }
 
@@ -60,14 +61,14 @@ struct Integers {
 #[derive(Default)]
 struct Declarations {
     capabilities: BTreeSet<u32>,
-    /// The id of OpenCL's set of instructions.
+    /// The id of the OpenCL instruction set.
     std: Option<u32>,
-    /// The widths of numbers.
+    /// The widths of floating-point types.
     floats: BTreeMap<u32, u32>,
-    /// The component and the length of vectors.
+    /// The component type and length of each vector type.
     vectors: BTreeMap<u32, (u32, u32)>,
     negations: BTreeSet<u32>,
-    /// The types of negations.
+    /// The types that the module negates.
     negated: BTreeSet<u32>,
 }
 
@@ -94,7 +95,7 @@ impl Declarations {
         found
     }
 
-    /// Declares the integers for a type; `None` if it is not a type of floating-point numbers.
+    /// Declares the integers for a type. Returns `None` if it is not a floating-point type.
     fn integers(&mut self, ty: u32, module: &mut edit::Module) -> Result<Option<Integers>, Error> {
         let vector = self.vectors.get(&ty).copied();
         let component = vector.map_or(ty, |(component, _)| component);
@@ -129,7 +130,7 @@ impl Declarations {
     }
 }
 
-/// Returns a module with integer arithmetic in place of negations.
+/// Replaces negations with integer arithmetic.
 pub(super) fn replace(words: &[u32]) -> Result<Vec<u32>, Error> {
     let mut module = edit::Module::parse(words)?;
     let mut declarations = Declarations::of(&module);
@@ -148,7 +149,7 @@ pub(super) fn replace(words: &[u32]) -> Result<Vec<u32>, Error> {
     let mut out = Vec::with_capacity(before.len());
     for mut instruction in before {
         match (instruction.opcode, &mut *instruction.operands) {
-            // They describe floating-point arithmetic.
+            // Decorations of a negation describe floating-point arithmetic, so they do not apply to the replacement.
             (op::DECORATE, [id, ..]) if is_negation(id) => continue,
             (op::GROUP_DECORATE, [group, ..]) => {
                 let group = *group;

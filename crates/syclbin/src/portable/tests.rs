@@ -24,7 +24,7 @@ fn for_versions<'r>(versions: &'r [Version]) -> Reader<'r> {
     }
 }
 
-/// Returns the version and the instructions of what a module of 1.4 becomes for drivers of `versions`.
+/// Rewrites a SPIR-V 1.4 module for drivers that accept `versions`. Returns the new version and instructions.
 fn lowered(versions: &[Version], code: &[(u16, &[u32])]) -> (Version, Vec<(u16, Vec<u32>)>) {
     let bytes = module(Version::new(1, 4), code);
     let rewritten = rewrite(&bytes, &for_versions(versions)).unwrap().unwrap();
@@ -209,7 +209,7 @@ fn malformed_modules_are_errors() {
     assert!(matches!(refused, Err(Unfit::Malformed(_))), "{refused:?}");
     assert!(rewrite(&loops, &for_versions(TO_1_2)).is_ok());
     for len in 0..whole.len() {
-        // A truncation is refused, or ends between two instructions.
+        // A truncated module is rejected, unless it ends between two instructions.
         let _ = rewrite(&whole[..len], &for_versions(TO_1_2));
     }
     assert!(matches!(

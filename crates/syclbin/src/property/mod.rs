@@ -18,7 +18,7 @@ pub use text::key_problem;
 #[derive(Clone, Debug, Default)]
 pub struct PropertySets<'a> {
     sets: Vec<PropertySet<'a>>,
-    // The position of each name. A hostile text may contain a hundred thousand names.
+    // The position of each name. A hostile file may contain a hundred thousand names, too many for linear searches.
     places: BTreeMap<Cow<'a, str>, usize>,
 }
 
@@ -32,7 +32,7 @@ pub struct PropertySet<'a> {
     places: BTreeMap<Cow<'a, str>, usize>,
 }
 
-// The positions are determined by the other fields.
+// The positions follow from the other fields.
 impl PartialEq for PropertySets<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.sets == other.sets

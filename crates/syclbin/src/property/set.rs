@@ -34,7 +34,7 @@ sets! {
     SPECIALIZATION_DEFAULTS = "SYCL/specialization constants default values";
     /// The effective values of all specialization constants, as one blob.
     SPECIALIZATION_SET_VALUES = "SYCL/specialization constants set values";
-    /// The device libraries that are used. Only old compilers write it.
+    /// The device libraries that the module uses. Only old compilers write this set.
     DEVICELIB_REQ_MASK = "SYCL/devicelib req mask";
     /// The features that a device library image implements.
     DEVICELIB_METADATA = "SYCL/devicelib metadata";
@@ -42,14 +42,14 @@ sets! {
     PROGRAM_METADATA = "SYCL/program metadata";
     /// Compilation settings of the module.
     MISC_PROPERTIES = "SYCL/misc properties";
-    /// Kernels that use `assert`. Only old compilers write it.
+    /// Kernels that use `assert`. Only old compilers write this set.
     ASSERT_USED = "SYCL/assert used";
     /// A name that the reference runtime defines. Compilers do not write this set and its layout is undocumented, so it
     /// is the only set without a view in [`metadata`](crate::metadata).
     MALLOC_USED = "SYCL/malloc used";
     /// Device globals, with the unique identifier as key.
     DEVICE_GLOBALS = "SYCL/device globals";
-    /// Host pipes, with one key for each. Only old compilers write it.
+    /// Host pipes, with one key for each. Only old compilers write this set.
     HOST_PIPES = "SYCL/host pipes";
     /// Sets of virtual functions that the module defines or calls.
     VIRTUAL_FUNCTIONS = "SYCL/virtual functions";

@@ -40,7 +40,7 @@ pub struct Kernel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// Its name, unless a compiler made it up.
+    /// Its name, unless a compiler generated it.
     pub name: Option<String>,
     /// The type of the argument.
     pub ty: Passed,
@@ -77,14 +77,14 @@ pub enum Passed {
     Pointer {
         /// The state space that it points into, or `None` for a generic pointer.
         space: Option<Space>,
-        /// How many bits it has.
+        /// Its width in bits.
         bits: u32,
     },
     /// A byte array.
     Bytes {
         /// The number of bytes.
         size: u64,
-        /// Their alignment in bytes.
+        /// The alignment in bytes.
         align: u64,
     },
     /// Any other type.

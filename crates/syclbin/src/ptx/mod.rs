@@ -24,7 +24,7 @@
 //!   occupies the start of the block, before the memory of the parameters, see [`Kernel::uses_scratch_memory`].
 //! - A specialization constant is a variable, see [`constant_variable`].
 //!
-//! In function bodies, only the names that the code uses are read.
+//! Function bodies are scanned only for the names that they use.
 
 mod kernel;
 mod target;
@@ -145,7 +145,7 @@ struct Function<'a> {
     linkage: Linkage,
     defined: bool,
     called: bool,
-    /// Names of functions and of memory in its body.
+    /// The functions and memory that its body names.
     mentions: BTreeSet<&'a [u8]>,
 }
 
@@ -155,12 +155,12 @@ struct Reader<'a> {
     version: Option<Version>,
     target: Option<Target>,
     kernels: Vec<(Kernel, BTreeSet<&'a [u8]>)>,
-    /// Their names.
+    /// The names of `kernels`.
     names: BTreeSet<String>,
     /// Weak kernels.
     weak_kernels: Vec<String>,
     functions: BTreeMap<&'a [u8], Function<'a>>,
-    /// Functions in the order of the text.
+    /// The names of `functions`, in text order.
     order: Vec<&'a [u8]>,
     /// Memory whose size is set at launch.
     dynamic: BTreeSet<Vec<u8>>,

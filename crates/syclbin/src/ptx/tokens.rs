@@ -11,7 +11,7 @@ impl<'a> Tokens<'a> {
         Self(bytes)
     }
 
-    /// Returns how many bytes are left.
+    /// Returns the number of remaining bytes.
     pub(super) const fn left(&self) -> usize {
         self.0.len()
     }
@@ -21,7 +21,7 @@ impl<'a> Tokens<'a> {
         self.clone().next()
     }
 
-    /// Skips past the `}` of a `{` that was read, and calls `each` with the words between.
+    /// Skips to the end of a block whose `{` has been read. Calls `each` with every word inside.
     pub(super) fn skip_block(&mut self, mut each: impl FnMut(&'a [u8])) {
         let mut depth = 1usize;
         while depth > 0
@@ -49,7 +49,7 @@ impl<'a> Iterator for Tokens<'a> {
             match (first, rest.first()) {
                 (b'/', Some(b'/')) => self.0 = skip_past(b"\n"),
                 (b'/', Some(b'*')) => self.0 = skip_past(b"*/"),
-                // A string, such as the name of a source file, is a single word without a meaning here.
+                // A string, such as a source file name, becomes a single word, which the parser ignores.
                 (b'"', _) => {
                     self.0 = skip_past(b"\"");
                     return Some(b"\"");
@@ -76,7 +76,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'$' | b'%')
 }
 
-/// Reads a number without a sign, as compilers write sizes.
+/// Parses an unsigned decimal number, the form in which compilers write sizes.
 pub(super) fn number(word: &[u8]) -> Option<u64> {
     let digits = word.iter().all(u8::is_ascii_digit);
     str::from_utf8(word).ok()?.parse().ok().filter(|_| digits)

@@ -63,7 +63,7 @@ pub(super) fn declared(tokens: &mut Tokens<'_>, space: Space) -> Vec<Variable> {
     found
 }
 
-/// `.align 4 .b8 NAME[16]`, and how many of these words are its type.
+/// Parses `.align 4 .b8 NAME[16]`. Also returns the number of words that belong to the type.
 fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
     let (mut align, mut element, mut lanes) = (None, None, 1);
     let mut rest = words.iter().copied().enumerate();

@@ -22,7 +22,7 @@ pub struct Fields<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// Reads the record that starts at `at`, with the record's name in the error.
+    /// Starts to read the record at `at`. Errors name it `record`.
     #[inline]
     pub fn new(bytes: &'a [u8], record: &'static str, at: usize) -> Result<Self, Error> {
         match bytes.get(at..).and_then(<[u8]>::first_chunk) {
@@ -80,7 +80,7 @@ macro_rules! record {
 
         impl $name {
             pub const RECORD: &'static str = $record;
-            /// Bytes on disk.
+            /// The size on disk, in bytes.
             pub const SIZE: usize = 0 $(+ size_of::<$number>())*;
 
             #[inline]

@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 use super::{Fields, record};
 use crate::error::{Error, ErrorKind};
 
-/// The first bytes.
+/// The magic number.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
-/// Bytes of the header in versions 1 and 2.
+/// The size of the header in versions 1 and 2, in bytes.
 pub const HEADER_SIZE: usize = 32;
-/// Bytes of the header in version 3.
+/// The size of the header in version 3, in bytes.
 pub const HEADER_SIZE_V3: usize = 40;
 
 /// The header.

@@ -12,7 +12,7 @@ pub const MAGIC: [u8; 4] = 0x5359_4249u32.to_le_bytes();
 pub const VERSION: u32 = 1;
 
 record! {
-    /// The first record.
+    /// The file header.
     FileHeader, "SYCLBIN file header" {
         /// [`MAGIC`].
         magic: u32,
@@ -64,11 +64,11 @@ record! {
         metadata_size: u64,
         /// The number of its IR images.
         ir_module_count: u32,
-        /// The index of the first one in the array of all IR images.
+        /// The index of its first IR image in the array of all IR images.
         ir_module_index: u32,
         /// The number of its native images.
         native_device_code_image_count: u32,
-        /// The index of the first one in the array of all native images.
+        /// The index of its first native image in the array of all native images.
         native_device_code_image_index: u32,
     }
 }

@@ -24,7 +24,7 @@ const SYCLBIN_2025: ImageKind = ImageKind::SPIRV;
 pub struct File<'a> {
     container: Container,
     layout: Layout<'a>,
-    // Boxed, because few wrappers have additional content and the others should open fast.
+    // Boxed to keep `File` small: few wrappers have additional content, and the others should open fast.
     more: Option<Box<More<'a>>>,
 }
 
@@ -290,7 +290,7 @@ fn count_images(modules: &[v2::Module<'_>]) -> (usize, usize) {
 }
 
 impl<'a> More<'a> {
-    /// The strings of the first entry, and the other entries.
+    /// Reads the strings of the first entry, and the other entries.
     fn read(binary: &Binary<'a>) -> Result<Self, Error> {
         let mut entries = binary.entries();
         let strings = match entries.next() {

@@ -90,7 +90,7 @@ impl<'a> Images<'a> {
 
     fn add(&mut self, entry: Entry<'a>, content: Content, owner: Owner, offset: u64) {
         let Cow::Borrowed(bytes) = entry.image else {
-            return; // entries that were read are borrowed
+            return; // unreachable: images that were read are borrowed
         };
         let mut strings = entry.strings;
         let triple = take(&mut strings, key::TRIPLE).unwrap_or_default();
@@ -247,7 +247,7 @@ fn put<'n>(
     Ok(())
 }
 
-/// Removes and returns the text with this key. Values that are not text remain.
+/// Removes the string called `key` and returns its value. A value that is not text remains.
 fn take<'a>(strings: &mut Strings<'a>, key: &str) -> Option<Cow<'a, str>> {
     let at = strings
         .iter()

@@ -9,8 +9,8 @@ use super::image::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{slice, v1};
 
-/// A file with a valid header, which determines the positions of its parts. The header is not stored, because this
-/// saves the most time when opening a file.
+/// A file with a valid header, which determines the positions of its parts. The header is parsed again when needed,
+/// because not storing it saves the most time when opening a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     bytes: &'a [u8],
@@ -35,7 +35,7 @@ pub struct Module {
 }
 
 impl<'a> Tables<'a> {
-    /// The parts of the file `bytes`, which starts at `base` of a larger one.
+    /// Locates the parts of the file `bytes`, which starts at offset `base` of a larger file.
     #[inline]
     pub(super) fn locate(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
         match Self::locate_here(bytes, base) {
@@ -48,7 +48,7 @@ impl<'a> Tables<'a> {
     fn locate_here(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
         let header = v1::FileHeader::parse(bytes)?;
         let record = || "SYCLBIN file header".into();
-        // Three counts of 32 bits times 32 bytes each do not overflow 64 bits.
+        // The sum of three 32-bit counts, times 32 bytes each, does not overflow 64 bits.
         let headers = u64::from(header.abstract_module_count)
             + u64::from(header.ir_module_count)
             + u64::from(header.native_device_code_image_count);

@@ -11,7 +11,7 @@ use crate::offload::{Binary, Entry, ImageKind, Strings};
 use crate::raw::slice;
 use crate::raw::v2::{METADATA_SIZE, VERSION, key, role};
 
-/// The entries of a file, sorted.
+/// The entries of a file, sorted by role.
 #[derive(Clone, Debug)]
 pub(super) struct Entries<'a> {
     pub(super) global: Metadata<'a>,

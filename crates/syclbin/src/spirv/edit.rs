@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A SPIR-V module as a list of instructions that can be changed.
+//! An editable SPIR-V module: a list of instructions.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use super::grammar::{self, Ids, Unknown};
 use super::words::{self, HEADER_WORDS, op};
 use crate::error::Error;
 
-/// The place of the id bound in the header.
+/// The index of the id bound in the header.
 const BOUND: usize = 3;
 
 /// A module.
@@ -19,7 +19,7 @@ pub struct Module {
     pub instructions: Vec<Instruction>,
     /// Instructions to insert at the end of their sections.
     added: Vec<Instruction>,
-    /// The ids of declarations, by opcode and operands without the result. The first [`Self::declare`] fills it.
+    /// The ids of declarations, by opcode and operands without the result. Filled by the first [`Self::declare`].
     declared: Option<BTreeMap<Vec<u32>, u32>>,
 }
 
@@ -124,8 +124,8 @@ impl Module {
         self.added.push(Instruction::new(opcode, operands));
     }
 
-    /// Returns the id of a type or constant, which is added if the module does not have it. `operands` lists its
-    /// operands without the result.
+    /// Returns the id of a type or constant, after adding it if necessary. `operands` lists its operands without the
+    /// result.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Module {
                 key.insert(0, instruction.opcode.into());
                 Some((key, id))
             });
-            // The first of equal declarations counts.
+            // Of equal declarations, the first wins.
             known.collect::<Vec<_>>().into_iter().rev().collect()
         });
         let key = [&[u32::from(opcode)], operands].concat();

@@ -89,7 +89,7 @@ const fn rows() -> [u8; 8192] {
         let opcodes = PATTERNS[row as usize].1.as_bytes();
         let (mut first, mut number, mut at) = (None, 0, 0);
         while at <= opcodes.len() {
-            // The end ends a number as a space does.
+            // The end of the string terminates a number, like a space.
             let byte = if at < opcodes.len() {
                 opcodes[at]
             } else {
@@ -291,8 +291,9 @@ impl Reader<'_> {
                 self.pairs(1, 0)?;
             }
             'x' => {
-                // Some instructions of OpenCL.std end with a literal: loads of vectors with their size, and stores
-                // with the rounding mode. These are the only ones with literals among the sets that are kept.
+                // Some OpenCL.std instructions end with a literal: vector loads with the vector size, and vector stores
+                // with the rounding mode. No other extended instruction has literals, once debug information is
+                // removed.
                 let literals = match self.operands.get(3) {
                     Some(171 | 174 | 176 | 178 | 179 | 181) if self.next < end => 1,
                     _ => 0,

@@ -18,25 +18,24 @@ const WORKGROUP: u64 = 2;
 /// Features that a kernel uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelUses {
-    /// Whether it, or a function that it calls, has the work-items of a work-group compute something together,
-    /// such as a sum.
+    /// Whether it, or a function that it calls, uses a collective operation on a work-group, such as a sum.
     pub work_group_functions: bool,
-    /// Whether it takes a packed struct by value, alone or inside of another, with a member that is not aligned.
+    /// Whether it takes a struct by value that is, or contains, a packed struct with a misaligned member.
     pub unaligned_argument: bool,
     /// Whether it takes an image or a sampler.
     pub images: bool,
 }
 
-/// A function: the number of its module, and its id.
+/// A function: the index of its module, and its id.
 type Function = (usize, u32);
 
 /// The functions of a program.
 #[derive(Default)]
 struct Functions {
     kernels: Vec<(Function, String)>,
-    /// The functions that call a function.
+    /// The callers of each function.
     callers: BTreeMap<Function, Vec<Function>>,
-    /// The names of functions that other modules define, with their place in this module.
+    /// Declarations of functions that other modules define, with their names.
     imports: Vec<(Function, String)>,
     exports: BTreeMap<String, Function>,
     of_work_groups: BTreeSet<Function>,
@@ -45,8 +44,8 @@ struct Functions {
 }
 
 impl KernelUses {
-    /// Returns the features of each kernel of a program with these modules, by the name of the kernel.
-    /// Instructions after a malformed one do not count.
+    /// Returns the features that each kernel of a program uses, by kernel name. Reading a module stops at the first
+    /// malformed instruction.
     #[must_use]
     pub fn of(modules: &[Vec<u32>]) -> BTreeMap<String, Self> {
         let mut functions = Functions::default();
@@ -73,7 +72,7 @@ impl Functions {
         let mut types = TypeTable::default();
         let mut packed = BTreeSet::new();
         let mut images = BTreeSet::new();
-        // Parameters that point to a value.
+        // Parameters that are pointers to a value.
         let mut by_value = BTreeSet::new();
         let mut function = (number, 0);
         for instruction in instructions(words).map_while(Result::ok) {
@@ -113,7 +112,7 @@ impl Functions {
                     let callers = self.callers.entry((number, *callee)).or_default();
                     callers.push(function);
                 }
-                // From OpGroupAll to OpGroupSMax, and the arithmetic of an extension.
+                // OpGroupAll to OpGroupSMax, and SPV_KHR_uniform_group_instructions.
                 (261..=271 | 6401..=6408, [_, _, scope, ..])
                     if constants.get(scope) == Some(&WORKGROUP) =>
                 {
@@ -124,7 +123,7 @@ impl Functions {
         }
     }
 
-    /// Returns the functions that have work-groups compute together, or call a function that does.
+    /// Returns the functions that use a collective operation on a work-group, directly or through calls.
     fn reaching_work_groups(&self) -> BTreeSet<Function> {
         let mut imports = BTreeMap::<Function, Vec<Function>>::new();
         for (import, name) in &self.imports {
@@ -213,7 +212,7 @@ mod tests {
 
     #[test]
     fn unaligned_arguments_are_found_inside_of_others() {
-        // A number of one byte (1) and of four (6), a packed struct of both (2), and what holds it.
+        // An 8-bit integer (1), a 32-bit integer (6), a packed struct of both (2), and types that contain it.
         let numbers: &[&[u32]] = &[&[21, 1, 8, 0], &[21, 6, 32, 0], &[43, 6, 8, 3]];
         let packed: &[u32] = &[71, 2, 10];
         let by_value: &[u32] = &[71, 9, 38, 2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SPIR-V: its words, the types and kernels of a module, which parts of it a kernel needs, which pointers it only
+//! SPIR-V: its words, the types and kernels of a module, the parts that a kernel needs, the pointers that it only
 //! reads, and features that some drivers lack.
 
 pub(crate) mod edit;

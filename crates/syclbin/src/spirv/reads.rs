@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Proves that pointers are only read through.
+//! Proves that functions only read through a pointer.
 //!
-//! A pointer counts as written unless every use of it, and of each pointer that is computed from it, is known to only
-//! read. So a pointer that is stored, converted to an integer, or passed to unknown code counts as written.
+//! A pointer counts as written unless every use of it, and of every pointer derived from it, is known to only read.
+//! So a pointer that is stored, converted to an integer, or passed to unknown code counts as written.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -11,14 +11,12 @@ use super::grammar;
 use crate::portable::is_debug_info;
 use crate::spirv::words::{Instruction, instructions, op, string};
 
-/// Instructions that do not write through the pointers among their operands, and whose results are not pointers that
-/// are computed from those: loads and comparisons.
+/// Loads and comparisons. They do not write through their operands, and their results are not derived pointers.
 const READS: [u16; 6] = [op::LOAD, 401, 402, 403, 4457, 5575];
-/// Functions of `OpenCL.std` that only read: loads of vectors, and prefetches.
+/// `OpenCL.std` functions that only read: vector loads and prefetches.
 const READING_FUNCTIONS: [u32; 5] = [171, 173, 174, 179, 185];
 
-/// Returns the parameters of functions through which, as pointers, nothing is written. Malformed code counts as
-/// writing through all of them.
+/// Returns the parameters that functions do not write through. In malformed code, every parameter counts as written.
 pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
     let mut flow = Flow {
         origins: BTreeMap::new(),
@@ -51,9 +49,9 @@ pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
 }
 
 struct Flow<'w> {
-    /// The pointers that a pointer may have been computed from.
+    /// The pointers that each pointer may be derived from.
     origins: BTreeMap<u32, Vec<u32>>,
-    /// What an instruction writes through, or may.
+    /// The ids that an instruction writes through, or may write through.
     written: Vec<u32>,
     /// The parameters of each function.
     parameters: BTreeMap<u32, Vec<u32>>,
@@ -94,7 +92,7 @@ impl<'w> Flow<'w> {
                 [_, result, pointer, ..],
             ) => self.computed(*result, &[*pointer]),
             (op::SELECT, [_, result, _, values @ ..]) => self.computed(*result, values),
-            // Labels are not pointers.
+            // Some values are labels, which do no harm because they are not pointers.
             (op::PHI, [_, result, values @ ..]) => self.computed(*result, values),
             (opcode, operands) => match grammar::ids(opcode, operands) {
                 Ok(ids) => self.written.extend(ids.uses.iter().map(|at| operands[*at])),

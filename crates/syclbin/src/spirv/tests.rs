@@ -42,7 +42,7 @@ fn function(id: u32, label: u32, body: Code) -> Code {
     [start, body, end].concat()
 }
 
-/// Trims a module with kernels `a` (10) and `b` (11) and the function 12 to the kernel `a`. Returns what is left.
+/// Trims a module with the kernels `a` (10) and `b` (11) and the function 12 to the kernel `a`. Returns the result.
 fn trimmed(before: &[(u16, Vec<u32>)], in_a: Code) -> Code {
     let whole = [
         [
@@ -245,7 +245,7 @@ fn reading_uses_are_known() {
         (PTR_DIFF, &[1, 60, 50, 73]),
         (op::EXT_INST, &[1, 60, 4, 171, 70, 50, 4]),
         (op::EXT_INST, &[1, 60, 5, 28, 50]),
-        // What a pointer from memory is written through is another pointer.
+        // A pointer loaded from memory is a different pointer.
         (op::LOAD, &[3, 60, 50]),
     ];
     for read in reads {
@@ -267,11 +267,11 @@ fn all_other_uses_may_write() {
         (CONVERT_PTR_TO_U, &[1, 60, 50]),
         (COMPOSITE_CONSTRUCT, &[1, 60, 50, 73]),
         (RETURN_VALUE, &[50]),
-        // A store of a vector, and the same number of an unknown set.
+        // A vector store, and the number of a vector load in an unknown set.
         (op::EXT_INST, &[1, 60, 4, 172, 70, 71, 50, 4]),
         (op::EXT_INST, &[1, 60, 6, 171, 70, 50, 4]),
         (op::FUNCTION_CALL, &[1, 60, 99, 50]),
-        // An instruction without a row in the table.
+        // An instruction that the grammar does not cover.
         (4999, &[50]),
     ];
     for write in writes {
@@ -326,12 +326,12 @@ fn ids_are_told_from_literals() {
         known(&[0, 1, 4, 7])
     );
     assert_eq!(ids(op::SWITCH, &[1, 2, 7], false), Err(Unknown::Operands));
-    // Aligned, and with the scopes of aliases.
+    // With an alignment and alias scopes.
     let scoped = [1, 2, 3, 0x3_0002, 4, 5, 6];
     let value = |uses: &[usize]| Ok((Some(0), Some(1), uses.to_vec()));
     assert_eq!(ids(op::LOAD, &scoped, false), value(&[2, 5, 6]));
     assert_eq!(ids(op::STORE, &[1, 2, 2], false), Err(Unknown::Operands));
-    // `vloadn` has the number of elements, and `mad` has no literals.
+    // `vloadn` ends with the number of elements. `mad` has no literals.
     assert_eq!(
         ids(op::EXT_INST, &[1, 2, 3, 171, 4, 5, 4], false),
         value(&[2, 4, 5])

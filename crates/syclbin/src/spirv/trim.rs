@@ -13,7 +13,7 @@ use crate::portable::lift::scan::only_tells_the_host;
 use crate::portable::without_debug_info;
 use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
 
-/// Functions with this decoration can be called by code of other modules that has their addresses.
+/// Marks functions that other modules may call through a pointer.
 const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
 
 /// Returns the module with only these entry points and everything reachable from them. Ids do not change. Debug
@@ -48,8 +48,8 @@ fn entry_point(instruction: &Instruction<'_>) -> Option<String> {
     (instruction.opcode == op::ENTRY_POINT).then(|| string(name).0)
 }
 
-/// Returns the module without debug information and without everything that neither an entry point with
-/// `is_kept(name)` nor one of the ids in `roots` needs.
+/// Returns the module reduced to the entry points that `is_kept` accepts, the ids in `roots`, and everything that these
+/// need. Debug information is removed.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub fn reachable(
     }
     let kernels: BTreeSet<u32> = entries.values().copied().collect();
     let live = module.reachable(&kernels, roots)?;
-    // Some drivers refuse the capabilities for variables, even if there are none left.
+    // Some drivers reject the capabilities for variables, even if no variable is left.
     let describes_variables = module.declarations.iter().any(|instruction| {
         let target = instruction.operands.first();
         instruction.opcode == op::DECORATE
@@ -201,10 +201,10 @@ impl<'w> Module<'w> {
         })
     }
 
-    /// Returns the ids that these kernels and roots, and what else cannot be removed, need.
+    /// Returns the ids that are needed by these kernels and roots, or by instructions that cannot be removed.
     fn reachable(&self, kernels: &BTreeSet<u32>, roots: &[u32]) -> Result<BTreeSet<u32>, Error> {
         let mut next: Vec<u32> = kernels.iter().chain(roots).copied().collect();
-        // What an annotation of an id needs.
+        // The ids that the annotations of an id need.
         let mut annotations: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for instruction in &self.declarations {
             let operands = instruction.operands;
@@ -252,7 +252,7 @@ impl<'w> Module<'w> {
                         self.needs(&instruction, &mut next)?;
                     }
                 }
-                // It is defined in a function.
+                // The id is defined inside a function.
                 None => {}
             }
         }
@@ -268,7 +268,7 @@ impl<'w> Module<'w> {
     }
 }
 
-/// Returns whether an instruction without a result is about the id in its first operand.
+/// Returns whether an instruction without a result describes the id in its first operand.
 fn is_about_target(opcode: u16) -> bool {
     matches!(
         opcode,

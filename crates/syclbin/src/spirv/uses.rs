@@ -9,7 +9,7 @@ use super::module::{Module, STORAGE_CROSS_WORKGROUP};
 use crate::error::Error;
 use crate::spirv::words::{instructions, op};
 
-/// The scope of all devices of the system.
+/// The scope that covers all devices in the system.
 const CROSS_DEVICE: u32 = 0;
 
 /// Features that a module uses.
@@ -17,14 +17,14 @@ const CROSS_DEVICE: u32 = 0;
 pub struct Uses {
     /// The capabilities that it declares.
     pub capabilities: BTreeSet<u32>,
-    /// Whether a variable in global memory has an initial value. DPC++ makes such a variable of a table of constants.
+    /// Whether a variable in global memory has an initial value. DPC++ compiles tables of constants to such variables.
     pub initialized_variable: bool,
-    /// Whether an atomic operation or a fence orders memory for all devices of the system.
+    /// Whether an atomic operation or a fence orders memory across all devices in the system.
     pub all_devices_scope: bool,
 }
 
 impl Uses {
-    /// Returns the features that the module in `words` uses. Instructions after a malformed one do not count.
+    /// Returns the features that the module in `words` uses. Reading stops at the first malformed instruction.
     #[must_use]
     pub fn of(words: &[u32]) -> Self {
         let mut uses = Self::default();
@@ -48,15 +48,14 @@ impl Uses {
     }
 }
 
-/// Returns the operand of an instruction that is the scope of its effect on memory.
+/// Returns the index of the operand that is the memory scope of an instruction.
 fn scope_at(opcode: u16) -> Option<usize> {
     match opcode {
         // OpMemoryBarrier.
         225 => Some(0),
         // OpControlBarrier, OpAtomicStore, OpAtomicFlagClear.
         224 | 228 | 319 => Some(1),
-        // OpAtomicLoad; from OpAtomicExchange to OpAtomicXor; OpAtomicFlagTestAndSet; those of floating-point
-        // numbers.
+        // OpAtomicLoad; OpAtomicExchange to OpAtomicXor; OpAtomicFlagTestAndSet; floating-point atomics.
         227 | 229..=242 | 318 | 5614 | 5615 | 6035 => Some(3),
         _ => None,
     }
@@ -67,7 +66,7 @@ fn scope_at(opcode: u16) -> Option<usize> {
 ///
 /// # Errors
 ///
-/// When `bytes` are not SPIR-V.
+/// Returns an error if `bytes` are not SPIR-V.
 pub fn unresolved_imports(bytes: &[u8]) -> Result<Vec<String>, Error> {
     let module = Module::parse(bytes)?;
     Ok(module.imports().map(String::from).collect())
@@ -80,7 +79,7 @@ pub enum Import {
     SpecializationConstant,
     /// A function of DPC++'s device library, such as the one that reports a failed `assert`.
     DeviceLibrary,
-    /// A function or variable of another source.
+    /// A function or variable from another source file.
     Symbol,
 }
 
@@ -102,8 +101,8 @@ impl Import {
     }
 }
 
-/// The function of DPC++'s device library that a failed `assert` calls. Drivers with the OpenCL
-/// extension `cl_intel_devicelib_assert` have it themselves: it prints, and ends the process.
+/// The function in DPC++'s device library that a failed `assert` calls. Drivers with the OpenCL extension
+/// `cl_intel_devicelib_assert` provide it: it prints a message and ends the process.
 pub const ASSERT_FAIL: &str = "__devicelib_assert_fail";
 
 /// Returns whether `target` is a 64-bit SPIR-V triple, or empty, because other writers may omit it. This check is

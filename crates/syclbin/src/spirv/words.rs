@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The words of a SPIR-V module: how to read and write opcodes, instructions and strings, whatever they mean. Numbers
-//! and names
-//! are those of the SPIR-V specification, section 3. For this crate and `syclbin-clang`.
+//! Reads and writes the words of a SPIR-V module: opcodes, instructions and strings, without interpreting them. Shared
+//! with `syclbin-clang`. Numbers and names are from the SPIR-V specification, section 3.
 #![allow(missing_docs, reason = "the names are those of the specification")]
 
 use alloc::string::String;
@@ -94,7 +93,7 @@ pub mod op {
     pub const CONDITIONAL_CAPABILITY: u16 = 6250;
 }
 
-/// Decorations, and values of them.
+/// Decorations and their values.
 pub const DECORATION_SPEC_ID: u32 = 1;
 pub const DECORATION_CPACKED: u32 = 10;
 pub const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;

@@ -79,7 +79,7 @@ pub(super) fn parts<'f>(file: &'f Syclbin<'_>) -> Result<Vec<Cow<'f, [u8]>>, Err
             native_device_code_image_index: native_index,
         }
         .write(&mut out);
-        // The sums were counted above.
+        // The totals were counted above, so this does not overflow.
         ir_index += ir;
         native_index += native;
     }

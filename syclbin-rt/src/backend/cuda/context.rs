@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A context: what memory, programs and queues of one device have in common.
+//! A context, which the memory, programs and queues of one device share.
 //!
-//! A kernel that faults ends the context for the whole process. A lost context makes no more calls: everything
-//! in it returns that error, and nothing of it is freed. The device is not reset, because other libraries in the
-//! process share its primary context.
+//! A kernel that faults destroys the context for the whole process. No further driver calls are made in a lost context:
+//! every operation returns the fatal error, and nothing is freed. The device is not reset, because other libraries in
+//! the process share its primary context.
 
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,30 +14,30 @@ use super::*;
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
     pub(crate) handle: CUcontext,
-    /// The error that ended it.
+    /// The error that destroyed it.
     lost: OnceLock<Failure>,
     pub(crate) queues: LiveQueues<Stream>,
     pub(crate) pool: Pool,
     pub(crate) clock: Clock,
 }
 
-// SAFETY: contexts may be current on any number of threads at once (CUDA driver API, "Context
-// Management"), and all functions of the driver are safe to call from several threads.
+// SAFETY: a context may be current on any number of threads at once (CUDA driver API, "Context Management"), and all
+// driver functions are thread-safe.
 unsafe impl Send for Context {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
 
-/// The context of each device that was used. A context lives until the process ends, because making a context
-/// takes a tenth of a second and more.
+/// The contexts in use, one for each device. A context lives until the process ends, because creating one takes a tenth
+/// of a second or more.
 static IN_USE: Mutex<Vec<(&'static DriverDevice, Arc<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
-    /// Returns the context that everything on `device` shares: the device's primary context, which other CUDA
-    /// libraries of the process use too.
+    /// Returns the context that everything on `device` shares: the device's primary context, which other CUDA libraries
+    /// in the process also use.
     ///
     /// # Errors
     ///
-    /// The error that ended the context, if it is lost; and when the driver refuses.
+    /// Returns the error that destroyed the context, if it is lost. Also fails if the driver cannot retain the context.
     pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
         let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,12 +53,12 @@ impl Context {
         Ok(context)
     }
 
-    /// Creates a separate handle of the primary context of `device`.
+    /// Creates a separate handle for the primary context of `device`.
     ///
-    /// Programs use [`Context::shared`]; tests use this function to simulate another device.
+    /// Only tests call this directly, to simulate a second device. All other code uses [`Context::shared`].
     pub(crate) fn new(device: &'static DriverDevice) -> Result<Self> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the device is one of the driver; one handle is written.
+        // SAFETY: the driver reported the device; one handle is written.
         check("cuDevicePrimaryCtxRetain", unsafe {
             (device.functions.cuDevicePrimaryCtxRetain.pass())(&raw mut handle, device.device)
         })?;
@@ -73,18 +73,17 @@ impl Context {
         })
     }
 
-    /// Returns whether a kernel has ended it: nothing works in it any more.
+    /// Returns whether a kernel has destroyed the context.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get().is_some()
     }
 
-    /// Returns the functions of the driver, for calls in this context. From here on it is the current context
-    /// of this thread. The previous context is not restored, and NVIDIA's runtime library does not restore it
-    /// either.
+    /// Makes this the current context of the thread and returns the driver functions. The previous context is not
+    /// restored; NVIDIA's runtime library does not restore it either.
     ///
     /// # Errors
     ///
-    /// The error that ended the context, if it is lost.
+    /// Returns the error that destroyed the context, if it is lost.
     #[inline]
     pub(crate) fn enter(&self) -> Result<&'static Functions> {
         if let Some(failure) = self.lost.get() {
@@ -94,17 +93,16 @@ impl Context {
         let mut current = std::ptr::null_mut();
         // SAFETY: one handle is written.
         let code = unsafe { (functions.cuCtxGetCurrent.pass())(&raw mut current) };
-        // Asked each time: others may have set theirs. Setting it costs more than asking.
+        // Queried each time, because other libraries may have set theirs. Setting it costs more than querying it.
         if code != 0 || current != self.handle {
-            // SAFETY: the context is alive: it is not lost.
+            // SAFETY: the context is not lost, so it is alive.
             let code = unsafe { (functions.cuCtxSetCurrent.pass())(self.handle) };
             self.check("cuCtxSetCurrent", code)?;
         }
         Ok(functions)
     }
 
-    /// Turns the code that a call in this context returned into a result, and remembers an error that ends the
-    /// context.
+    /// Converts the return code of a call in this context to a result, and records an error that destroys the context.
     #[inline]
     pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<()> {
         match code {
@@ -123,30 +121,30 @@ impl Context {
         }
     }
 
-    /// Waits for the content of `stream`, a copy from or to borrowed memory of the host.
+    /// Waits for everything in `stream`, which ends with a copy from or to borrowed host memory.
     ///
-    /// A driver that fails to wait is asked again, because the copy may go on. This also applies where the
-    /// context was lost meanwhile, because a context is not reset while an object of it exists. If the driver
-    /// then returns the error that ended the context, the copy has stopped.
+    /// If waiting fails, the copy may still be running, so the wait is repeated. This also applies if the context was
+    /// lost meanwhile, because a context is not reset while one of its objects exists. Once the driver returns the
+    /// error that destroyed the context, the copy has stopped.
     ///
     /// # Safety
     ///
-    /// The stream is a live one of this context, or null: the one that every context has.
+    /// The stream must be a live stream of this context, or null for the context's default stream.
     pub(crate) unsafe fn settle(&self, stream: CUstream) -> Result<()> {
         const TIMES: usize = 100;
-        // Current on this thread, which has just queued the copy.
+        // The context is already current, because this thread has just enqueued the copy.
         let functions = match self.enter() {
             Ok(functions) => functions,
             Err(_) => self.device.functions,
         };
         let wait = || {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             let code = unsafe { (functions.cuStreamSynchronize.pass())(stream) };
             self.check("cuStreamSynchronize", code)
         };
         let waited = wait();
-        // Not for ever: memory that is not pinned has been copied from or to when the call that queued
-        // the copy returned (CUDA driver API, "API synchronization behavior").
+        // Retrying may stop eventually: for host memory that is not pinned, the copy had finished when the call that
+        // enqueued it returned (CUDA driver API, "API synchronization behavior").
         let _ = waited.is_ok() || (0..TIMES).any(|_| self.is_lost() || wait().is_ok());
         waited
     }
@@ -171,7 +169,7 @@ impl DriverContext for Context {
         size: usize,
         owner: Owner,
     ) -> Result<AnyMemory> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
     }
 }
@@ -182,7 +180,7 @@ impl Drop for Context {
             return;
         };
         self.pool.clear(functions);
-        // SAFETY: it was retained once; whatever was made in it is gone, as it keeps the context.
+        // SAFETY: it was retained once. Everything created in it keeps it alive, and is therefore gone.
         unsafe { (functions.cuDevicePrimaryCtxRelease_v2.pass())(self.device.device) };
     }
 }

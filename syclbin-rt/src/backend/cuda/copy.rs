@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Commands that fill memory and copy it: to the host, from it, on the device, and to other devices. Also the variables
-//! of programs.
+//! Commands that fill and copy memory (to and from the host, on the device, and between devices), and access to program
+//! variables.
 
 use std::ffi::CStr;
 use std::sync::Arc;
 
 use super::*;
 
-/// The driver function that copies memory. Where addresses are unified, it determines from them whether memory
-/// is on the host or the device.
+/// The driver function that copies memory. With unified addressing, it infers from each address whether the memory is
+/// on the host or the device.
 pub(crate) const COPY: &str = "cuMemcpyAsync";
-/// The name of the functions that fill memory: the most frequent of six functions.
+/// The reported name of the functions that fill memory. There are six; this is the most frequently used.
 pub(crate) const FILL: &str = "cuMemsetD32Async";
-/// The driver function that finds a variable.
+/// The driver function that looks up a variable.
 const FIND: &str = "cuModuleGetGlobal";
 
 impl Copies for Queue {
@@ -26,7 +26,7 @@ impl Copies for Queue {
 
     fn transfer(&self, memory: &AnyMemory, offset: usize, host: HostSlice<'_>) -> Result<()> {
         let address = self.address(memory, offset, host.len())?;
-        // SAFETY: the region is inside of the memory.
+        // SAFETY: the region is inside the memory.
         unsafe { self.transfer_now(address, host) }
     }
 
@@ -40,7 +40,7 @@ impl Copies for Queue {
         let steps = steps.ok_or(invalid(FILL))?;
         let event = self.submit(FILL, after, |functions, stream| {
             for step in steps {
-                // SAFETY: the steps are inside of the memory, which lives until the queues are empty.
+                // SAFETY: the steps are inside the memory, which lives until the queues are empty.
                 unsafe { set(&self.stream.context, functions, &step, stream) }?;
             }
             Ok(())
@@ -50,12 +50,11 @@ impl Copies for Queue {
 
     fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<AnyEvent> {
         let (source, target) = (self.address_of(from)?, self.address_of(to)?);
-        // SAFETY: both regions are inside of memory of this context, which lives until the queues
-        // are empty.
+        // SAFETY: both regions are inside memory of this context, which lives until the queues are empty.
         unsafe { self.copy(target, source, from.bytes(), after) }
     }
 
-    /// Where the host's memory is not pinned the driver may copy before this returns.
+    /// If the host memory is not pinned, the driver may copy before this returns.
     unsafe fn start_transfer(
         &self,
         region: &Region,
@@ -64,11 +63,11 @@ impl Copies for Queue {
     ) -> Result<AnyEvent, Unstarted> {
         let address = self.address_of(region)?;
         let (to, from) = ends(address, host);
-        // SAFETY: the region is inside of the memory; the rest is as the caller says.
+        // SAFETY: the region is inside the memory; the caller guarantees the rest.
         Ok(unsafe { self.copy(to, from, region.bytes(), after) }?)
     }
 
-    /// The driver copies between devices where both regions are in memory of a device.
+    /// The driver copies between devices if both regions are in device memory.
     fn has_peer(&self, from: &Region, to: &Region) -> bool {
         [from, to].into_iter().all(|region| {
             let memory = region.memory.raw().cuda();
@@ -76,31 +75,31 @@ impl Copies for Queue {
         })
     }
 
-    /// The driver finds the way: directly where the devices reach each other, else through pinned memory of the host
-    /// that belongs to the driver.
+    /// The driver picks the route: directly if the devices can reach each other, otherwise through pinned host memory
+    /// of its own.
     fn copy_to_peer(&self, from: &Region, other: &AnyQueue, to: &Region) -> Result<()> {
         let (other, size) = (other.cuda()?, from.bytes());
         let (source, target) = (self.address_of(from)?, other.address_of(to)?);
         let (here, there) = (&self.stream.context, &other.stream.context);
-        // A lost context has no memory to copy to.
+        // There is no memory to copy to in a lost context.
         there.enter()?;
         self.enable_peer_access(there)?;
         let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
             // SAFETY: the regions have `size` bytes inside memory of these contexts, which are alive. Their borrows
-            // outlast the copy, because it is waited for.
+            // outlast the copy, because the copy is waited for.
             unsafe {
                 call!(here => cuMemcpyPeerAsync(
                     target, there.handle, source, here.handle, size, stream
                 ))
             }
         });
-        // Also if the call failed: it may have queued the copy.
+        // Wait even if the call failed: it may have enqueued the copy.
         let settled = self.stream.settle();
         copied.and(settled)
     }
 }
 
-/// Returns the target and the source of a copy between a device address and the host.
+/// Returns the target and source of a copy between a device address and the host.
 fn ends(address: CUdeviceptr, host: HostBytes) -> (CUdeviceptr, CUdeviceptr) {
     match host {
         HostBytes::To(to) => (to.expose_provenance() as u64, address),
@@ -120,7 +119,7 @@ impl Variables for Queue {
         memory: &Arc<AnyMemory>,
     ) -> Result<()> {
         let address = self.address(memory, 0, 0)?;
-        // Kept first: a pointer to memory that is gone must never be in the program.
+        // Retained first: the program must never contain a pointer to freed memory.
         downcast::<Program>(program.clone())?.keep(memory);
         self.transfer_variable(program, name, 0, HostSlice::From(&address.to_ne_bytes()))
     }
@@ -143,18 +142,19 @@ impl Variables for Queue {
 }
 
 impl Queue {
-    /// Returns the address of byte `offset` of the memory, if it is of this context and has `size` bytes from there.
+    /// Returns the address of the byte at `offset`. Fails unless the memory belongs to this context and has `size`
+    /// bytes from there.
     fn address(&self, memory: &AnyMemory, offset: usize, size: usize) -> Result<CUdeviceptr> {
         memory.check(self.context_address(), offset, size)?;
         Ok(memory.raw().cuda()?.pointer + offset as u64)
     }
 
-    /// Returns the address of a region that is inside memory of this context.
+    /// Returns the address of a region, which must be inside memory of this context.
     pub(crate) fn address_of(&self, region: &Region) -> Result<CUdeviceptr> {
         self.address(&region.memory, region.offset, region.bytes())
     }
 
-    /// Returns the address of byte `offset` of the variable, if `size` bytes begin there.
+    /// Returns the address of the variable's byte at `offset`. Fails unless `size` bytes follow.
     fn variable(
         &self,
         program: &AnyProgram,
@@ -169,7 +169,7 @@ impl Queue {
         }
     }
 
-    /// Returns the address and the size of the variable.
+    /// Returns the address and size of the variable.
     fn find_variable(&self, program: &AnyProgram, name: &CStr) -> Result<(CUdeviceptr, usize)> {
         let program: Arc<Program> = downcast(program.clone())?;
         if !Arc::ptr_eq(&self.stream.context, &program.context) {
@@ -178,11 +178,11 @@ impl Queue {
         program.variable(name)
     }
 
-    /// Copies between an address and `host`, after all earlier commands, and waits for that.
+    /// Copies between an address and `host`, after all earlier commands, and waits until the copy has finished.
     ///
     /// # Safety
     ///
-    /// The address is good for as many bytes until everything in the queue has finished.
+    /// The address must be valid for as many bytes as `host` until all commands on the queue have finished.
     unsafe fn transfer_now(&self, address: CUdeviceptr, host: HostSlice<'_>) -> Result<()> {
         let size = host.len();
         if size == 0 {
@@ -190,19 +190,20 @@ impl Queue {
         }
         let (to, from) = ends(address, host.raw());
         let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
-            // SAFETY: as the caller says; the bytes of the host outlive the copy, which is waited for.
+            // SAFETY: the caller guarantees the address. The host bytes outlive the copy, because the copy is waited
+            // for.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
         });
-        // Also if the call failed: it may have queued the copy.
+        // Wait even if the call failed: it may have enqueued the copy.
         let settled = self.stream.settle();
         copied.and(settled)
     }
 
-    /// Starts to copy `size` bytes when all of `after` has finished.
+    /// Starts to copy `size` bytes once all commands in `after` have finished.
     ///
     /// # Safety
     ///
-    /// Both addresses are good for `size` bytes until the command has finished.
+    /// Both addresses must be valid for `size` bytes until the command has finished.
     unsafe fn copy(
         &self,
         to: CUdeviceptr,
@@ -214,19 +215,19 @@ impl Queue {
             if size == 0 {
                 return Ok(());
             }
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
         });
         event.map(AnyEvent::from)
     }
 
-    /// Lets this device access memory of the device of `other` where the hardware can. Copies take the direct way then.
-    /// A driver that refuses still copies, through the host.
+    /// Lets this device access the other device's memory, if the hardware supports it, so that copies take the direct
+    /// route. If the driver refuses, copies go through the host.
     fn enable_peer_access(&self, other: &Context) -> Result<()> {
         let context = &self.stream.context;
         let functions = context.enter()?;
         let mut can = 0;
-        // SAFETY: both are devices of the driver; one number is written.
+        // SAFETY: the driver reported both devices; one number is written.
         let code = unsafe {
             let can_access = functions.cuDeviceCanAccessPeer.pass();
             can_access(&raw mut can, context.device.device, other.device.device)
@@ -241,8 +242,8 @@ impl Queue {
 
 /// # Safety
 ///
-/// What the step writes is memory of the device until the command has finished. The context is
-/// current, and the stream is one of it.
+/// The step must write only device memory that stays alive until the command has finished. The context must be current
+/// and own the stream.
 #[allow(
     clippy::cast_possible_truncation,
     reason = "the value of a step has as many bytes as its width says"
@@ -260,7 +261,7 @@ unsafe fn set(
         value,
         count,
     } = *step;
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees this.
     unsafe {
         macro_rules! set {
             ($name:ident, $($argument:expr),*) => {
@@ -278,14 +279,14 @@ unsafe fn set(
     }
 }
 
-/// The largest pattern, in bytes: the same as in other backends.
+/// The largest pattern in bytes, as on OpenCL.
 const LARGEST: usize = 128;
 
-/// A call that fills with copies of a word.
+/// A single driver call that writes copies of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) address: u64,
-    /// The distance between two words in bytes. The words are contiguous if it equals the width.
+    /// The distance between two words in bytes. If it equals the width, the words are contiguous.
     pub(crate) pitch: usize,
     /// The size of the word in bytes: 1, 2 or 4.
     pub(crate) width: usize,
@@ -294,8 +295,8 @@ pub(crate) struct Step {
     pub(crate) count: usize,
 }
 
-/// Returns the steps that fill `size` bytes at `address` with copies of `pattern`. `None` if the pattern is
-/// empty or too long, or its length does not divide the size.
+/// Returns the steps that fill `size` bytes at `address` with copies of `pattern`. Returns `None` if the pattern is
+/// empty or too long, or if its length does not divide `size`.
 pub(crate) fn steps(
     address: u64,
     size: usize,
@@ -305,7 +306,7 @@ pub(crate) fn steps(
         return None;
     }
     let pattern = shortest(pattern);
-    // The widest words of which the pattern is made, and that lie where such words may lie.
+    // The widest word that divides the pattern and is aligned at the address.
     let fits = |width: &usize| {
         pattern.len().is_multiple_of(*width) && address.is_multiple_of(*width as u64)
     };
@@ -326,7 +327,7 @@ pub(crate) fn steps(
     Some(steps.filter(|step| step.count > 0))
 }
 
-/// Returns the shortest beginning of `pattern` whose repetition is the same.
+/// Returns the shortest prefix of `pattern` that, repeated, yields the pattern.
 fn shortest(pattern: &[u8]) -> &[u8] {
     let repeats = |len: &usize| {
         let (first, rest) = pattern.split_at(*len);
@@ -340,7 +341,7 @@ fn shortest(pattern: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
-    /// What memory that began at `address` holds after the steps.
+    /// Simulates the steps and returns the resulting memory, which begins at `address`.
     fn filled(address: u64, size: usize, pattern: &[u8]) -> Vec<u8> {
         let mut memory = vec![0xEE; size];
         for step in steps(address, size, pattern).unwrap() {

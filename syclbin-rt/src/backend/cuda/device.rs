@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! NVIDIA's driver, loaded once and never unloaded, and its devices, with everything a program asks of them read once.
+//! NVIDIA's driver, which is loaded once and never unloaded, and its devices, whose properties are read once.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_int};
@@ -11,8 +11,8 @@ use syclbin::ptx::Version;
 use super::CUdevice_attribute as Attribute;
 use super::*;
 
-/// File names of the library, in the order they are tried. The driver installs the first. On Linux the
-/// second can also be a stub of the CUDA toolkit, whose functions only return errors.
+/// File names of the library, in the order they are tried. The driver installs the first. On Linux, the second may also
+/// be a stub from the CUDA toolkit, whose functions only return errors.
 const NAMES: &[&str] = if cfg!(windows) {
     &["nvcuda.dll"]
 } else {
@@ -21,27 +21,25 @@ const NAMES: &[&str] = if cfg!(windows) {
 
 /// The driver.
 pub(crate) struct Library {
-    /// The file name it was found by.
+    /// The file name that it was loaded by.
     name: &'static str,
     functions: Functions,
-    /// The CUDA version that it supports: 12040 is CUDA 12.4.
+    /// The CUDA version that the driver supports: 12040 is CUDA 12.4.
     version: c_int,
-    /// Whether it reports a device.
+    /// Whether the driver reports any device.
     has_devices: bool,
-    /// Filled by [`Library::devices`]: a device must stay the same value however often it is asked
-    /// for.
+    /// Filled by [`Library::devices`]: a device keeps its identity however often the devices are listed.
     devices: OnceLock<Vec<DriverDevice>>,
 }
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
 
 impl Library {
-    /// Loads the driver of this machine.
+    /// Loads this machine's driver.
     ///
     /// # Errors
     ///
-    /// Fails if the driver is missing, or this crate cannot use it. The failure is not remembered: a driver may be
-    /// installed later.
+    /// Fails if the driver is missing or unusable. A failure is not cached, because the driver may be installed later.
     pub(crate) fn load() -> Result<&'static Self, LibraryError> {
         let _guard = CallGuard::new();
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,10 +47,10 @@ impl Library {
             return Ok(library);
         }
         let (name, library) = find()?;
-        // SAFETY: its functions have the types of CUDA's header: the system vouches that a library of
-        // this name is NVIDIA's driver.
+        // SAFETY: the functions have the types of CUDA's header, because the system guarantees that a library of this
+        // name is NVIDIA's driver.
         let functions = unsafe { Functions::load(library) }.map_err(LibraryError::TooOld)?;
-        // SAFETY: 0 is the only flag there is.
+        // SAFETY: `cuInit` defines no flag other than 0.
         let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
             code => check("cuInit", code).map(|()| true)?,
@@ -74,36 +72,36 @@ impl Library {
     }
 }
 
-/// Loads the library, and returns the name it was found by.
+/// Loads the library, and returns the name that it was loaded by.
 ///
 /// # Errors
 ///
-/// Fails if it does not load by any name.
+/// Fails if no name can be loaded.
 fn find() -> Result<(&'static str, &'static libloading::Library), LibraryError> {
     let mut first = None;
     for name in NAMES {
-        // SAFETY: loading runs the initializers of the library. That it is NVIDIA's driver is taken
-        // on trust from the system.
+        // SAFETY: loading runs the library's initializers. The system is trusted to provide NVIDIA's driver under this
+        // name.
         match unsafe { load_library(OsStr::new(name)) } {
             Ok(library) => return Ok((name, library)),
             Err(error) => first.get_or_insert((*name, error.to_string())),
         };
     }
-    // The driver installs the first name, so that problem is the one to solve.
+    // The driver installs the first name, so its error is the useful one.
     let (name, reason) = first.unwrap_or_default();
     Err(LibraryError::NoCudaDriver { name, reason })
 }
 
-/// The number of threads of a device that run in step.
+/// The number of threads that execute in lockstep.
 pub(crate) const WARP: usize = 32;
 
-/// A device of the driver. It lives as long as the process.
+/// A CUDA device, which lives until the process ends.
 pub(crate) struct DriverDevice {
     library: &'static str,
     pub(crate) functions: &'static Functions,
     pub(crate) device: CUdevice,
     pub(crate) facts: Facts,
-    /// The most work-groups of a launch in each dimension, x first.
+    /// The maximum number of work-groups in each dimension of a launch, x first.
     pub(crate) max_grid: [usize; 3],
 }
 
@@ -130,14 +128,14 @@ impl crate::backend::device::DriverDevice for DriverDevice {
     }
 
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         let queue = unsafe { Queue::adopt(self, handle) }?;
         Ok(std::sync::Arc::new(queue).into())
     }
 }
 
 impl Library {
-    /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
+    /// Returns the devices. A list that is not empty is cached, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
@@ -148,7 +146,7 @@ impl Library {
             let code = unsafe { (self.functions.cuDeviceGetCount.pass())(&raw mut count) };
             check("cuDeviceGetCount", code)?;
         }
-        // A device that fails must not hide the others.
+        // One failing device must not hide the others.
         let mut failed = None;
         let mut devices = Vec::new();
         for number in 0..count {
@@ -168,7 +166,7 @@ impl Library {
     fn device(&'static self, number: c_int) -> Result<DriverDevice> {
         let functions = &self.functions;
         let mut device = 0;
-        // SAFETY: one handle is written; it is a number that is good as long as the process.
+        // SAFETY: one handle is written. It is a number that stays valid until the process ends.
         let code = unsafe { (functions.cuDeviceGet.pass())(&raw mut device, number) };
         check("cuDeviceGet", code)?;
         let number = |attribute| attribute_of(functions, device, attribute);
@@ -186,22 +184,22 @@ impl Library {
     }
 }
 
-/// Returns the driver's answer about a device.
+/// Queries an attribute of a device.
 fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -> Result<usize> {
     let (call, mut value) = ("cuDeviceGetAttribute", 0);
-    // SAFETY: the device is one of the driver; one number is written.
+    // SAFETY: the driver reported the device; one number is written.
     let code =
         unsafe { (functions.cuDeviceGetAttribute.pass())(&raw mut value, attribute, device) };
     check(call, code)?;
     usize::try_from(value).map_err(|_| invalid(call))
 }
 
-/// Reads everything that a program needs to know about a device.
+/// Queries everything that the crate needs to know about a device.
 fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts> {
     let mut bytes = [0u8; 256];
     let mut memory = 0usize;
-    // SAFETY: the device is one of the driver. The name is written to as many bytes as there
-    // are, with a zero at its end, and the size to one number.
+    // SAFETY: the driver reported the device. The name is written into 256 bytes with a terminating zero, and the size
+    // into one number.
     unsafe {
         let code = (functions.cuDeviceGetName.pass())(bytes.as_mut_ptr().cast(), 256, device);
         check("cuDeviceGetName", code)?;
@@ -210,21 +208,21 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
     }
     let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     let number = |attribute| attribute_of(functions, device, attribute);
-    // A device lacks what its driver does not know.
+    // An attribute unknown to the driver counts as unsupported.
     let flag = |attribute| number(attribute).is_ok_and(|flag| flag != 0);
     let major = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let units = number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     let local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?;
-    // More than the other where code asks for it.
+    // Larger than the default limit; kernels must opt in.
     let most_local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     let abilities = Abilities {
         sm: u32::try_from(major * 10 + minor).unwrap_or(u32::MAX),
-        // Without the latter the host must not touch such memory while any kernel runs.
+        // Without concurrent access, the host must not touch such memory while any kernel runs.
         managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
         pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
-        // The host's pointer is the device's only then.
+        // Only then are host and device pointers the same.
         host_memory: flag(Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
     };
@@ -244,7 +242,7 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
     })
 }
 
-/// The numbers and flags that determine the aspects of a device.
+/// The attributes that determine a device's aspects.
 #[derive(Default)]
 struct Abilities {
     /// The compute capability: 90 for `sm_90`.
@@ -255,7 +253,7 @@ struct Abilities {
 }
 
 impl Abilities {
-    /// Returns the facts that they and the version of the driver determine.
+    /// Returns the facts that follow from the abilities and the driver's version.
     fn facts(&self, driver: c_int) -> Facts {
         let driver = u32::try_from(driver).unwrap_or_default();
         let ptx = Version::of_driver(driver);
@@ -285,10 +283,10 @@ impl Abilities {
         }
     }
 
-    /// Returns its aspects, in SYCL's names: the aspects of all NVIDIA GPUs that drivers still support, and the
-    /// aspects that came with a compute capability. CUDA features that this crate does not offer are left out.
+    /// Returns the SYCL aspects: those of every NVIDIA GPU that drivers still support, and those that a compute
+    /// capability introduced. Aspects for CUDA features that this crate does not offer are left out.
     fn aspects(&self) -> BTreeSet<Aspect> {
-        // From there on also for one operation with the host and other devices.
+        // From 6.0 on, atomic operations are also atomic for the host and other devices.
         let system_atomics = self.sm >= 60;
         let conditions: [(bool, &[Aspect]); 9] = [
             (self.sm >= 53, &[Aspect::FP16]),
@@ -335,7 +333,7 @@ impl Abilities {
     }
 }
 
-/// Returns the driver's name of an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+/// Returns the driver's name for an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) fn error_name(code: c_int) -> &'static str {
     let loaded = *LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut name = std::ptr::null();
@@ -346,7 +344,7 @@ pub(crate) fn error_name(code: c_int) -> &'static str {
     if name.is_null() {
         return "an unknown error";
     }
-    // SAFETY: the driver's names are constants that end with a zero byte.
+    // SAFETY: the driver returns static, NUL-terminated names.
     unsafe { CStr::from_ptr(name) }
         .to_str()
         .unwrap_or("an unknown error")

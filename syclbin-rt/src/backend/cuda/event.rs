@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An event: the state of one command in a queue.
+//! Events, which track one command of a queue each.
 
 use std::sync::Arc;
 
 use super::*;
 
-/// A command in a queue, by its number.
+/// A command in a queue, identified by its number.
 ///
-/// Nothing of the driver stands for it before somebody asks. An event that is asked of late ends with
-/// everything that was put into the queue before that, unless the queue notes times.
+/// No driver event is recorded until someone queries this event. Recorded late, the driver event completes only after
+/// everything that was enqueued before it, unless the queue has profiling enabled.
 pub(crate) struct Event {
     stream: Arc<Stream>,
-    /// The call that queued the command.
+    /// The driver call that enqueued the command.
     call: &'static str,
     number: u64,
     timed: Option<Arc<Timed>>,
 }
 
-/// When a command began and ended, on a queue that notes times.
+/// The times of a command, on a queue with profiling.
 pub(crate) struct Timed {
     pub(crate) base: Arc<Base>,
-    /// When it was queued, on the clock of the host.
+    /// When the command was enqueued, by the host's clock.
     pub(crate) queued: i64,
     pub(crate) started: Mark,
     pub(crate) ended: Arc<Mark>,
@@ -45,7 +45,7 @@ impl Event {
         &self.stream
     }
 
-    /// Returns a mark at its end or later; `None` if it is known to have ended.
+    /// Returns a mark at the command's end or later, or `None` if the command is known to have ended.
     pub(crate) fn mark(&self) -> Result<Option<Arc<Mark>>> {
         if let Some(timed) = &self.timed {
             return Ok(Some(Arc::clone(&timed.ended)));
@@ -54,7 +54,7 @@ impl Event {
         Ok(mark.map(|(_, mark)| mark))
     }
 
-    /// Returns a failure under the name of the call that enqueued the command: whichever call is next reports it.
+    /// Attributes a failure to the call that enqueued the command, because any later call may have reported it.
     fn failed(&self, failure: Failure) -> Failure {
         failure.of_call(self.call)
     }
@@ -83,7 +83,7 @@ impl DriverEvent for Event {
     }
 
     fn has_ended(&self) -> bool {
-        // The documentation does not guarantee that a lost context stops all of its commands.
+        // NVIDIA's documentation does not guarantee that a lost context stops all of its commands.
         self.wait().is_ok()
     }
 
@@ -95,12 +95,12 @@ impl DriverEvent for Event {
         complete.map_err(|failure| self.failed(failure))
     }
 
-    /// The device does not report more than the start and the end. The times of queueing and submission are the host's,
-    /// which has another clock than the device: in any case they are no later than the start.
+    /// The device reports only start and end. The times of queueing and submission come from the host's clock, which is
+    /// not synchronized with the device's, so they are clamped to the start.
     fn times(&self) -> Result<Times> {
         let timed = self.timed.as_ref().ok_or(invalid("cuEventElapsedTime"))?;
         let started = timed.base.time_of(&timed.started)?;
-        // Exact also where it began long after what its start is compared with.
+        // Precise even if the command began long after the base event that its start is compared with.
         let ended = started.saturating_add(timed.ended.since(&timed.started)?);
         let queued = timed.queued.min(started);
         let nanoseconds = |time: i64| u64::try_from(time).unwrap_or_default();
@@ -120,8 +120,8 @@ impl DriverEvent for Event {
         }))
     }
 
-    /// The driver can call back (`cuLaunchHostFunc`), but not after an error, and then a task would sleep for ever. So
-    /// a thread of ours waits: one for each queue whose events are polled.
+    /// `cuLaunchHostFunc` never calls back after an error, which would leave the task asleep forever. So a thread waits
+    /// instead: one for each queue whose events are polled.
     fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         match self.mark().map_err(|failure| self.failed(failure))? {
             Some(mark) => Ok(self.stream.notify(mark, completion.clone())),

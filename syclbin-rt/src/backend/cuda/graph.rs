@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! CUDA graphs: commands that are recorded once and enqueued by one driver call.
+//! CUDA graphs: commands that are recorded once and enqueued by a single driver call.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,23 +10,23 @@ use super::*;
 /// The driver function that enqueues a graph.
 const LAUNCH: &str = "cuGraphLaunch";
 
-/// An owned graph, in which each command depends on the one before.
+/// An owned graph, in which each command depends on the previous one.
 pub(crate) struct Graph {
     queue: Arc<Queue>,
     graph: CUgraph,
-    /// What can be queued, once the recording has ended: by one thread at a time.
+    /// The executable graph, once the recording has ended. Only one thread at a time may enqueue it.
     ready: Mutex<Option<CUgraphExec>>,
     last: Option<CUgraphNode>,
 }
 
-// SAFETY: graphs may be used from every thread, by one at a time (CUDA driver API, "Graph object thread
-// safety"). Recording takes `&mut self`, and what can be queued is behind a lock.
+// SAFETY: any thread may use a graph, but only one at a time (CUDA driver API, "Graph object thread safety"). Recording
+// requires `&mut self`, and the executable graph is behind a lock.
 unsafe impl Send for Graph {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Graph {}
 
 impl Graph {
-    /// Creates an empty graph for `queue`; `None` if the driver is older than CUDA 12.
+    /// Creates an empty graph for `queue`. Returns `None` if the driver is older than CUDA 12.
     pub(crate) fn for_queue(queue: &Arc<Queue>) -> Result<Option<Box<dyn AnyGraph>>> {
         let context = &queue.stream.context;
         let functions = context.device.functions;
@@ -50,7 +50,7 @@ impl Graph {
         &self.queue.stream.context
     }
 
-    /// Records a command that comes after the last one.
+    /// Records a command that runs after the last recorded one.
     fn add(
         &mut self,
         call: &'static str,
@@ -105,9 +105,9 @@ impl AnyGraph for Graph {
                     function: "cuGraphAddKernelNode_v2",
                     needs: "a CUDA 12.0 driver",
                 })?;
-                // SAFETY: graph and kernel are alive and of the current context. There is a pointer for
-                // each parameter, and the driver copies the arguments before it returns (CUDA driver
-                // API, cuGraphAddKernelNode).
+                // SAFETY: graph and kernel are alive and belong to the current context. There is a pointer for each
+                // parameter, and the driver copies the arguments before it returns (CUDA driver API,
+                // cuGraphAddKernelNode).
                 Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node) })
             })
         })
@@ -123,7 +123,7 @@ impl AnyGraph for Graph {
                 CUmemorytype::CU_MEMORYTYPE_DEVICE
             })
         };
-        // One row of as many bytes: of pitches a device takes no more than two gigabytes, so there is none.
+        // A single row, without a pitch: devices limit the pitch to two gigabytes.
         let node = CUDA_MEMCPY3D {
             srcMemoryType: kind(from)?,
             srcDevice: source,
@@ -139,7 +139,7 @@ impl AnyGraph for Graph {
             "cuGraphAddMemcpyNode",
             |functions, graph, after, count, added| {
                 let add = functions.cuGraphAddMemcpyNode;
-                // SAFETY: graph and context are alive; both regions are inside of memory of it.
+                // SAFETY: graph and context are alive; both regions are inside memory of the context.
                 Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node, context) })
             },
         )
@@ -149,7 +149,7 @@ impl AnyGraph for Graph {
         let steps = steps(self.queue.address_of(region)?, region.bytes(), pattern);
         let context = self.context().handle;
         for step in steps.ok_or(invalid(FILL))? {
-            // One row of words, or as many rows of one word.
+            // A single row of words, or one word per row.
             let (width, height) = if step.pitch == step.width {
                 (step.count, 1)
             } else {
@@ -171,7 +171,7 @@ impl AnyGraph for Graph {
                 "cuGraphAddMemsetNode",
                 |functions, graph, after, count, added| {
                     let add = functions.cuGraphAddMemsetNode;
-                    // SAFETY: graph and context are alive; the step is inside of memory of it.
+                    // SAFETY: graph and context are alive; the step is inside memory of the context.
                     Ok(unsafe {
                         (add.pass())(added, graph, after, count, &raw const node, context)
                     })
@@ -207,8 +207,7 @@ impl AnyGraph for Graph {
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let ready_now = ready.ok_or(invalid(LAUNCH))?;
         let event = self.queue.submit(LAUNCH, after, |functions, stream| {
-            // SAFETY: graph and stream are alive and of the current context; the rest is as the caller
-            // says.
+            // SAFETY: graph and stream are alive and belong to the current context; the caller guarantees the rest.
             let code = unsafe { (functions.cuGraphLaunch.pass())(ready_now, stream) };
             self.context().check(LAUNCH, code)
         });
@@ -218,7 +217,7 @@ impl AnyGraph for Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // The objects that it uses may be dropped next. So it is not freed if the wait fails.
+        // The objects that the graph uses may be dropped next. If the wait fails, the graph is leaked.
         if self.queue.finish().is_ok()
             && let Ok(functions) = self.context().enter()
         {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A kernel that several threads can launch: arguments are set and the launch is enqueued under one lock.
+//! A kernel that several threads can launch: one lock covers setting the arguments and enqueueing.
 //!
-//! Also divides a range into work-groups (blocks) of the same size: a CUDA launch is a number of them.
+//! Also divides ranges into work-groups (blocks) of equal size, because a CUDA launch specifies the number of blocks.
 
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::CUfunction_attribute as Attribute;
 use super::*;
 
-/// A kernel that several threads can launch, with the driver's answers about it.
+/// A kernel that several threads can launch, with what the driver reports about it.
 pub(crate) struct Kernel {
     object: Mutex<KernelObject>,
     program: Arc<Program>,
@@ -18,7 +18,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel called `symbol`. The driver is asked for the parameters where they are not known.
+    /// Finds the kernel `symbol`. If `slots` is `None`, queries the parameters from the driver.
     pub(crate) fn new(
         program: Arc<Program>,
         symbol: &CStr,
@@ -32,7 +32,7 @@ impl Kernel {
                 Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
                 found => Some(found?).filter(|twin| is_twin(context, plain, *twin)),
             },
-            // No name contains a NUL byte in it.
+            // Kernel names contain no NUL byte.
             Err(_) => None,
         };
         let parameters = agreed(reported_parameters(context, plain), parameters)?;
@@ -58,8 +58,8 @@ impl Kernel {
         })
     }
 
-    /// Restricts the work-group size of launches without a size to the limits in the file. The code does not contain
-    /// these limits.
+    /// Restricts the work-group sizes that are chosen automatically to the limits in the file, which the code does not
+    /// contain.
     pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
         let bounds = &mut self.handles.bounds;
         bounds.all_items = bounds.all_items.min(all_items);
@@ -77,11 +77,11 @@ impl Kernel {
         object.handles.bounds = self.handles.bounds;
     }
 
-    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
+    /// Sets all arguments and enqueues the kernel, to start when all commands in `after` have finished.
     ///
     /// # Safety
     ///
-    /// As for [`Kernel::launch`](crate::backend::kernel::Kernel::launch).
+    /// The requirements of [`Kernel::launch`](crate::backend::kernel::Kernel::launch) apply.
     pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
         queue: &Queue,
@@ -91,9 +91,9 @@ impl Kernel {
     ) -> Result<Event, V::Error> {
         let _guard = CallGuard::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         unsafe { values.give(&mut *object) }?;
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         let launched = unsafe { object.launch(queue, grid, after) };
         launched.map_err(|failure| values.not_launched(failure))
     }
@@ -119,7 +119,7 @@ impl DriverKernel for Kernel {
     fn bounds(&self) -> KernelBounds {
         KernelBounds {
             arguments: self.parameters.len(),
-            // Only the file contains it, not the code.
+            // The code does not contain it, only the file does.
             required_local: None,
             max_local: self.handles.bounds.all_items,
             local_memory: self.handles.fixed_local as u64,
@@ -147,7 +147,7 @@ impl DriverKernel for Kernel {
     }
 }
 
-/// Finds the kernel called `symbol`.
+/// Finds the kernel `symbol`.
 fn find(program: &Program, symbol: &CStr) -> Result<CUfunction> {
     let mut function = std::ptr::null_mut();
     // SAFETY: the module is loaded, the name NUL-terminated; one handle is written.
@@ -158,7 +158,7 @@ fn find(program: &Program, symbol: &CStr) -> Result<CUfunction> {
     Ok(function)
 }
 
-/// Returns the driver's answer about a kernel.
+/// Queries an attribute of a kernel.
 fn attribute_of(context: &Context, function: CUfunction, attribute: Attribute) -> Result<usize> {
     let mut value: c_int = 0;
     // SAFETY: the kernel is alive; one number is written.
@@ -166,11 +166,11 @@ fn attribute_of(context: &Context, function: CUfunction, attribute: Attribute) -
     usize::try_from(value).map_err(|_| invalid("cuFuncGetAttribute"))
 }
 
-/// The most bytes that parameters of a kernel have together (PTX ISA, "Kernel function parameters").
+/// The maximum total size of a kernel's parameters, in bytes (PTX ISA, "Kernel function parameters").
 const MAX_PARAMETER_BYTES: usize = 32_764;
 
-/// Returns the parameters of a kernel according to the driver, which reads them, compared with the PTX beside
-/// the code. Where the driver does not report them, it returns the PTX's parameters.
+/// Returns the parameters that the driver reports, after comparing them with those in the PTX beside the code. If the
+/// driver does not report parameters, returns those from the PTX.
 fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<Slot>> {
     let refused = invalid("cuFuncGetParamInfo");
     let sizes = |slots: &[Slot]| -> Vec<usize> { slots.iter().map(|slot| slot.size).collect() };
@@ -186,8 +186,8 @@ fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<S
     }
 }
 
-/// Returns whether a kernel takes the parameters of another kernel, and an offset. If the driver does not
-/// report them, there is assumed to be no unrelated kernel of that name.
+/// Returns whether `twin` takes the parameters of `plain` and an offset. If the driver does not report parameters,
+/// assumes that no unrelated kernel has the twin's name.
 fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
     match (
         reported_parameters(context, plain),
@@ -202,12 +202,12 @@ fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
     }
 }
 
-/// Returns whether a driver does not report parameters.
+/// Returns whether the failure means that the driver does not report parameters.
 fn is_unsupported(failure: Failure) -> bool {
     matches!(failure, Failure::Missing { .. }) || failure.code() == Some(Code::Cuda(NOT_SUPPORTED))
 }
 
-/// Returns the parameters of a kernel according to the driver. Drivers before CUDA 12.4 do not report them.
+/// Queries a kernel's parameters from the driver. Drivers before CUDA 12.4 do not report them.
 fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Slot>> {
     let call = "cuFuncGetParamInfo";
     let functions = context.enter()?;
@@ -223,7 +223,7 @@ fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Sl
             unsafe { (ask.pass())(function, parameters.len(), &raw mut offset, &raw mut size) };
         match context.check(call, code) {
             Ok(()) => parameters.push(Slot { offset, size }),
-            // There are no more.
+            // The index is past the last parameter.
             Err(failure) if failure.code() == Some(Code::Cuda(INVALID_VALUE)) => {
                 return Ok(parameters);
             }
@@ -232,29 +232,28 @@ fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Sl
     }
 }
 
-/// This number of work-items in a work-group is tried first: a few warps hide the latency of memory, and there
-/// are enough registers for all of them.
+/// The work-group size that is tried first: a few warps hide memory latency, and the registers suffice for all of them.
 const TARGET: usize = 256;
 
-/// The bounds of a launch. Sizes are in the driver's order, x first.
+/// The limits of a launch. Sizes are in the driver's order: x first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// The largest number of work-groups in each dimension.
+    /// The maximum number of work-groups in each dimension.
     pub(crate) groups: [usize; 3],
-    /// The largest number of work-items of a work-group in each dimension.
+    /// The maximum number of work-items of a work-group in each dimension.
     pub(crate) items: [usize; 3],
-    /// The largest number of work-items of a work-group.
+    /// The maximum number of work-items in a work-group.
     pub(crate) all_items: usize,
 }
 
-/// A launch as the driver takes it, x first.
+/// A launch in the driver's form, x first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
     pub(crate) groups: [u32; 3],
     pub(crate) items: [u32; 3],
 }
 
-/// Divides `global` into work-groups of `local`, or of a good size; `None` if that is impossible.
+/// Divides `global` into work-groups of size `local`, or of a suitable size. Returns `None` if that is impossible.
 #[inline]
 pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds) -> Option<Blocks> {
     let global = padded(global)?;
@@ -270,7 +269,7 @@ pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds)
     for dimension in 0..3 {
         let (size, items) = (global[dimension], local[dimension]);
         if (size, items) == (1, 1) {
-            continue; // a division is a tenth of what a launch costs here
+            continue; // avoids a division, which costs a tenth of a launch
         }
         if size == 0 || items == 0 || size % items != 0 {
             return None;
@@ -297,13 +296,13 @@ fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
     }
 }
 
-/// Returns a good work-group size for `global`: whole warps in x where the range has such a divisor, and at
-/// most as many groups as a launch may have. `None` if such a size does not exist.
+/// Returns a suitable work-group size for `global`: whole warps along x where the range allows it, and no more groups
+/// than a launch may have. Returns `None` if there is no such size.
 pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 3]> {
     let [x, y, z] = global;
     let most = bounds.items;
     let target = TARGET.min(bounds.all_items);
-    // This case covers nearly all ranges.
+    // Fast path for nearly all ranges.
     if y == 1
         && z == 1
         && x.is_multiple_of(TARGET)
@@ -312,7 +311,7 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
     {
         return Some([TARGET, 1, 1]);
     }
-    // So many at least, or there are too many groups.
+    // The smallest work-group that keeps the number of groups within the limit.
     let least = |dimension: usize| {
         let size: usize = global[dimension];
         let fewest = size.div_ceil(bounds.groups[dimension].max(1)).max(1);
@@ -323,7 +322,7 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
         let left = all / (least_y * least_z);
         divisor(x, least_x, left.min(most[0]))
     };
-    // The target is not a requirement.
+    // If the target is impossible, larger work-groups are fine.
     let items_x = in_x(target).or_else(|| in_x(bounds.all_items))?;
     let all = if items_x * least_y * least_z > target {
         bounds.all_items
@@ -337,7 +336,8 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
     Some([items_x, items_y, items_z])
 }
 
-/// Returns the largest divisor of `of` within the bounds that is whole warps, else the largest divisor.
+/// Returns the largest divisor of `of` within the bounds that is a multiple of the warp size, or else simply the
+/// largest.
 fn divisor(of: usize, least: usize, most: usize) -> Option<usize> {
     let mut warps = (1..=most.min(of) / WARP).rev().map(|warps| warps * WARP);
     let whole = warps.find(|items| *items >= least && of.is_multiple_of(*items));
@@ -402,7 +402,7 @@ mod blocks_tests {
 
     #[test]
     fn group_count_stays_within_driver_limits() {
-        // y and z have 65535 at most.
+        // y and z are limited to 65535 groups.
         assert_eq!(items(&[1, 1 << 20]), Some([1, 256, 1]));
         for global in [
             [512, 1 << 20, 1],
@@ -417,7 +417,7 @@ mod blocks_tests {
             }
             assert!(blocks.items.iter().product::<u32>() <= 1024, "{blocks:?}");
         }
-        // No divisor of a prime helps.
+        // A prime has no usable divisor.
         assert_eq!(items(&[1, 65_537]), None);
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernel objects: each holds the arguments of a kernel and is enqueued with them.
+//! Kernel objects, which store a kernel's arguments and enqueue it with them.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -10,28 +10,27 @@ use super::*;
 /// The driver function that enqueues a kernel.
 pub(crate) const LAUNCH: &str = "cuLaunchKernel";
 
-/// So many arguments need no allocation at a launch.
+/// The number of arguments that a launch passes without allocating.
 const FEW: usize = 48;
 
-/// So much work-group memory every kernel may have without asking, in bytes.
+/// The work-group memory that every kernel may use without opting in, in bytes.
 const UNASKED: usize = 48 << 10;
 
-/// The handles of a kernel, and what bounds its launches.
+/// The handles of a kernel, and the limits of its launches.
 #[derive(Clone, Copy)]
 pub(crate) struct Handles {
     pub(crate) plain: CUfunction,
-    /// The kernel that also takes the offset of its range, if it exists.
+    /// The variant of the kernel that also takes the offset of the range, if it exists.
     pub(crate) twin: Option<CUfunction>,
     pub(crate) bounds: Bounds,
-    /// Its own amount of work-group memory, and the largest amount that it can have on this device.
+    /// The kernel's static work-group memory, and the maximum on this device.
     pub(crate) fixed_local: usize,
     pub(crate) max_local: usize,
 }
 
-// SAFETY: functions are of a module, not of a thread, and all functions of the driver are safe to
-// call from several threads.
+// SAFETY: functions belong to a module, not to a thread, and all driver functions are thread-safe.
 unsafe impl Send for Handles {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Handles {}
 
 /// The arguments of a kernel, which persist between launches.
@@ -39,23 +38,23 @@ pub(crate) struct KernelObject {
     pub(crate) context: Arc<Context>,
     pub(crate) handles: Handles,
     values: Values,
-    /// Whether the driver was asked for more work-group memory.
+    /// Whether the driver was already asked for more work-group memory.
     asked: AtomicBool,
-    /// Keeps the kernel.
+    /// Keeps the kernel alive.
     _program: Arc<Program>,
 }
 
-/// A kernel with its arguments, as the driver takes them.
+/// A kernel with its arguments, in the driver's form.
 pub(crate) struct Launch<'l> {
     pub(crate) function: CUfunction,
     pub(crate) blocks: Blocks,
     pub(crate) local_bytes: c_uint,
-    /// One a parameter; good as long as the launch.
+    /// One pointer per parameter, valid for the duration of the launch.
     pub(crate) pointers: &'l mut [*mut c_void],
 }
 
 impl<'a> Arguments<'a> for KernelObject {
-    // The kinds that nearly all arguments are of are inlined into the loop of a launch.
+    // Inlined into the launch loop for the most common kinds of arguments.
     #[inline(always)]
     unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
         match value {
@@ -73,7 +72,7 @@ impl<'a> Arguments<'a> for KernelObject {
 }
 
 impl KernelObject {
-    /// Sets an argument as [`Arguments::set`] does, for rare kinds of values.
+    /// Sets an argument as [`Arguments::set`] does, for the rare kinds of values.
     #[inline(never)]
     fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         match value {
@@ -81,7 +80,7 @@ impl KernelObject {
             Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
             Argument::Local(bytes) => self.values.set_local(index, bytes),
             Argument::Null => self.values.set_null(index),
-            // Memory of another context; and the device does not support samplers and images.
+            // Memory of another context, or a sampler or image, which the device does not support.
             Argument::Memory(..) | Argument::Sampler(_) | Argument::Image(..) => {
                 Err(Failure::FOREIGN)
             }
@@ -102,7 +101,7 @@ impl KernelObject {
     ///
     /// # Safety
     ///
-    /// As for [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue).
+    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
     #[inline]
     pub(crate) unsafe fn launch(
         &self,
@@ -113,13 +112,13 @@ impl KernelObject {
         self.is_for(queue)?;
         self.prepare(grid, |launch| {
             queue.submit(LAUNCH, after, |functions, stream| {
-                // SAFETY: the context is current and the stream belongs to it; the rest is as the caller says.
+                // SAFETY: the context is current and the stream belongs to it; the caller guarantees the rest.
                 unsafe { self.put(functions, stream, launch) }
             })
         })
     }
 
-    /// Calls `use_it` with the kernel, its arguments, and the range as the driver takes it.
+    /// Calls `use_it` with the kernel, its arguments, and the range in the driver's form.
     #[inline(always)]
     pub(crate) fn prepare<T>(
         &self,
@@ -132,7 +131,7 @@ impl KernelObject {
         if local_bytes > 0 && local_bytes.saturating_add(self.handles.fixed_local) > UNASKED {
             self.ask_for_local_memory()?;
         }
-        // Only a kernel with a twin asks where it is.
+        // Only a kernel with a twin reads its offset.
         let (function, offset) = match (self.handles.twin, grid.offset()) {
             (Some(twin), Some(offset)) => (twin, Some(small(offset)?)),
             _ => (self.handles.plain, None),
@@ -161,8 +160,7 @@ impl KernelObject {
 
     /// # Safety
     ///
-    /// The context of the kernel is current, the stream is one of it, and what the kernel does with
-    /// its arguments is sound.
+    /// The kernel's context must be current and own the stream. Running the kernel on its arguments must be sound.
     #[inline(always)]
     unsafe fn put(
         &self,
@@ -171,8 +169,8 @@ impl KernelObject {
         launch: Launch<'_>,
     ) -> Result<()> {
         let Blocks { groups, items } = launch.blocks;
-        // SAFETY: the kernel is alive. There is a pointer for each of its parameters to as many bytes
-        // as it has, which the driver copies before it returns. The rest is as the caller says.
+        // SAFETY: the kernel is alive. Each parameter has a pointer to as many bytes as its size, which the driver
+        // copies before it returns. The caller guarantees the rest.
         self.context.check(LAUNCH, unsafe {
             (functions.cuLaunchKernel.pass())(
                 launch.function,
@@ -190,7 +188,7 @@ impl KernelObject {
         })
     }
 
-    /// Asks the driver for as much work-group memory as the device has for this kernel, once.
+    /// Requests as much work-group memory as the device has for this kernel, once.
     #[cold]
     fn ask_for_local_memory(&self) -> Result<()> {
         if self.asked.load(Ordering::Relaxed) {
@@ -206,8 +204,8 @@ impl KernelObject {
             .into_iter()
             .flatten()
         {
-            // SAFETY: the kernel is alive. Always the same number, so that no caller takes from others
-            // what they need.
+            // SAFETY: the kernel is alive. The request is always for the same size, so it never reduces what another
+            // launch needs.
             unsafe { call!(self.context => cuFuncSetAttribute(function, attribute, most)) }?;
         }
         self.asked.store(true, Ordering::Relaxed);
@@ -238,14 +236,14 @@ impl KernelObject {
         self.is_for(queue)?;
         self.prepare(grid, |launch| {
             queue.submit_without_event(after, |functions, stream| {
-                // SAFETY: the context is current and the stream belongs to it; the rest is as the caller says.
+                // SAFETY: the context is current and the stream belongs to it; the caller guarantees the rest.
                 unsafe { self.put(functions, stream, launch) }
             })
         })
     }
 }
 
-/// Converts an offset for kernels.
+/// Converts an offset to the 32 bits that kernels use.
 fn small(offset: &[usize]) -> Result<[u32; 3]> {
     let mut small = [0; 3];
     for (small, offset) in small.iter_mut().zip(offset) {
@@ -255,24 +253,23 @@ fn small(offset: &[usize]) -> Result<[u32; 3]> {
     Ok(small)
 }
 
-/// What the driver aligns memory of work-groups for at most: the largest type of SYCL, a vector of 16
-/// doubles.
+/// The largest alignment of work-group memory: that of SYCL's largest type, a vector of 16 doubles.
 const LARGEST_ALIGNMENT: usize = 128;
 
-/// The arguments of a kernel.
+/// The argument values of a kernel.
 struct Values {
     parameters: Vec<Slot>,
     bytes: Vec<u8>,
-    /// How many bytes of work-group memory each parameter stands for, of those that do.
+    /// The work-group memory in bytes for each parameter that is a local accessor.
     local: Vec<Option<usize>>,
-    /// What comes before all of them.
+    /// The scratch memory in bytes, which precedes the memory of all parameters.
     scratch: usize,
-    /// All of it.
+    /// The total work-group memory in bytes.
     local_bytes: usize,
 }
 
 impl Values {
-    /// None is given yet: all bytes are zero.
+    /// Creates values for `parameters`, with all bytes zero.
     fn new(parameters: Vec<Slot>) -> Self {
         let ends = parameters
             .iter()
@@ -292,11 +289,11 @@ impl Values {
         self.parameters.len()
     }
 
-    /// Gives parameter `index` these bytes.
+    /// Sets the bytes of parameter `index`.
     ///
     /// # Errors
     ///
-    /// Fails if it has another number of them.
+    /// Fails if the parameter has a different size.
     #[inline]
     fn set(&mut self, index: usize, value: &[u8]) -> Result<()> {
         let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
@@ -308,7 +305,7 @@ impl Values {
         Ok(())
     }
 
-    /// Has parameter `index` stand for no work-group memory, if it did.
+    /// Releases the work-group memory of parameter `index`, if any.
     #[inline]
     fn no_memory(&mut self, index: usize) {
         if self.local[index].take().is_some() {
@@ -316,7 +313,7 @@ impl Values {
         }
     }
 
-    /// Gives parameter `index` zeros: a null pointer, or a struct of a null pointer.
+    /// Zeroes parameter `index`: a null pointer, or a struct that contains only a null pointer.
     fn set_null(&mut self, index: usize) -> Result<()> {
         let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
         self.bytes[offset..offset + size].fill(0);
@@ -324,8 +321,8 @@ impl Values {
         Ok(())
     }
 
-    /// Gives parameter `index` so many bytes of work-group memory. One past the last is the scratch
-    /// memory of the kernel, which no parameter tells of.
+    /// Sets the work-group memory of parameter `index` in bytes. The index after the last parameter stands for the
+    /// kernel's scratch memory, which no parameter refers to.
     fn set_local(&mut self, index: usize, bytes: usize) -> Result<()> {
         match self.parameters.get(index) {
             Some(Slot { size: 4 | 8, .. }) => self.local[index] = Some(bytes),
@@ -336,15 +333,14 @@ impl Values {
         Ok(())
     }
 
-    /// Gives work-group memory its offsets: the scratch memory comes first, then parameter by
-    /// parameter.
+    /// Assigns offsets to the work-group memory: the scratch memory comes first, then the parameters in order.
     fn lay_out(&mut self) {
         let mut end = self.scratch;
         for (parameter, local) in self.parameters.iter().zip(&self.local) {
             let Some(bytes) = *local else {
                 continue;
             };
-            // A multiple of what the elements are aligned for: that divides their size.
+            // At least the alignment of the elements, because that alignment divides their total size.
             let alignment = match bytes {
                 0 => 1,
                 bytes => LARGEST_ALIGNMENT.min(bytes.checked_next_power_of_two().unwrap_or(1)),
@@ -352,21 +348,21 @@ impl Values {
             let offset = end.next_multiple_of(alignment);
             end = offset.saturating_add(bytes);
             let place = parameter.offset..parameter.offset + parameter.size;
-            // More than four bytes can say is more than a device has.
+            // No device has more work-group memory than four bytes can count.
             let offset = (offset as u64).to_le_bytes();
             self.bytes[place].copy_from_slice(&offset[..parameter.size]);
         }
         self.local_bytes = end;
     }
 
-    /// Returns the size of a launch's work-group memory in bytes.
+    /// Returns the total work-group memory of a launch in bytes.
     #[inline]
     fn local_bytes(&self) -> usize {
         self.local_bytes
     }
 
-    /// Where each argument is, in the order of the parameters. Each is good for reading as many bytes
-    /// as its parameter has, as long as this is borrowed.
+    /// Returns the address of each argument, in parameter order. Each address is valid for reading the parameter's size
+    /// while `self` is borrowed.
     #[inline]
     fn pointers(&self) -> impl Iterator<Item = *const u8> {
         let bytes = &self.bytes;
@@ -376,14 +372,14 @@ impl Values {
     }
 }
 
-/// The failure of a value of another size or kind.
+/// The failure of a value whose size or kind does not match.
 const REFUSED: Failure = invalid(LAUNCH);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A pointer, two places of work-group memory, and an `int`.
+    /// A pointer, two local accessors, and an `int`.
     fn values() -> Values {
         let parameter = |offset, size| Slot { offset, size };
         Values::new(vec![
@@ -439,7 +435,7 @@ mod tests {
         assert_eq!((offsets(&values), values.local_bytes()), ((32, 128), 1128));
         values.set_local(1, 0).unwrap();
         assert_eq!((offsets(&values), values.local_bytes()), ((20, 128), 1128));
-        // The other argument is not memory any more.
+        // The argument at index 2 is not a local accessor any more.
         values.set(2, &[0; 8]).unwrap();
         assert_eq!(values.local_bytes(), 20);
     }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory of a device: all of it has an address.
+//! Device memory, all of which has an address.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::*;
 
-/// Owned memory.
+/// An owned or adopted allocation.
 pub(crate) struct Memory {
     pub(crate) context: Arc<Context>,
     pub(crate) pointer: CUdeviceptr,
-    /// `None` for plain buffers, whose address programs do not know.
+    /// `None` for plain buffers, whose address is hidden from programs.
     pub(crate) kind: Option<UsmKind>,
     size: usize,
-    /// What keeps it alive, if another library allocated it.
+    /// Keeps memory of another library alive.
     owner: Option<Owner>,
 }
 
 impl Memory {
-    /// Allocates `size` bytes that a kernel may read and write, at least one byte: an argument needs an
-    /// address.
+    /// Allocates `size` bytes that kernels may read and write, but at least one byte, because a kernel argument needs
+    /// an address.
     ///
     /// # Errors
     ///
-    /// Fails if the device does not support such memory, or does not have enough of it.
+    /// Fails if the device does not support this kind of memory or has too little of it.
     pub(crate) fn new(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {
         let size = size.max(1);
         let mut pointer: CUdeviceptr = 0;
@@ -38,7 +38,7 @@ impl Memory {
                     let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
                     let mut host = std::ptr::null_mut();
                     call!(context => cuMemHostAlloc(&raw mut host, size, flags))?;
-                    // The device has it at the same address (CUDA driver API, "Unified Addressing").
+                    // The device uses the same address (CUDA driver API, "Unified Addressing").
                     pointer = host.expose_provenance() as CUdeviceptr;
                     "cuMemHostAlloc"
                 }
@@ -50,7 +50,7 @@ impl Memory {
             }
         };
         if pointer == 0 {
-            // Nothing would be there.
+            // A null address would point to no memory.
             return Err(invalid(call));
         }
         Ok(Self {
@@ -62,11 +62,11 @@ impl Memory {
         })
     }
 
-    /// Shares the memory of another library, which lives as long as `owner`.
+    /// Adopts memory of another library, which `owner` keeps alive.
     ///
     /// # Safety
     ///
-    /// The address has `size` bytes on the device of `context`, as long as `owner` lives.
+    /// The address must be valid for `size` bytes on the device of `context` as long as `owner` lives.
     pub(crate) unsafe fn adopt(
         context: Arc<Context>,
         handle: MemoryHandle,
@@ -107,7 +107,7 @@ impl DriverMemory for Memory {
         None
     }
 
-    /// All memory has this alignment (CUDA C Programming Guide, "Device Memory Accesses").
+    /// The alignment of every allocation (CUDA C Programming Guide, "Device Memory Accesses").
     fn least_alignment(&self) -> u64 {
         256
     }
@@ -133,8 +133,8 @@ impl DriverMemory for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // Nothing waits for commands that use it, neither the driver nor a count in here. Where a queue
-        // cannot be waited for, the memory stays: a kernel may still write to it.
+        // Neither the driver nor a reference count here waits for commands that use the memory. If waiting fails, the
+        // memory is leaked, because a kernel may still write to it.
         let owner = self.owner.take();
         if self.context.finish_all().is_err() {
             std::mem::forget(owner);
@@ -146,7 +146,7 @@ impl Drop for Memory {
         let Ok(functions) = self.context.enter() else {
             return;
         };
-        // SAFETY: the memory is owned, and what uses it has finished.
+        // SAFETY: the memory is owned, and all commands that use it have finished.
         unsafe {
             match (self.kind, self.host_pointer()) {
                 (Some(UsmKind::Host), Some(host)) => (functions.cuMemFreeHost.pass())(host),

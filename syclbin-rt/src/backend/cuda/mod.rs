@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CUDA: the functions of NVIDIA's driver ([`sys`]), and owners of the handles they return.
 //!
-//! A launch costs what the driver's own call costs: see [`stream`].
+//! A launch costs no more than the driver call itself: see [`stream`].
 //!
-//! All calls are made with the context of what they are about ([`Context::enter`](context::Context::enter)). One that
-//! a kernel has ended makes no calls any more.
+//! Every call first makes the context of its objects current ([`Context::enter`](context::Context::enter)). In a
+//! context that a kernel has destroyed, no more calls are made.
 
-/// Calls a function in `$context`, which becomes the current one.
+/// Calls a driver function in `$context`, which becomes the current context.
 macro_rules! call {
     ($context:expr => $name:ident($($argument:expr),* $(,)?)) => {
         match $context.enter() {
@@ -43,7 +43,7 @@ pub(crate) use program::*;
 pub(crate) use stream::*;
 pub(crate) use sys::*;
 
-// What the files of this directory use. These names mean the CUDA types, and `Any...` those of both drivers.
+// Shared imports of this directory's files. These names mean the CUDA types, and `Any...` the types over both drivers.
 pub(crate) use context::Context;
 pub(crate) use device::DriverDevice;
 pub(crate) use event::Event;
@@ -68,14 +68,14 @@ pub(crate) const NOT_FOUND: c_int = 500;
 pub(crate) const NOT_READY: c_int = 600;
 pub(crate) const NOT_SUPPORTED: c_int = 801;
 
-/// Returns whether the context is lost after this error: every later call in it returns the same error.
+/// Returns whether this error destroys the context, so that every later call in it returns the same error.
 ///
-/// The driver's reference says of each of them that the process must be ended to go on with CUDA.
+/// According to the driver's reference, only a new process can use CUDA after any of these errors.
 pub(crate) fn is_sticky(code: c_int) -> bool {
     matches!(code, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721)
 }
 
-/// Turns the number that a call returned into a result.
+/// Converts a call's return code to a result.
 fn check(call: &'static str, code: c_int) -> Result<()> {
     match code {
         SUCCESS => Ok(()),
@@ -83,12 +83,12 @@ fn check(call: &'static str, code: c_int) -> Result<()> {
     }
 }
 
-/// Returns the failure of a function. Its name in the headers has no version at the end.
+/// Returns the failure of a function, named as in the headers: without a version suffix.
 fn failure_of(function: &'static str, code: c_int) -> Failure {
     Failure::cuda(function.strip_suffix("_v2").unwrap_or(function), code)
 }
 
-/// Returns the failure of a call that answers with a value that it must not return, or that gets such a value.
+/// Returns the failure of a call whose arguments or results are invalid.
 const fn invalid(call: &'static str) -> Failure {
     Failure::cuda(call, INVALID_VALUE)
 }

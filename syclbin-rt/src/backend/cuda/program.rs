@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A program: a module that is loaded into a context. The driver compiles and links it.
+//! Programs: modules loaded into a context, after the driver has compiled and linked them.
 
 use std::ffi::{CStr, CString, c_uint, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
@@ -12,25 +12,24 @@ pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: CUmodule,
     kind: Kind,
-    /// The code that was loaded.
+    /// The loaded code.
     code: Vec<u8>,
-    /// The memory that its variables point to.
+    /// Keeps the memory alive that the program's variables point to.
     memory: Mutex<Vec<Arc<AnyMemory>>>,
 }
 
-/// The kind of code.
+/// The format of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// PTX with a zero byte at its end.
+    /// NUL-terminated PTX.
     Ptx,
     /// A cubin or a fat binary.
     Native,
 }
 
-// SAFETY: modules are of a context, not of a thread, and all functions of the driver are safe to call
-// from several threads.
+// SAFETY: modules belong to a context, not to a thread, and all driver functions are thread-safe.
 unsafe impl Send for Program {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Program {}
 
 impl Builds for Context {
@@ -45,10 +44,10 @@ impl Builds for Context {
 }
 
 impl Program {
-    /// Loads code. Several modules are linked to each other. PTX is compiled first.
+    /// Loads code, after compiling any PTX. Several modules are linked to each other.
     ///
-    /// Constants are the values that variables have before the first launch. A variable that the code does not have is
-    /// skipped: the compiler removed it because no code reads it.
+    /// Constants are the values that variables get before the first launch. A variable that the code lacks is skipped:
+    /// the compiler removed it because no code reads it.
     pub(crate) fn build(
         context: &Arc<Context>,
         sources: &[Source<'_>],
@@ -74,9 +73,8 @@ impl Program {
 
     fn load(context: &Arc<Context>, kind: Kind, code: Vec<u8>) -> Result<Self, BuildError> {
         let (mut jit, mut handle, words) = (Jit::new(), null_mut(), aligned(&code));
-        // SAFETY: the context is current. Code begins at a multiple of eight, PTX ends with a zero
-        // byte, and every other code carries its own length. There are as many options
-        // and values as it says, and the logs that they name are alive.
+        // SAFETY: the context is current. The code is aligned to 8 bytes; PTX is NUL-terminated, and other code carries
+        // its own length. There are as many options and values as declared, and the logs that they point to are alive.
         let loaded = unsafe {
             call!(context => cuModuleLoadDataEx(
                 &raw mut handle, words.as_ptr().cast::<c_void>(), OPTIONS, jit.names(), jit.values()
@@ -94,7 +92,7 @@ impl Program {
         })
     }
 
-    /// Gives a variable its value before any kernel runs.
+    /// Sets a variable before any kernel runs.
     fn set(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let refused = invalid("cuModuleGetGlobal");
         let name = CString::new(name).map_err(|_| refused)?;
@@ -106,8 +104,8 @@ impl Program {
             return Err(refused);
         }
         let from = bytes.as_ptr().expose_provenance() as u64;
-        // SAFETY: the context is current; the variable has that many bytes. The stream that every
-        // context has is waited for, so `bytes` outlive the copy, and every queue sees it.
+        // SAFETY: the context is current; the variable has that many bytes. The default stream is waited for, so
+        // `bytes` outlive the copy and every queue sees the value.
         unsafe {
             let queued =
                 call!(self.context => cuMemcpyAsync(address, from, bytes.len(), null_mut()));
@@ -115,7 +113,7 @@ impl Program {
         }
     }
 
-    /// Returns the address of the variable `name` of its code, and its size in bytes.
+    /// Returns the address and size in bytes of the variable `name`.
     pub(crate) fn variable(&self, name: &CStr) -> Result<(CUdeviceptr, usize)> {
         let (mut address, mut size) = (0, 0);
         // SAFETY: the module is loaded, the name NUL-terminated; an address and a size are written.
@@ -126,7 +124,7 @@ impl Program {
         Ok((address, size))
     }
 
-    /// Keeps `memory` as long as the program.
+    /// Keeps `memory` alive as long as the program.
     pub(crate) fn keep(&self, memory: &Arc<AnyMemory>) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(Arc::clone(memory));
@@ -138,8 +136,8 @@ impl DriverProgram for Program {
         Kernel::new(self, &symbol, slots).map(AnyKernel::from)
     }
 
-    /// The code that was loaded, or that the driver makes of the PTX. Specialization constants have their defaults in
-    /// it.
+    /// Returns the loaded code, or the code that the driver compiles from the PTX. In it, specialization constants have
+    /// their default values.
     fn binary(&self) -> Result<Vec<u8>> {
         match self.kind {
             Kind::Native => Ok(self.code.clone()),
@@ -150,7 +148,7 @@ impl DriverProgram for Program {
         }
     }
 
-    /// Leaves out the twins that only take an offset. Drivers older than CUDA 12.4 do not report kernels.
+    /// Skips the twins that take an offset. Drivers before CUDA 12.4 do not list kernels.
     fn kernel_names(&self) -> Result<Vec<String>> {
         let functions = self.context.enter()?;
         let (Some(count), Some(enumerate), Some(name)) = (
@@ -166,17 +164,17 @@ impl DriverProgram for Program {
         let code = unsafe { (count.pass())(&raw mut found, self.handle) };
         self.context.check("cuModuleGetFunctionCount", code)?;
         let mut kernels = vec![std::ptr::null_mut(); found as usize];
-        // SAFETY: as above; as many handles are written as there are places.
+        // SAFETY: as above; the vector has space for all `found` handles.
         let code = unsafe { (enumerate.pass())(kernels.as_mut_ptr(), found, self.handle) };
         self.context.check("cuModuleEnumerateFunctions", code)?;
         let mut names = Vec::with_capacity(kernels.len());
         for kernel in kernels {
             let mut text = std::ptr::null();
-            // SAFETY: the kernel is one of the module; one pointer is written.
+            // SAFETY: the kernel belongs to the module; one pointer is written.
             let code = unsafe { (name.pass())(&raw mut text, kernel) };
             self.context.check("cuFuncGetName", code)?;
             if !text.is_null() {
-                // SAFETY: the driver's names end with a zero byte, and live as long as the module.
+                // SAFETY: the driver's names are NUL-terminated and live as long as the module.
                 let text = unsafe { CStr::from_ptr(text) };
                 names.push(text.to_string_lossy().into_owned());
             }
@@ -185,7 +183,7 @@ impl DriverProgram for Program {
     }
 }
 
-/// The suffix that the compiler adds to the name of a kernel for its twin that takes an offset.
+/// The suffix that the compiler appends to a kernel's name for the twin that takes an offset.
 pub(crate) const TWIN: &str = "_with_offset";
 
 /// Removes the twins of other kernels from `names`.
@@ -200,23 +198,23 @@ fn without_twins(names: Vec<String>) -> Vec<String> {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // A kernel of it may still run. Where that cannot be waited for, it stays.
+        // One of the program's kernels may still be running. If waiting fails, the program is leaked.
         if self.context.finish_all().is_ok()
             && let Ok(functions) = self.context.enter()
         {
-            // SAFETY: the module is owned; kernels made from it keep it.
+            // SAFETY: the module is owned, and kernels made from it would keep it alive.
             unsafe { (functions.cuModuleUnload.pass())(self.handle) };
         }
     }
 }
 
-/// Returns PTX for drivers, which read up to the first zero byte.
+/// Returns the PTX with a terminating NUL. Drivers read only up to the first NUL.
 fn terminated(text: &[u8]) -> Vec<u8> {
     let text = text.iter().take_while(|byte| **byte != 0);
     text.copied().chain([0]).collect()
 }
 
-/// Returns the bytes at an address that is a multiple of eight, as binaries need it. In a file they may lie anywhere.
+/// Copies the bytes to an 8-byte-aligned address, which binaries require. In a file, they may be unaligned.
 fn aligned(bytes: &[u8]) -> Vec<u64> {
     let mut words = vec![0; bytes.len().div_ceil(8)];
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
@@ -237,19 +235,19 @@ fn link(context: &Arc<Context>, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>
     Ok(binary)
 }
 
-/// An owned linker. The code that it was given must outlive it.
+/// An owned linker.
 struct Linker<'j> {
     context: &'j Arc<Context>,
     handle: CUlinkState,
-    /// Its options and logs, which the driver uses until the linker is destroyed.
+    /// Options and logs, which the driver uses until the linker is destroyed.
     jit: Box<Jit>,
 }
 
 impl<'j> Linker<'j> {
     fn new(context: &'j Arc<Context>) -> Result<Self, BuildError> {
         let (mut jit, mut handle) = (Box::new(Jit::new()), null_mut());
-        // SAFETY: the context is current; there are as many options and values as it says, and they
-        // live as long as the linker; one handle is written.
+        // SAFETY: the context is current; there are as many options and values as declared, and they live as long as
+        // the linker; one handle is written.
         unsafe {
             call!(context => cuLinkCreate_v2(OPTIONS, jit.names(), jit.values(), &raw mut handle))
         }?;
@@ -266,11 +264,11 @@ impl<'j> Linker<'j> {
             Kind::Native if code.starts_with(&FAT) => CUjitInputType::CU_JIT_INPUT_FATBINARY,
             Kind::Native => CUjitInputType::CU_JIT_INPUT_CUBIN,
         };
-        // For messages.
+        // Appears in the driver's messages.
         let name = CString::new(format!("module {number}")).unwrap_or_default();
         let words = aligned(code);
-        // SAFETY: the linker is alive; the code has that many bytes, and is not changed: the driver
-        // keeps no reference to it after the call (CUDA driver API, cuLinkAddData).
+        // SAFETY: the linker is alive, and the code has that many bytes, which the driver does not modify. It keeps no
+        // reference to them after the call (CUDA driver API, cuLinkAddData).
         let added = unsafe {
             call!(self.context => cuLinkAddData_v2(
                 self.handle, kind, words.as_ptr().cast::<c_void>().cast_mut(), code.len(),
@@ -290,8 +288,7 @@ impl<'j> Linker<'j> {
             completed = completed.and(self.context.check("cuLinkComplete", INVALID_VALUE));
         }
         completed.map_err(|failure| self.jit.failed(failure))?;
-        // SAFETY: the driver says that there are as many bytes, which it owns until the linker is
-        // destroyed.
+        // SAFETY: the driver reports this many bytes, which it owns until the linker is destroyed.
         let bytes = unsafe { std::slice::from_raw_parts(binary.cast::<u8>(), size) };
         Ok(bytes.to_vec())
     }
@@ -312,10 +309,10 @@ const LOG: usize = 16 << 10;
 /// The number of options.
 const OPTIONS: c_uint = 4;
 
-/// Options of a compilation, with the buffers that the driver writes its logs to.
+/// Compilation options, with the buffers for the driver's logs.
 struct Jit {
     names: [CUjit_option; OPTIONS as usize],
-    /// What the driver reads: numbers and addresses. It also writes to some of them.
+    /// Numbers and addresses that the driver reads, and in some cases overwrites.
     values: [*mut c_void; OPTIONS as usize],
     errors: Vec<u8>,
     remarks: Vec<u8>,
@@ -351,7 +348,7 @@ impl Jit {
         self.values.as_mut_ptr()
     }
 
-    /// Returns the error of a call that failed, with the driver's log.
+    /// Combines the failure of a call with the driver's log.
     fn failed(&self, failure: Failure) -> BuildError {
         BuildError {
             failure,
@@ -361,7 +358,7 @@ impl Jit {
     }
 }
 
-/// Returns the text before the first zero byte.
+/// Returns the log up to its first NUL.
 fn text(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0);
     let said = log.get(..end.unwrap_or(log.len())).unwrap_or_default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A queue of commands, and how they wait for each other.
+//! Queues, and how their commands wait for each other.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ pub(crate) struct Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // No command of a queue without handles is in flight. There is also no caller to report a failure to.
+        // This waits, so that no command of a dropped queue is in flight. There is no caller to report a failure to.
         if self.finish().is_err() && !self.stream.context.is_lost() {
-            // Then the context goes on to know it: memory must not be freed while it may be used. In a context
-            // that is lost nothing runs.
+            // Keep the stream registered with the context: its memory must not be freed while it may be in use. In a
+            // lost context, nothing runs.
             std::mem::forget(Arc::clone(&self.stream));
         }
     }
@@ -25,27 +25,27 @@ impl Drop for Queue {
 impl Queue {
     /// Creates a queue with `options`.
     ///
-    /// A queue is a single stream, even if it should be out of order: a stream is in order, which also fulfills
-    /// the guarantees of an out-of-order queue. Programs that want concurrent commands make several queues.
+    /// Every queue is a single stream, even if an out-of-order queue was requested: a stream runs in order, which also
+    /// fulfills the guarantees of an out-of-order queue. Programs that need concurrent commands create several queues.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
         let stream = Stream::new(context)?;
         if options.profiling {
-            // The clock begins when the device has nothing else to do of this queue.
-            // SAFETY: the stream is alive and of the context.
+            // The clock starts while the queue is empty.
+            // SAFETY: the stream is alive and belongs to the context.
             unsafe { stream.context.clock.base(&stream.context, stream.handle) }?;
         }
         Ok(Self { stream, options })
     }
 
-    /// Uses a stream of `device`, and does not destroy it.
+    /// Adopts a stream of `device`, which this crate never destroys.
     ///
     /// # Errors
     ///
-    /// Fails if the context is not the primary context of the device.
+    /// Fails if the context is not the device's primary context.
     ///
     /// # Safety
     ///
-    /// The stream is of that context, and outlives the queue and its events.
+    /// The stream must belong to that context and outlive the queue and its events.
     pub(crate) unsafe fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self> {
         let QueueHandle::Cuda { stream, context } = handle else {
             return Err(Failure::FOREIGN);
@@ -60,8 +60,8 @@ impl Queue {
         })
     }
 
-    /// Enqueues what `commands` does, to start when all of `after` has finished, whose events are of this context. They
-    /// are one command, which `call` enqueues.
+    /// Enqueues the driver calls of `commands`, to start when all commands in `after` have finished, which must belong
+    /// to this context. Together they count as a single command, enqueued by `call`.
     #[inline]
     pub(crate) fn submit(
         &self,
@@ -78,7 +78,7 @@ impl Queue {
         Ok(Event::new(&self.stream, call, self.stream.count(), None))
     }
 
-    /// Enqueues the kernel without an event, for a command that is not waited for by itself.
+    /// Enqueues `commands` without an event, if the command is never waited for individually.
     #[inline]
     pub(crate) fn submit_without_event(
         &self,
@@ -101,7 +101,7 @@ impl Queue {
         let Stream {
             context, handle, ..
         } = &*self.stream;
-        // SAFETY: the stream is alive and of the context.
+        // SAFETY: the stream is alive and belongs to the context.
         let (base, queued) = unsafe { context.clock.base(context, *handle) }?;
         // SAFETY: as above.
         let started = unsafe { Mark::record(context, *handle, true) }?;
@@ -114,11 +114,11 @@ impl Queue {
             started,
             ended: Arc::new(ended),
         });
-        // Without its end noted it is a command all the same: an error would have it run twice.
+        // Without its end time the command still counts: returning an error would make the caller run it twice.
         Ok(Event::new(&self.stream, call, number, timed.ok()))
     }
 
-    /// Makes later commands wait for all of `after`.
+    /// Makes later commands wait for all commands in `after`.
     #[inline]
     fn hold_back(&self, after: &WaitList<'_>) -> Result<()> {
         if after.is_empty() {
@@ -126,11 +126,11 @@ impl Queue {
         }
         for event in after.iter() {
             let event = event.cuda()?;
-            // What is in the same stream comes before in any case.
+            // Commands on the same stream run in order anyway.
             if !Arc::ptr_eq(event.stream(), &self.stream)
                 && let Some(mark) = event.mark()?
             {
-                // SAFETY: the stream is alive, and of the context of the event.
+                // SAFETY: the stream is alive and belongs to the event's context.
                 unsafe { mark.hold_back(self.stream.handle) }?;
             }
         }
@@ -169,7 +169,7 @@ impl DriverQueue for Queue {
             return Err(Failure::FOREIGN);
         };
         let event = self.submit("cuStreamWaitEvent", WaitList::NOTHING, |_, stream| {
-            // SAFETY: the stream is alive, and so is the event, as the caller says.
+            // SAFETY: the stream is alive; the caller guarantees that the event is, too.
             unsafe { call!(self.stream.context => cuStreamWaitEvent(stream, event.cast(), 0)) }
         });
         event.map(AnyEvent::from)

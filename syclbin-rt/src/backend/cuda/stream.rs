@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Streams, their commands and their progress.
+//! Streams, and the progress of their commands.
 //!
-//! A launch creates no event of the driver: an [`Event`] is the number of a
-//! command. A mark is recorded when a thread waits, polls or makes another queue wait, and stands for all commands that
-//! are in the queue by then. Queues with profiling record the times of each command at once.
+//! A launch creates no driver event: an [`Event`] is just the number of a command. A mark is recorded when a thread
+//! waits or polls, or makes another queue wait. It then covers all commands enqueued so far. Queues with profiling
+//! record the times of each command immediately.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
@@ -12,39 +12,38 @@ use std::time::{Duration, Instant};
 use super::CUevent_flags as Flags;
 use super::*;
 
-/// The number of stored marks of a stream. For a command whose mark was dropped, the next later mark counts.
+/// The number of marks that a stream stores. A command whose mark was dropped uses the next later mark.
 const MAX_MARKS: usize = 8;
 
-/// A mark, and the poller to notify when it is reached.
+/// A mark, and the completion to report when it is reached.
 type Waiting = (Arc<Mark>, Completion);
 
-/// An owned stream: the context knows it too, to wait for it.
+/// An owned stream. The context also holds a reference, to wait for it.
 ///
-/// Its commands are counted, and an event is the number of a command. A mark is only recorded for a query
-/// whether a command has ended. So a launch costs the host nothing beside the launch.
+/// Commands are counted, and an event is the number of a command. A mark is recorded only when the state of a command
+/// is queried, so a launch costs the host nothing extra.
 pub(crate) struct Stream {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: CUstream,
-    /// Whether another library made it.
+    /// Whether another library created the stream.
     foreign: bool,
-    /// The number of commands that were enqueued.
+    /// The number of commands enqueued so far.
     queued: AtomicU64,
     /// The highest number of a command that is known to have ended.
     ended: AtomicU64,
-    /// Marks, and up to which number they stand for all commands; in ascending order.
+    /// Marks in ascending order, each with the number of the last command that it covers.
     marks: Mutex<Vec<(u64, Arc<Mark>)>>,
-    /// The thread that waits for those who poll, once there are some.
+    /// Sends to the thread that waits on behalf of pollers; started on the first poll.
     waiter: Mutex<Option<mpsc::Sender<Waiting>>>,
 }
 
-// SAFETY: streams are of a context, not of a thread, and all functions of the driver are safe to call
-// from several threads.
+// SAFETY: streams belong to a context, not to a thread, and all driver functions are thread-safe.
 unsafe impl Send for Stream {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// Creates an empty stream, which does not wait for the default stream.
+    /// Creates an empty stream that does not synchronize with the default stream.
     pub(crate) fn new(context: Arc<Context>) -> Result<Arc<Self>> {
         let mut handle = std::ptr::null_mut();
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
@@ -53,7 +52,7 @@ impl Stream {
         Ok(Self::with_handle(context, handle, false))
     }
 
-    /// Wraps a stream of `context`, which is destroyed at the end unless it is `foreign`.
+    /// Wraps a stream of `context`. The stream is destroyed on drop unless it is `foreign`.
     pub(crate) fn with_handle(context: Arc<Context>, handle: CUstream, foreign: bool) -> Arc<Self> {
         let stream = Arc::new(Self {
             context,
@@ -71,7 +70,7 @@ impl Stream {
     /// Counts an enqueued command, and returns its number.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
-        // Release: who sees the number sees that the command is in the stream.
+        // Release: a thread that sees the number also sees the command in the stream.
         self.queued.fetch_add(1, Ordering::Release) + 1
     }
 
@@ -88,9 +87,9 @@ impl Stream {
         self.ended.load(Ordering::Acquire) >= number
     }
 
-    /// Waits for all of its commands.
+    /// Waits for all commands on the stream.
     pub(crate) fn finish(&self) -> Result<()> {
-        // Read before: what comes later may not be waited for.
+        // Read before waiting, because later commands may not be waited for.
         let last = self.last();
         // SAFETY: the stream is alive.
         unsafe { call!(self.context => cuStreamSynchronize(self.handle)) }?;
@@ -98,20 +97,19 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits for everything in it, the last of which is a copy from or to memory of the host that is
-    /// only borrowed.
+    /// Waits for everything on the stream, which ends with a copy from or to borrowed host memory.
     pub(crate) fn settle(&self) -> Result<()> {
         let last = self.last();
-        // SAFETY: the stream is alive and of the context.
+        // SAFETY: the stream is alive and belongs to the context.
         unsafe { self.context.settle(self.handle) }?;
         self.ended_up_to(last);
         Ok(())
     }
 
-    /// Returns a mark after command `number`, and the last command that it covers; `None` if command `number`
+    /// Returns a mark after command `number`, and the last command that the mark covers, or `None` if command `number`
     /// has ended.
     ///
-    /// A mark that is recorded only now comes after all commands that were enqueued meanwhile.
+    /// A newly recorded mark also covers all commands that were enqueued since `number`.
     pub(crate) fn mark(&self, number: u64) -> Result<Option<(u64, Arc<Mark>)>> {
         if self.has_ended(number) {
             return Ok(None);
@@ -121,9 +119,9 @@ impl Stream {
         if let Some((upto, mark)) = marks.iter().find(|(upto, _)| *upto >= number) {
             return Ok(Some((*upto, Arc::clone(mark))));
         }
-        // Read before it is recorded, so that it comes after all of these.
+        // Read before recording, so that the mark comes after all of these commands.
         let last = self.last();
-        // SAFETY: the stream is alive and of this context.
+        // SAFETY: the stream is alive and belongs to this context.
         let mark = Arc::new(unsafe { Mark::record(&self.context, self.handle, false) }?);
         marks.retain(|(upto, _)| !self.has_ended(*upto));
         if marks.len() >= MAX_MARKS {
@@ -151,7 +149,7 @@ impl Stream {
             return Ok(());
         }
         if self.last() == number {
-            // Nothing is behind it, so this is the same and one call less.
+            // No later command follows, so finishing the stream is equivalent and saves a call.
             return self.finish();
         }
         if let Some((upto, mark)) = self.mark(number)? {
@@ -161,15 +159,15 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends `completion` when `mark` of this stream is reached. Returns `false` if no thread can be started for
-    /// that.
+    /// Completes `completion` when `mark`, on this stream, is reached. Returns `false` if that needs a new thread and
+    /// none can be started.
     pub(crate) fn notify(&self, mark: Arc<Mark>, completion: Completion) -> bool {
         let mut waiter = self.waiter.lock().unwrap_or_else(PoisonError::into_inner);
         if waiter.is_none() {
             let (sender, receiver) = mpsc::channel::<Waiting>();
             let thread = std::thread::Builder::new().name("syclbin-wakers".to_owned());
-            // It ends with the stream. The marks of a stream are reached one after the other, so it
-            // is enough to wait for one at a time.
+            // The thread ends with the stream. A stream's marks are reached in order, so waiting for one mark at a time
+            // is enough.
             let spawned = thread.spawn(move || {
                 for (mark, completion) in receiver {
                     completion.end(mark.sleep());
@@ -189,14 +187,14 @@ impl Drop for Stream {
         if !self.foreign
             && let Ok(functions) = self.context.enter()
         {
-            // SAFETY: the stream is owned. Should something still be in it, the driver keeps it until
-            // that has ended (CUDA driver API, cuStreamDestroy).
+            // SAFETY: the stream is owned. If commands are still running, the driver keeps it until they have ended
+            // (CUDA driver API, cuStreamDestroy).
             unsafe { (functions.cuStreamDestroy_v2.pass())(self.handle) };
         }
     }
 }
 
-/// The time that a thread polls before it sleeps until the driver wakes it.
+/// How long a thread polls before it sleeps until the driver wakes it.
 const SPIN: Duration = Duration::from_micros(50);
 
 /// The unused events of a context.
@@ -211,17 +209,16 @@ struct Free(CUevent);
 // SAFETY: events may be used from every thread; the handle is owned.
 unsafe impl Send for Free {}
 
-/// An owned event of CUDA that was recorded, and goes back to the pool.
+/// A recorded CUDA event, which returns to the pool when dropped.
 pub(crate) struct Mark {
     context: Arc<Context>,
     handle: CUevent,
     timed: bool,
 }
 
-// SAFETY: all functions of the driver are safe to call from several threads, and events are of a
-// context, not of a thread.
+// SAFETY: all driver functions are thread-safe, and events belong to a context, not to a thread.
 unsafe impl Send for Mark {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Mark {}
 
 impl Mark {
@@ -230,11 +227,11 @@ impl Mark {
         self.handle
     }
 
-    /// Stands for the end of what is in `stream`; notes the time if `timed`.
+    /// Records a mark after everything in `stream`; also records the time if `timed`.
     ///
     /// # Safety
     ///
-    /// The stream is a live one of the context.
+    /// The stream must be a live stream of the context.
     pub(crate) unsafe fn record(
         context: &Arc<Context>,
         stream: CUstream,
@@ -245,7 +242,7 @@ impl Mark {
             handle: Self::take(context, timed)?,
             timed,
         };
-        // SAFETY: event and stream are alive and of this context; nothing else has the event.
+        // SAFETY: event and stream are alive and belong to this context; nothing else uses the event.
         unsafe { call!(context => cuEventRecord(mark.handle, stream)) }?;
         Ok(mark)
     }
@@ -264,7 +261,7 @@ impl Mark {
         Ok(handle)
     }
 
-    /// Returns whether it has been reached.
+    /// Returns whether the mark has been reached.
     pub(crate) fn is_reached(&self) -> Result<bool> {
         let functions = self.context.enter()?;
         // SAFETY: the event is alive.
@@ -275,7 +272,7 @@ impl Mark {
         }
     }
 
-    /// Blocks until it has been reached: for a short while by asking, then asleep.
+    /// Blocks until the mark is reached: polls for a short while, then sleeps.
     pub(crate) fn wait(&self) -> Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < SPIN {
@@ -287,28 +284,28 @@ impl Mark {
         self.sleep()
     }
 
-    /// Blocks until it has been reached, asleep.
+    /// Sleeps until the mark is reached.
     pub(crate) fn sleep(&self) -> Result<()> {
         // SAFETY: the event is alive.
         unsafe { call!(self.context => cuEventSynchronize(self.handle)) }
     }
 
-    /// Makes later commands of `stream` wait until it has been reached.
+    /// Makes later commands on `stream` wait until the mark is reached.
     ///
     /// # Safety
     ///
-    /// The stream is a live one of the same context.
+    /// The stream must be a live stream of the same context.
     pub(crate) unsafe fn hold_back(&self, stream: CUstream) -> Result<()> {
-        // SAFETY: as the caller says. The stream waits for what the event stands for now, also if it
-        // is recorded again (CUDA driver API, cuStreamWaitEvent).
+        // SAFETY: the caller guarantees this. The stream waits for the event's current record, even if the event is
+        // recorded again later (CUDA driver API, cuStreamWaitEvent).
         unsafe { call!(self.context => cuStreamWaitEvent(stream, self.handle, 0)) }
     }
 
-    /// Returns how much later than `earlier` it was reached, in nanoseconds. Both marks must have been reached
-    /// and must record times.
+    /// Returns the time from `earlier` to this mark in nanoseconds. Both marks must have been reached and must be
+    /// timed.
     pub(crate) fn since(&self, earlier: &Self) -> Result<i64> {
         let mut milliseconds = 0.0f32;
-        // SAFETY: both events are alive and of one context; one number is written.
+        // SAFETY: both events are alive and belong to the same context; one number is written.
         unsafe {
             let time = &raw mut milliseconds;
             call!(self.context => cuEventElapsedTime(time, earlier.handle, self.handle))
@@ -333,7 +330,7 @@ impl Pool {
         events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Destroys what is in it.
+    /// Destroys all events in the pool.
     pub(crate) fn clear(&self, functions: &Functions) {
         for timed in [false, true] {
             for Free(handle) in self.of(timed).drain(..) {
@@ -344,38 +341,38 @@ impl Pool {
     }
 }
 
-/// The driver returns the time between two events in milliseconds, with 24 bits of precision. For a precision
-/// of nanoseconds, an event is compared with a slightly older event.
+/// The driver returns the time between two events in milliseconds as a 24-bit float. To keep nanosecond precision, a
+/// base event must be no older than this.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Where times begin, in nanoseconds: something that came before is not to be negative.
+/// The time of the first base event in nanoseconds, large enough that earlier times are not negative.
 const START: i64 = 1_000_000_000;
 
-/// The clock of a context. It keeps the context, once it runs.
+/// The clock of a context. Once running, it keeps the context alive.
 #[derive(Default)]
 pub(crate) struct Clock(Mutex<Option<Running>>);
 
 struct Running {
-    /// When it began, on the clock of the host.
+    /// When it started, by the host's clock.
     begun: Instant,
     base: Arc<Base>,
 }
 
-/// An event that others are compared with.
+/// The base event that other events are compared with.
 pub(crate) struct Base {
     mark: Arc<Mark>,
     recorded: Instant,
-    /// That of an older one, and when that was; none of the first.
+    /// The previous base event and its time; `None` for the first.
     before: Option<(Arc<Mark>, i64)>,
     time: OnceLock<i64>,
 }
 
 impl Clock {
-    /// What to compare events with that are recorded next, and what time it is on the host.
+    /// Returns the base event for the next timed events, and the current time by the host's clock.
     ///
     /// # Safety
     ///
-    /// The stream is a live one of the context, whose clock this is.
+    /// The stream must be a live stream of the context that owns this clock.
     pub(crate) unsafe fn base(
         &self,
         context: &Arc<Context>,
@@ -384,7 +381,7 @@ impl Clock {
         let _guard = CallGuard::new();
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = &mut *running else {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             let mark = unsafe { Mark::record(context, stream, true) }?;
             mark.sleep()?;
             let begun = Instant::now();
@@ -400,13 +397,13 @@ impl Clock {
             });
             return Ok((base, START));
         };
-        // One that has not been reached yet cannot tell the time of the next.
+        // An unreached event cannot determine the time of the next.
         if known.base.recorded.elapsed() > FRESH
             && known.base.mark.is_reached()?
             && let Ok(time) = known.base.time()
         {
             known.base = Arc::new(Base {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller guarantees this.
                 mark: Arc::new(unsafe { Mark::record(context, stream, true) }?),
                 recorded: Instant::now(),
                 before: Some((Arc::clone(&known.base.mark), time)),
@@ -419,7 +416,7 @@ impl Clock {
 }
 
 impl Base {
-    /// When it was, if it has been reached.
+    /// Returns the time of the base event, which must have been reached.
     fn time(&self) -> Result<i64> {
         if let Some(time) = self.time.get() {
             return Ok(*time);
@@ -431,9 +428,9 @@ impl Base {
         Ok(*self.time.get_or_init(|| time))
     }
 
-    /// When `mark` was, which has been reached.
+    /// Returns the time of `mark`, which must have been reached.
     pub(crate) fn time_of(&self, mark: &Mark) -> Result<i64> {
-        // Recorded before it in another stream, it may still be to come.
+        // The base event was recorded earlier, but in another stream, so it may be reached later.
         self.mark.sleep()?;
         Ok(self.time()?.saturating_add(mark.since(&self.mark)?))
     }

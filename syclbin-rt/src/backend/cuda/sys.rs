@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The CUDA driver's interface, under the names of its C header: types, and a table of functions.
+//! The CUDA driver API, under the names of its C header: types, and a table of functions.
 //!
-//! Numbers that pass between the driver and this crate are integers, never Rust enumerations: a driver
-//! newer than this crate may return a number without a name here. The crate `cudarc` is not a dependency.
-//! Its features for CUDA versions exclude each other, so a program that uses another version could not
-//! compile. The tests compare every declaration with `cudarc`'s.
+//! Values that the driver returns are integers, never Rust enums, because a driver newer than this crate may return
+//! unknown values. The crate `cudarc` is not a dependency: its features for CUDA versions are mutually exclusive, so a
+//! program that uses another version could not compile. The tests compare every declaration with `cudarc`'s.
 #![allow(
     non_camel_case_types,
     non_snake_case,
@@ -20,16 +19,16 @@ use crate::backend::{Gated, Result};
 /// A device, as a number.
 pub(crate) type CUdevice = c_int;
 
-/// The code of an error.
+/// An error code.
 pub(crate) type CUresult = c_uint;
 
 /// An address in device memory.
 pub(crate) type CUdeviceptr = c_ulonglong;
 
-/// Host memory counts as pinned in every context.
+/// The host memory counts as pinned in every context.
 pub(crate) const CU_MEMHOSTALLOC_PORTABLE: c_uint = 1;
 
-/// Host memory has an address on the device.
+/// The host memory is mapped into the device's address space.
 pub(crate) const CU_MEMHOSTALLOC_DEVICEMAP: c_uint = 2;
 
 /// Expands `$with` over each handle and the type that it points to.
@@ -51,7 +50,7 @@ macro_rules! for_each_handle {
     };
 }
 
-/// Expands `$with` over each C enumeration and the values of it that this crate uses.
+/// Expands `$with` over each C enumeration and the enumerators that this crate uses.
 macro_rules! for_each_enumeration {
     ($with:ident) => {
         $with! {
@@ -170,7 +169,7 @@ macro_rules! for_each_structure {
 macro_rules! declare_handles {
     ($($handle:ident -> $target:ident;)*) => {
         $(
-            /// Only the driver knows what is in it.
+            /// Opaque: only the driver knows the contents.
             #[repr(C)]
             pub(crate) struct $target {
                 _private: [u8; 0],
@@ -203,7 +202,7 @@ macro_rules! declare_structures {
                 $(pub(crate) $field: $type,)*
             }
 
-            // SAFETY: the fields are numbers and pointers, for which zero is a value.
+            // SAFETY: the fields are numbers and pointers, for which zero is a valid value.
             unsafe impl bytemuck::Zeroable for $name {}
         )*
     };
@@ -213,9 +212,9 @@ for_each_handle!(declare_handles);
 for_each_enumeration!(declare_enumerations);
 for_each_structure!(declare_structures);
 
-/// Expands `$with` over the functions and the types of their arguments. Each returns an error code.
+/// Expands `$with` over the functions and the types of their arguments. Every function returns an error code.
 ///
-/// Required functions exist since CUDA 11 or earlier. This crate works without the optional functions.
+/// Required functions have existed since CUDA 11 or earlier. The crate works without the optional functions.
 macro_rules! for_each_function {
     ($with:ident) => {
         $with! {
@@ -305,7 +304,7 @@ macro_rules! declare {
         required { $($name:ident($($arg:ty),* $(,)?);)* }
         optional { $($since:ident($($since_arg:ty),* $(,)?);)* }
     ) => {
-        /// Function pointers of the driver.
+        /// Pointers to the driver's functions.
         pub(crate) struct Functions {
             $(pub(crate) $name: Gated<unsafe extern "C" fn($($arg),*) -> c_int>,)*
             $(pub(crate) $since:
@@ -318,10 +317,10 @@ macro_rules! declare {
             &[$(stringify!($name),)* $(stringify!($since),)*];
 
         impl Functions {
-            /// Looks every function up in `library`.
+            /// Looks up every function in `library`.
             ///
-            /// The pointers are copied out of their borrow, hence `'static`: a library whose
-            /// functions are in a table must never be unloaded.
+            /// The pointers outlive the borrow of `library`, hence `'static`: a library whose functions are in a table
+            /// must never be unloaded.
             ///
             /// # Errors
             ///
@@ -329,15 +328,15 @@ macro_rules! declare {
             ///
             /// # Safety
             ///
-            /// What `library` exports under these names must be the functions of the CUDA driver.
+            /// The symbols that `library` exports under these names must be the functions of the CUDA driver.
             pub(crate) unsafe fn load(
                 library: &'static Library,
             ) -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(
                     let name = concat!(stringify!($name), "\0").as_bytes();
-                    // SAFETY: the caller vouches for the function. Its type is the header's, which
-                    // the tests check; an enumeration of four bytes is returned as an `int` is.
+                    // SAFETY: the caller guarantees that this is the driver's function. Its type is the header's, which
+                    // the tests check; a four-byte enumeration is returned like an `int`.
                     let $name = unsafe {
                         library.get::<unsafe extern "C" fn($($arg),*) -> c_int>(name)
                     };

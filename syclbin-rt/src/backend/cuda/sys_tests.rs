@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compares the declarations with those of `cudarc`, which a tool made from NVIDIA's header.
+//! Compares the declarations with `cudarc`'s, which are generated from NVIDIA's header.
 
 use std::ffi::c_int;
 use std::mem::offset_of;
@@ -8,7 +8,7 @@ use cudarc::driver::sys as theirs;
 
 use crate::backend::cuda::sys as ours;
 
-/// Compiles only if the tables are right for `cudarc`'s types of the same names.
+/// Compiles only if the tables match `cudarc`'s types of the same names.
 mod compiles {
     use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
@@ -33,7 +33,7 @@ mod compiles {
     macro_rules! structures {
         ($($name:ident { $($field:ident: $type:ty,)* })*) => {
             $(
-                // Without `..` no field can be missing.
+                // Without `..`, the pattern must list every field.
                 const _: fn($name) = |$name { $($field: _,)* }| ();
                 $(const _: fn($name) -> $type = |structure| structure.$field;)*
             )*
@@ -48,7 +48,7 @@ mod compiles {
     const _: fn(super::ours::CUdeviceptr) -> CUdeviceptr = |address| address;
 }
 
-/// Size and alignment.
+/// Returns size and alignment.
 fn layout<T>() -> (usize, usize) {
     (size_of::<T>(), align_of::<T>())
 }
@@ -117,7 +117,7 @@ fn structures_have_the_layout_of_the_header() {
     for_each_structure!(compare);
 }
 
-// Functions return it, and the table declares an `int`.
+// Functions return this type, but the table declares `int`.
 #[test]
 fn error_codes_have_the_layout_of_int() {
     assert_eq!(layout::<theirs::CUresult>(), layout::<c_int>());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A context: what buffers, programs and queues of one device have in common.
+//! A context, which the buffers, programs and queues of one device share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -11,24 +11,24 @@ use super::*;
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
     pub(crate) handle: cl_context,
-    /// Whether another library made it.
+    /// Whether another library created it.
     foreign: bool,
     pub(crate) queues: LiveQueues<OwnedQueue>,
 }
 
 // SAFETY: contexts may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Context {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
 
-/// The context of each device that is in use. Kept here and not in the device, which stays free of
-/// interior mutability so that it can be a key of maps and sets.
+/// The contexts in use, one for each device. Kept here, so that devices are free of interior mutability and can be keys
+/// of maps and sets.
 static IN_USE: Mutex<Vec<(&'static DriverDevice, Weak<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
-    /// Returns the context that everything on `device` shares: the context in use, else a new context.
+    /// Returns the context that everything on `device` shares: the context in use, or else a new one.
     ///
-    /// A single context per device lets queues share buffers and kernels.
+    /// Because queues of a device share one context, they also share buffers and kernels.
     pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
         let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,11 +46,11 @@ impl Context {
         Ok(context)
     }
 
-    /// Returns the context with this handle: the one in use, else another owner of the foreign context.
+    /// Returns the context with this handle: the one in use, or else a new owner of the foreign context.
     ///
     /// # Safety
     ///
-    /// `handle` is a live context of the library of `device`, and has that device.
+    /// `handle` must be a live context of the library of `device`, and must contain that device.
     pub(crate) unsafe fn adopt(
         device: &'static DriverDevice,
         handle: cl_context,
@@ -63,7 +63,7 @@ impl Context {
         if let Some(context) = known.find(same) {
             return Ok(context);
         }
-        // SAFETY: the context is alive, and has one owner more from here on.
+        // SAFETY: the context is alive; the retained reference is released on drop.
         unsafe { call!(device.functions => clRetainContext(handle)) }?;
         gate::close_at_exit(device.platform, Stage::FirstContext);
         let context = Arc::new(Self {
@@ -78,7 +78,7 @@ impl Context {
 
     /// Creates a separate context.
     ///
-    /// Programs use [`Context::shared`]; tests use this function to simulate another device.
+    /// Only tests call this directly, to simulate a second device. All other code uses [`Context::shared`].
     pub(crate) fn new(device: &'static DriverDevice) -> Result<Self> {
         let properties: [cl_context_properties; 3] = [
             opencl_sys::CL_CONTEXT_PLATFORM,
@@ -86,7 +86,7 @@ impl Context {
             0,
         ];
         let (callback, none) = (None, std::ptr::null_mut());
-        // SAFETY: the properties end with 0, there is one device, and no callback is registered.
+        // SAFETY: the properties end with 0, there is a single device, and no callback is registered.
         let handle = unsafe {
             let (properties, device_id) = (properties.as_ptr(), &raw const device.id);
             create!(device.functions => clCreateContext(properties, 1, device_id, callback, none))
@@ -124,14 +124,14 @@ impl DriverContext for Context {
         size: usize,
         owner: Owner,
     ) -> Result<AnyMemory> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: `handle` is owned; whatever was made from it holds a reference of its own.
+        // SAFETY: `handle` is owned; everything created from it holds a reference of its own.
         unsafe { (self.functions().clReleaseContext.pass())(self.handle) };
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Commands that fill memory and copy it: to the host, from it, and on the device.
+//! Commands that fill and copy memory: to and from the host, and on the device.
 
 use std::ffi::c_void;
 
@@ -22,8 +22,8 @@ impl Copies for Queue {
     }
 
     /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
-    /// clEnqueueWriteBuffer). The memory may be used on another queue next, which would not wait for the command. With
-    /// the CPU driver, such a read finds the old content in some of a hundred cases. So this waits.
+    /// clEnqueueWriteBuffer). The next use of the memory may be on another queue, which would not wait for the command.
+    /// With the CPU driver, about one such read in a hundred returns the old content. So this also waits for the event.
     fn transfer(&self, memory: &AnyMemory, offset: usize, host: HostSlice<'_>) -> Result<()> {
         let size = host.len();
         if size == 0 {
@@ -32,7 +32,7 @@ impl Copies for Queue {
         }
         self.in_order()?;
         let (host, none) = (host.raw(), WaitList::NOTHING);
-        // SAFETY: the call blocks, so the bytes, which it may write or read, outlive the copy.
+        // SAFETY: the call blocks, so the bytes that it writes or reads outlive the copy.
         unsafe { self.enqueue_transfer(memory, offset, host, size, CL_TRUE, none) }?.wait()
     }
 
@@ -45,9 +45,8 @@ impl Copies for Queue {
         let (offset, size) = (region.offset, region.bytes());
         let (bytes, len) = (pattern.as_ptr().cast(), pattern.len());
         let handle = self.handle_of(&region.memory, offset, size)?;
-        // SAFETY: queue, memory and events share a context, the memory has that many bytes, and the
-        // driver copies the pattern before it returns (OpenCL 3.0, clEnqueueFillBuffer, and
-        // cl_intel_unified_shared_memory).
+        // SAFETY: queue, memory and events share a context; the memory has that many bytes; the driver copies the
+        // pattern before it returns (OpenCL 3.0, clEnqueueFillBuffer, and cl_intel_unified_shared_memory).
         let event = unsafe {
             match handle {
                 Handle::Object(object) => {
@@ -69,7 +68,7 @@ impl Copies for Queue {
             self.handle_of(&from.memory, start, size)?,
             self.handle_of(&to.memory, end, size)?,
         );
-        // SAFETY: queue, memory and events share a context, and both have that many bytes and live until the queues
+        // SAFETY: queue, memory and events share a context. Both regions have that many bytes and live until the queues
         // are empty.
         let event = unsafe {
             match handles {
@@ -102,8 +101,8 @@ impl Copies for Queue {
             CL_MAP_READ
         };
         let (queue, no_events, none) = (self.handle, std::ptr::null(), std::ptr::null_mut());
-        // SAFETY: queue and memory share a context, and the region is inside of the memory; no events; only the status
-        // is written. It blocks until the view can be used.
+        // SAFETY: queue and memory share a context, and the region is inside the memory. There are no events, and only
+        // the status is written. The call blocks until the view can be used.
         let mapped = unsafe {
             create!(self.functions() => clEnqueueMapBuffer(
                 queue, object, CL_TRUE, flags, offset, size, 0, no_events, none
@@ -117,7 +116,7 @@ impl Copies for Queue {
             return Err(Failure::UNSUITABLE);
         };
         let none = WaitList::NOTHING;
-        // SAFETY: queue and memory share a context, and the pointer is what mapping it gave.
+        // SAFETY: queue and memory share a context, and mapping the memory returned this pointer.
         unsafe { enqueue!(self, none => clEnqueueUnmapMemObject(object, view)) }?.wait()
     }
 
@@ -128,10 +127,10 @@ impl Copies for Queue {
         after: &WaitList<'_>,
     ) -> Result<AnyEvent, Unstarted> {
         let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         let event = unsafe { self.enqueue_transfer(memory, offset, host, size, CL_FALSE, after) };
         event.map(AnyEvent::from).map_err(|mut unstarted| {
-            // Without an event, the copy may have been enqueued all the same.
+            // The copy may have been enqueued even without an event.
             unstarted.may_run = unstarted.may_run && self.finish().is_err();
             unstarted
         })
@@ -139,13 +138,13 @@ impl Copies for Queue {
 }
 
 impl Queue {
-    /// Enqueues a copy of `size` bytes between `memory`, from byte `offset` on, and `host`. It starts when all of `after`
-    /// has finished. The events are of this context.
+    /// Enqueues a copy of `size` bytes between `memory`, starting at byte `offset`, and `host`. The copy starts once
+    /// all commands in `after` have finished, which must belong to this context.
     ///
     /// # Safety
     ///
-    /// The host memory has `size` bytes, and is good for writing or reading until the command has completed. If
-    /// `blocking`, it has completed on return.
+    /// The host memory must have `size` bytes and stay valid for writing or reading until the command has completed. If
+    /// `blocking`, the command has completed on return.
     unsafe fn enqueue_transfer(
         &self,
         memory: &AnyMemory,
@@ -155,8 +154,8 @@ impl Queue {
         blocking: cl_bool,
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
-        // SAFETY: queue, memory and events share a context, and the memory has that many bytes; the
-        // caller vouches for those of the host.
+        // SAFETY: queue, memory and events share a context, and the memory has that many bytes; the caller guarantees
+        // the host memory.
         unsafe {
             match (self.handle_of(memory, offset, size)?, host) {
                 (Handle::Object(object), HostBytes::To(to)) => enqueue!(
@@ -179,7 +178,8 @@ impl Queue {
     ///
     /// # Safety
     ///
-    /// Both pointers are good for `size` bytes until the command has completed. The events are of this context.
+    /// Both pointers must be valid for `size` bytes until the command has completed. The events must belong to this
+    /// context.
     unsafe fn memcpy(
         &self,
         to: *mut c_void,
@@ -189,11 +189,11 @@ impl Queue {
         after: &WaitList<'_>,
     ) -> Result<Event, Unstarted> {
         let usm = self.context.usm("clEnqueueMemcpyINTEL")?;
-        // SAFETY: as the caller says. This function takes the blocking flag before the addresses.
+        // SAFETY: the caller guarantees this. This function takes the blocking flag before the addresses.
         unsafe { enqueue!(self, after, usm => clEnqueueMemcpyINTEL(blocking, to, from, size)) }
     }
 
-    /// Returns the event of a command that runs asynchronously.
+    /// Flushes an asynchronous command and returns its event.
     fn started(&self, event: Result<Event, Unstarted>) -> Result<AnyEvent> {
         let event = event?;
         self.flush()?;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OpenCL libraries, each loaded at most once and never unloaded, and their devices, with everything a program asks of
-//! them read once.
+//! OpenCL libraries, each loaded at most once and never unloaded, and their devices, whose properties are read once.
 
 use std::ffi::{OsStr, c_void};
 use std::ptr::NonNull;
@@ -22,8 +21,7 @@ use super::*;
 pub(crate) struct Library {
     name: String,
     functions: Functions,
-    /// Filled by [`Library::devices`]: a device must stay the same value however often it is
-    /// asked for.
+    /// Filled by [`Library::devices`]: a device keeps its identity however often the devices are listed.
     devices: OnceLock<Vec<DriverDevice>>,
 }
 
@@ -31,12 +29,12 @@ pub(crate) struct Library {
 static LOADED: Mutex<Vec<&'static Library>> = Mutex::new(Vec::new());
 
 impl Library {
-    /// Loads the library called `name` (a path, or a file name for the system to find).
+    /// Loads the library `name`, which is a path or a file name that the system looks up.
     ///
     /// # Errors
     ///
-    /// Fails if it does not load or is not an OpenCL library. A failure is not remembered: the library may be installed
-    /// later.
+    /// Fails if the library does not load or is not an OpenCL library. A failure is not cached, because the library may
+    /// be installed later.
     pub(crate) fn load(name: &OsStr) -> Result<&'static Self, LibraryError> {
         let display = name.to_string_lossy();
         let _guard = CallGuard::new();
@@ -44,9 +42,9 @@ impl Library {
         if let Some(library) = loaded.iter().find(|library| library.name == display) {
             return Ok(library);
         }
-        // SAFETY: loading runs the initializers of the library, and the OpenCL functions then have
-        // the types of the OpenCL headers. Both are taken on trust from what named the library:
-        // the system, the user's environment, or an installed component.
+        // SAFETY: loading runs the library's initializers, and its OpenCL functions must have the types of the OpenCL
+        // headers. Both are taken on trust from whoever named the library: the system, the user's environment, or an
+        // installed component.
         let library = unsafe { load_library(name) }?;
         // SAFETY: as above.
         let functions = unsafe {
@@ -68,7 +66,7 @@ impl Library {
     }
 }
 
-/// A device of a loaded library. It lives as long as the process, like its library.
+/// A device of a loaded library. Both live until the process ends.
 pub(crate) struct DriverDevice {
     pub(crate) functions: &'static Functions,
     pub(crate) library: &'static str,
@@ -76,16 +74,15 @@ pub(crate) struct DriverDevice {
     pub(crate) id: cl_device_id,
     pub(crate) facts: Facts,
     pub(crate) extensions: Extensions,
-    /// The device that it is a part of, and its number; `None` for a root device.
+    /// The parent device and the sub-device's number; `None` for a root device.
     pub(crate) part: Option<PartPosition>,
 }
 
-// SAFETY: both handles name devices and their platforms, which exist as long as the library: roots by
-// themselves, parts because they are never released. The library is never unloaded. OpenCL allows
-// every call from every thread, except those that
-// set kernel arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
+// SAFETY: both handles exist as long as the library, which is never unloaded: platforms and root devices by themselves,
+// sub-devices because they are never released. OpenCL allows calls from every thread, except those that set kernel
+// arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
 unsafe impl Send for DriverDevice {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for DriverDevice {}
 
 impl crate::backend::device::DriverDevice for DriverDevice {
@@ -120,7 +117,7 @@ impl crate::backend::device::DriverDevice for DriverDevice {
     }
 
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         let queue = unsafe { Queue::adopt(self, handle) }?;
         Ok(std::sync::Arc::new(queue).into())
     }
@@ -140,10 +137,10 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 }
 
 impl Library {
-    /// Returns its devices. A list that is not empty is stored, because devices compare by identity.
+    /// Returns the devices. A list that is not empty is cached, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
-        /// Locked while a driver lists its devices the first time. PoCL (6.0) initializes itself then, and tells other
-        /// threads meanwhile that it has no devices.
+        /// Locked while a driver lists its devices for the first time. Meanwhile PoCL (6.0) initializes itself and
+        /// reports to other threads that there are no devices.
         static LISTING: Mutex<()> = Mutex::new(());
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
@@ -154,7 +151,7 @@ impl Library {
             return Ok(devices);
         }
         let mut devices = Vec::new();
-        // A platform or a device that fails must not hide the others.
+        // One failing platform or device must not hide the others.
         let mut failed = None;
         for platform in self.platforms()? {
             let ids = self.device_ids(platform).unwrap_or_else(|failure| {
@@ -196,14 +193,14 @@ impl Library {
     fn device_ids(&self, platform: cl_platform_id) -> Result<Vec<cl_device_id>> {
         let devices = list("clGetDeviceIDs", |count, list, found| {
             let ty = CL_DEVICE_TYPE_ALL;
-            // SAFETY: `platform` is one of this library; `list` is null or holds `count` handles.
+            // SAFETY: `platform` belongs to this library; `list` is null or holds `count` handles.
             unsafe { (self.functions.clGetDeviceIDs.pass())(platform, ty, count, list, found) }
         });
         none_if(CL_DEVICE_NOT_FOUND, devices)
     }
 }
 
-/// Reads everything that a program needs to know about a device.
+/// Queries everything that the crate needs to know about a device.
 pub(crate) fn facts(
     functions: &Functions,
     platform: cl_platform_id,
@@ -219,18 +216,17 @@ pub(crate) fn facts(
     let version = text(cl::CL_DEVICE_VERSION)?;
     let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
     let has = |extension| extensions.split_whitespace().any(|name| name == extension);
-    // Devices before OpenCL 1.2 may not know this query; they then have the extension or not.
+    // Devices older than OpenCL 1.2 may not know this query; they either have the extension or no doubles.
     let double_config = ulong(cl::CL_DEVICE_DOUBLE_FP_CONFIG).unwrap_or(0);
     let sizes = device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES).values()?;
     let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
     let has_usm = has(USM);
-    // Each of these is there since OpenCL 1.2 or with an extension; where it is not, the device
-    // cannot do it.
+    // Each of these came with OpenCL 1.2 or an extension. A device that does not know the query lacks the feature.
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
     let bits = |name| ulong(name).unwrap_or(0);
     let memory = |name| if has_usm { bits(name) } else { 0 };
     let vendor = text(cl::CL_DEVICE_VENDOR)?;
-    // PoCL 6.0 and rusticl refuse some modules for it, and only Intel's drivers are known to use it.
+    // PoCL 6.0 and rusticl reject some modules with debug information, and only Intel's drivers are known to use it.
     let debug_info = vendor.contains("Intel");
     let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
     let bits_of_queues = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
@@ -256,7 +252,7 @@ pub(crate) fn facts(
     let sub_group_sizes = has("cl_intel_required_subgroup_size")
         .then(|| device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL).values().ok())
         .flatten();
-    // Devices that cannot be divided may not know these queries.
+    // Devices that cannot be partitioned may not know these queries.
     let ways: Vec<isize> = device(cl::CL_DEVICE_PARTITION_PROPERTIES)
         .values()
         .unwrap_or_default();
@@ -266,12 +262,12 @@ pub(crate) fn facts(
     let hardware = has("cl_intel_device_attribute_query")
         .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
         .flatten();
-    // Fails on devices that know no intermediate language at all.
+    // Fails on devices that support no intermediate language at all.
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
     let mut facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,
         vendor,
-        // SAFETY: `platform` is one of this library.
+        // SAFETY: `platform` belongs to this library.
         platform: unsafe { query!(functions => clGetPlatformInfo(platform, cl::CL_PLATFORM_NAME)) }
             .text()?,
         driver_version: text(cl::CL_DRIVER_VERSION)?,
@@ -281,7 +277,7 @@ pub(crate) fn facts(
             && languages.contains("SPIR-V"),
         spirv_versions: Version::list(&languages),
         debug_info,
-        // Every device of OpenCL 2 has them, and later ones tell.
+        // Mandatory in OpenCL 2; from 3.0 on, there is a query.
         work_group_functions: !version_at_least(&version, (3, 0))
             || flag(cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
         version,
@@ -307,10 +303,10 @@ pub(crate) fn facts(
         extensions,
         ..Facts::default()
     };
-    // Every device that is listed comes along here. As for clCreateProgramWithIL, a driver before
-    // OpenCL 1.2 may have nothing where the loader forwards the call.
+    // Every listed device passes here. A loader forwards the call even to drivers older than OpenCL 1.2, which may lack
+    // the function. The same applies to clCreateProgramWithIL.
     let extensions = if version_at_least(&facts.version, (1, 2)) {
-        // SAFETY: `platform` is one of this library.
+        // SAFETY: `platform` belongs to this library.
         unsafe { Extensions::load(functions, platform, |name| facts.has(name)) }
     } else {
         Extensions::default()
@@ -320,7 +316,7 @@ pub(crate) fn facts(
     Ok((facts, extensions))
 }
 
-/// Returns an empty list where the driver answers "there is none" with an error.
+/// Returns an empty list if the driver reports the absence of entries as an error.
 fn none_if<T>(code: i32, list: Result<Vec<T>>) -> Result<Vec<T>> {
     match list {
         Err(failure) if failure.code() == Some(Code::OpenCl(code)) => Ok(Vec::new()),
@@ -340,17 +336,17 @@ fn kind(ty: cl_bitfield) -> DeviceKind {
     }
 }
 
-/// Returns the architecture of a device; `hardware` is the number that Intel's GPUs report.
+/// Returns the architecture of a device. `hardware` is the IP version that Intel's GPUs report.
 fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture> {
     match kind {
         DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
-        // The number of the hardware stands in the middle of SYCL's number.
+        // The IP version occupies the middle of SYCL's architecture number.
         DeviceKind::Gpu => hardware.map(|number| Architecture(u64::from(number) << 8)),
         _ => None,
     }
 }
 
-/// Returns whether `version`, of the form `OpenCL 3.0 anything`, is `wanted` or later.
+/// Returns whether `version`, such as `OpenCL 3.0 (vendor info)`, is at least `wanted`.
 pub(crate) fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
     let number = version.split_whitespace().nth(1).unwrap_or_default();
     let Some((major, minor)) = number.split_once('.') else {
@@ -386,7 +382,7 @@ mod tests {
 
     #[test]
     fn hardware_numbers_name_the_architecture_of_gpus() {
-        // Version 20.1.4 of the hardware.
+        // IP version 20.1.4.
         let hardware = Some(20 << 22 | 1 << 14 | 4);
         let name = |kind| architecture(kind, hardware).and_then(Architecture::name);
         assert_eq!(name(DeviceKind::Gpu), Some("intel_gpu_bmg_g21"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events: the state of one queued command, and lists of them for the driver.
+//! Events, which track one queued command each, and wait lists in the driver's form.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
@@ -16,22 +16,22 @@ use super::*;
 /// An owned event.
 pub(crate) struct Event {
     functions: &'static Functions,
-    /// The call that queued the command.
+    /// The driver call that enqueued the command.
     call: &'static str,
     pub(crate) handle: cl_event,
 }
 
 // SAFETY: events may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Event {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Takes over a reference to the event of the command that `call` enqueued.
+    /// Takes ownership of a reference to the event of the command that `call` enqueued.
     ///
     /// # Safety
     ///
-    /// `handle` is an event of the library of `functions`, and the reference has no other owner.
+    /// `handle` must be an event of the library of `functions`, and nothing else may own the reference.
     #[inline]
     pub(crate) unsafe fn from_owned(
         functions: &'static Functions,
@@ -45,11 +45,11 @@ impl Event {
         }
     }
 
-    /// Takes over the event that `call` wrote, if it returned success.
+    /// Takes ownership of the event that `call` wrote, if the call succeeded.
     ///
     /// # Safety
     ///
-    /// As for [`Event::from_owned`], if `status` is success.
+    /// If `status` is success, the requirements of [`Event::from_owned`] apply.
     pub(crate) unsafe fn enqueued(
         functions: &'static Functions,
         call: &'static str,
@@ -58,66 +58,67 @@ impl Event {
     ) -> Result<Self, Unstarted> {
         let handle = check_handle(call, handle, status).map_err(|failure| Unstarted {
             failure,
-            // A driver that gives no event may have queued the command all the same.
+            // A driver may have enqueued the command even if it returned no event.
             may_run: status == CL_SUCCESS,
         })?;
-        // SAFETY: the call handed this reference over.
+        // SAFETY: the call passed this reference to its caller.
         Ok(unsafe { Self::from_owned(functions, call, handle) })
     }
 
-    /// Becomes another owner of an event of the library of `functions`.
+    /// Acquires an additional reference to an event of the library of `functions`.
     ///
     /// # Safety
     ///
-    /// The event is alive.
+    /// The event must be alive.
     pub(crate) unsafe fn retain(
         functions: &'static Functions,
         call: &'static str,
         handle: cl_event,
     ) -> Result<Self> {
-        // SAFETY: the event is alive, and has one reference more from here on.
+        // SAFETY: the event is alive, and the new reference is owned by the returned value.
         unsafe {
             call!(functions => clRetainEvent(handle))?;
             Ok(Self::from_owned(functions, call, handle))
         }
     }
 
-    /// Blocks until the command has ended, and returns 0 or the error that ended it.
+    /// Blocks until the command has ended, and returns 0 or the command's error code.
     ///
     /// # Errors
     ///
-    /// Fails if the driver does not report the end; the command may then go on.
+    /// Fails if the driver does not report the end, in which case the command may still be running.
     pub(crate) fn end(&self) -> Result<cl_int> {
-        // SAFETY: one event, and it is alive.
+        // SAFETY: the list is a single event, which is alive.
         let waited = unsafe { call!(self.functions => clWaitForEvents(1, &raw const self.handle)) };
         let Err(failure) = waited else {
             return Ok(CL_COMPLETE);
         };
-        // That may only say "one of them failed"; the event itself knows why.
+        // The error may only mean that some event failed; the event's own status says why.
         match self.status()? {
             status if status <= CL_COMPLETE => Ok(status),
             _ => Err(failure),
         }
     }
 
-    /// Returns the result of a command that ended with `status`: a negative status is an error.
+    /// Converts the final status of a command to a result: a negative status is an error.
     pub(crate) fn result(&self, status: cl_int) -> Result<()> {
         check(self.call, status)
     }
 
-    /// Returns the status of the command. Pollers ask repeatedly, so this is one call without an allocation.
+    /// Returns the status of the command. Pollers call this repeatedly, so it makes a single call and does not
+    /// allocate.
     pub(crate) fn status(&self) -> Result<cl_int> {
-        // Should a driver write nothing, nothing has ended.
+        // If the driver writes nothing, the command counts as unfinished.
         let mut status = CL_QUEUED;
         let size = size_of_val(&status);
         let (name, value) = (CL_EVENT_COMMAND_EXECUTION_STATUS, (&raw mut status).cast());
         let none = std::ptr::null_mut();
-        // SAFETY: the event is alive, and the status is written to as many bytes as it has.
+        // SAFETY: the event is alive, and the buffer has the size of the status.
         unsafe { call!(self.functions => clGetEventInfo(self.handle, name, size, value, none)) }?;
         Ok(status)
     }
 
-    /// Creates another owner of the same event.
+    /// Creates a second owner of the same event.
     pub(crate) fn another(&self) -> Result<Self> {
         // SAFETY: the event is alive.
         unsafe { Self::retain(self.functions, self.call, self.handle) }
@@ -168,19 +169,19 @@ impl DriverEvent for Event {
         Ok(Some(NativeEvent::new(handle, Arc::new(self.another()?))))
     }
 
-    /// The driver calls back on a thread of its own, where OpenCL allows hardly a call (OpenCL 3.0,
-    /// clSetEventCallback) and maybe with locks held. So the callback only hands the waker to a thread of ours.
+    /// The driver calls back on its own thread, possibly with locks held, and OpenCL forbids most calls there (OpenCL
+    /// 3.0, clSetEventCallback). So the callback only hands the waker to a waker thread.
     fn notify(&self, queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         let data = completion.clone().into_raw();
         let pointer = data.cast_mut().cast();
-        // SAFETY: the event is alive. The callback takes over `data`, a reference of its own, and is called once at
-        // most.
+        // SAFETY: the event is alive. The callback takes ownership of `data`, a reference of its own, and is called at
+        // most once.
         let registered = unsafe {
             let callback = Some(command_ended as _);
             call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, pointer))
         };
         if let Err(failure) = registered {
-            // SAFETY: the driver refused it, so the reference is still ours.
+            // SAFETY: the driver rejected the callback, so this still owns the reference.
             drop(unsafe { Completion::from_raw(data) });
             return Err(failure);
         }
@@ -190,28 +191,28 @@ impl DriverEvent for Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the reference is owned. The command runs on without it.
+        // SAFETY: the reference is owned. The command continues without it.
         unsafe { (self.functions.clReleaseEvent.pass())(self.handle) };
     }
 }
 
-/// What the driver calls when a command has ended.
+/// The driver calls this when a command has ended.
 ///
 /// # Safety
 ///
-/// `data` is a completion that was given to the driver with this function, and this is the only call for it.
+/// `data` must be a completion that was passed to the driver with this function, and this must be the only call for it.
 unsafe extern "C" fn command_ended(_event: cl_event, status: cl_int, data: *mut c_void) {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let completion =
         unsafe { Completion::from_raw(data.cast_const().cast::<Mutex<CompletionState>>()) };
     // The poller knows the call that enqueued the command.
     completion.end(check("", status));
 }
 
-/// The events of a wait list as enqueueing functions take them, without an allocation where they are few.
+/// The events of a wait list in the driver's form, without an allocation for short lists.
 pub(crate) struct Handles {
     few: [cl_event; FEW],
-    /// All of them where they are more; else empty.
+    /// All events of a longer list; otherwise empty.
     many: Vec<cl_event>,
     count: usize,
 }
@@ -237,12 +238,12 @@ impl Handles {
 
     /// Returns the number of events.
     pub(crate) fn count(&self) -> cl_uint {
-        // No fewer than that many fit into memory.
+        // The conversion succeeds, because more events than that do not fit into memory.
         cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)
     }
 
-    /// Returns a pointer to the events, valid for [`Handles::count`] elements as long as this lives. It is null for an
-    /// empty list, as drivers require.
+    /// Returns a pointer to [`Handles::count`] events, valid as long as `self`. It is null for an empty list, as
+    /// drivers require.
     pub(crate) fn pointer(&self) -> *const cl_event {
         match self.count {
             0 => std::ptr::null(),
@@ -267,14 +268,14 @@ mod tests {
     type Create = <clCreateUserEvent_fn as EntryPoint>::Function;
     type SetStatus = <clSetUserEventStatus_fn as EntryPoint>::Function;
 
-    /// A user event: commands that wait for it start, or fail, when the test ends it.
+    /// A user event. Commands that wait for it start, or fail, when the test completes it.
     pub(crate) struct UserEvent {
         library: libloading::Library,
         handle: cl_event,
     }
 
     impl UserEvent {
-        /// Creates it, and the event that it ends.
+        /// Creates a user event, and the event that completes with it.
         pub(crate) fn new(context: &Arc<Context>) -> (Self, Event) {
             // SAFETY: the library is loaded already.
             let library = unsafe { libloading::Library::new(context.device.library()) };
@@ -286,13 +287,13 @@ mod tests {
                 (create.expect("clCreateUserEvent"))(context.handle, &raw mut code)
             };
             assert_eq!(code, 0);
-            // SAFETY: the call handed this reference over.
+            // SAFETY: the call passed this reference to its caller.
             let event =
                 unsafe { Event::from_owned(context.functions(), "clCreateUserEvent", handle) };
             (Self { library, handle }, event)
         }
 
-        /// Ends the event, which is still alive: with 0, or with an error.
+        /// Completes the event with 0 or an error code.
         pub(crate) fn end(self, status: cl_int) {
             // SAFETY: the library has the function under this name, and the event is alive.
             let code = unsafe {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The functions of one OpenCL library, under the names of the specification.
+//! The functions of one OpenCL library, named as in the specification.
 //!
-//! Macros call them through the gate and turn what they return into results.
+//! Macros call them through the gate and convert what they return into results.
 #![allow(
     non_snake_case,
     non_camel_case_types,
@@ -31,7 +31,7 @@ macro_rules! call {
     };
 }
 
-/// Calls a function that returns a handle, and writes a status to its last argument.
+/// Calls a function that returns a handle and writes a status to its last argument.
 macro_rules! create {
     ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {{
         let mut status = 0;
@@ -40,8 +40,8 @@ macro_rules! create {
     }};
 }
 
-/// Calls a function, of `$table` if it is of an extension, that enqueues a command after the events of `$after`, and
-/// returns its event.
+/// Calls a function that enqueues a command after the events in `$after`, and returns the command's event. Extension
+/// functions come from `$table`.
 macro_rules! enqueue {
     ($queue:expr, $after:expr => $name:ident $arguments:tt) => {
         enqueue!($queue, $after, $queue.functions() => $name $arguments)
@@ -73,16 +73,16 @@ macro_rules! query {
     };
 }
 
-/// A `clGet*Info` function with all but the three arguments that all of them end with: size, pointer, size returned.
+/// A `clGet*Info` function, bound to all arguments except the final three: size, pointer, returned size.
 ///
-/// The pointer is null or holds as many bytes. The caller who makes a query vouches for the other arguments.
+/// The pointer is null or points to `size` bytes. The creator of a query guarantees the other arguments.
 pub(crate) struct Query<F> {
     pub(crate) call: &'static str,
     pub(crate) get: F,
 }
 
 impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
-    /// Returns the bytes: asks for the size, then for the bytes.
+    /// Queries the size, and then the bytes.
     fn bytes(&self) -> Result<Vec<u8>> {
         let mut size = 0;
         check(
@@ -95,25 +95,25 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
         Ok(value)
     }
 
-    /// Returns the text, without the NUL that ends it.
+    /// Returns the text, without its terminating NUL.
     pub(crate) fn text(&self) -> Result<String> {
         let bytes = self.bytes()?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.trim_end_matches('\0').trim().to_owned())
     }
 
-    /// Returns the value.
+    /// Returns the bytes as a single value.
     pub(crate) fn value<T: AnyBitPattern>(&self) -> Result<T> {
         bytemuck::try_pod_read_unaligned(&self.bytes()?).map_err(|_| invalid(self.call))
     }
 
-    /// Returns the values.
+    /// Returns the bytes as a list of values.
     pub(crate) fn values<T: Pod>(&self) -> Result<Vec<T>> {
         Ok(bytemuck::pod_collect_to_vec(&self.bytes()?))
     }
 }
 
-/// Returns a list that is queried by count: `clGetPlatformIDs`, `clGetDeviceIDs`.
+/// Returns a list from a function that takes a count: `clGetPlatformIDs` or `clGetDeviceIDs`.
 pub(crate) fn list<T>(
     call: &'static str,
     query: impl Fn(cl_uint, *mut *mut T, *mut cl_uint) -> cl_int,
@@ -130,7 +130,7 @@ pub(crate) fn list<T>(
     Ok(list)
 }
 
-/// `opencl-sys` declares every function pointer as an `Option`; this is the pointer inside.
+/// Unwraps `opencl-sys`'s function types, which are all declared as `Option`.
 pub(crate) trait EntryPoint {
     type Function;
 }
@@ -152,16 +152,16 @@ macro_rules! functions {
         }
 
         impl $table {
-            /// Looks every function up by `find`, which gets the name with a NUL at its end.
+            /// Looks up every function with `find`, which receives the NUL-terminated name.
             ///
             /// # Safety
             ///
-            /// The addresses are those of the functions with these names, whose types are those of the OpenCL headers,
-            /// as `opencl-sys` transcribes them. They stay valid.
+            /// `find` must return the addresses of the functions with these names, and their types must be those of the
+            /// OpenCL headers, as transcribed by `opencl-sys`. The addresses must stay valid.
             pub(crate) unsafe fn load<E>(
                 find: impl Fn(&'static str) -> Result<NonNull<c_void>, E>,
             ) -> Result<Self, E> {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller guarantees this.
                 unsafe {
                     Ok(Self {
                         $($name: Gated::at(find(concat!(stringify!($name), "\0"))?),)*
@@ -176,11 +176,11 @@ macro_rules! functions {
 }
 
 functions! {
-    /// The function pointers of a library.
+    /// Pointers to a library's functions.
     ///
-    /// The required functions are of OpenCL 1.2 and before, which every loader exports. The optional functions
-    /// came later; a caller first checks that the device has that version. The last function is of 1.2 too, but
-    /// its feature may be absent anyway.
+    /// The required functions are part of OpenCL 1.2 or earlier, and every loader exports them. The optional functions
+    /// came later, so check the device's version before a call. The last function is part of 1.2, too, but its feature
+    /// is optional.
     Functions
     required {
         clGetPlatformIDs: clGetPlatformIDs_fn,
@@ -263,7 +263,7 @@ functions! {
 }
 
 functions! {
-    /// Functions that reach variables of programs by name. They are in no published extension, but every SYCL runtime
+    /// Functions that access program variables by name. No published extension contains them, but every SYCL runtime
     /// calls them.
     Globals
     required {
@@ -283,7 +283,7 @@ functions! {
     optional {}
 }
 
-/// Copies between a variable of a program and the host, where a `P` points to.
+/// Copies between a program variable and the host, where a `P` points.
 type EnqueueGlobalVariable<P> = unsafe extern "C" fn(
     cl_command_queue,
     cl_program,
@@ -298,7 +298,7 @@ type EnqueueGlobalVariable<P> = unsafe extern "C" fn(
 ) -> cl_int;
 type clEnqueueWriteGlobalVariableINTEL_t = Option<EnqueueGlobalVariable<*const c_void>>;
 type clEnqueueReadGlobalVariableINTEL_t = Option<EnqueueGlobalVariable<*mut c_void>>;
-/// Writes the size and the address of a variable.
+/// Writes the size and address of a variable.
 type clGetDeviceGlobalVariablePointerINTEL_t = Option<
     unsafe extern "C" fn(
         cl_device_id,
@@ -318,12 +318,12 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    /// Looks them up for a device of `platform`, which `has` the extensions of these names. A function may be there
-    /// for devices of the platform other than this one.
+    /// Looks up the extension functions for a device of `platform`; `has` tells which extensions the device supports.
+    /// The platform may offer a function only for its other devices.
     ///
     /// # Safety
     ///
-    /// `platform` is one of the library of `functions`.
+    /// `platform` must belong to the library of `functions`.
     pub(crate) unsafe fn load(
         functions: &Functions,
         platform: cl_platform_id,
@@ -333,13 +333,13 @@ impl Extensions {
             return Self::default();
         };
         let find = |name: &'static str| {
-            // SAFETY: the caller vouches for the platform; the name is NUL-terminated.
+            // SAFETY: the caller guarantees the platform; the name is NUL-terminated.
             NonNull::new(unsafe { (get.pass())(platform, name.as_ptr().cast()) }).ok_or(())
         };
         let has = |extension| has(extension).then_some(());
-        // SAFETY: the functions have the types of the extension, which the device has; those for variables, the types
-        // that the reference runtime calls them with. That the platform means its own functions by these names is
-        // taken on trust from it.
+        // SAFETY: the functions have the types of an extension that the device supports; those for variables have the
+        // types with which the reference runtime calls them. The platform is trusted to return its functions of these
+        // names.
         unsafe {
             Self {
                 usm: has(USM).and_then(|()| Usm::load(find).ok()),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Image and sampler objects, and the commands that copy images from and to the host. Only OpenCL has them here.
+//! Image and sampler objects, and the commands that copy images between host and device. Only the OpenCL backend
+//! supports images.
 
 use std::sync::Arc;
 
@@ -19,19 +20,20 @@ pub(crate) struct Image {
 
 // SAFETY: memory objects may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Image {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Image {}
 
-/// What kernels may do with every image: some read it, others write it.
+/// Every image can be read by some kernels and written by others.
 const FLAGS: cl::cl_mem_flags = cl::CL_MEM_READ_WRITE;
 
-/// Returns an OpenCL context. The facts of other devices say that they have neither images nor samplers.
+/// Returns the context if it is an OpenCL context. Devices of other drivers report that they support neither images nor
+/// samplers.
 fn narrow(context: &AnyContext, otherwise: Rejection) -> Result<Arc<Context>> {
     downcast(context.clone()).map_err(|_| Failure::Rejected(otherwise))
 }
 
 impl Image {
-    /// Creates an image that holds `pixels`, for a device with images of this shape.
+    /// Creates an image with the content `pixels`. The device must support images of this shape.
     pub(crate) fn new(context: &AnyContext, shape: &Shape, pixels: &[u8]) -> Result<Self> {
         let context = narrow(context, Rejection::NoImages)?;
         same_bytes(shape, pixels.len())?;
@@ -61,7 +63,7 @@ impl Image {
             pixels.as_ptr().cast_mut().cast(),
         );
         // SAFETY: the context is alive. The driver copies the pixels before it returns, and reads as many as the
-        // description says, because rows have no gaps. The host pointer is not written.
+        // description states, because rows have no gaps. It does not write to the host pointer.
         let handle = unsafe {
             let (format, description) = (&raw const format, &raw const description);
             create!(context.functions() => clCreateImage(
@@ -75,7 +77,7 @@ impl Image {
         })
     }
 
-    /// Returns whether the device has images of the format of `shape`.
+    /// Returns whether the device supports images in the format of `shape`.
     pub(crate) fn has_format(context: &AnyContext, shape: &Shape) -> Result<bool> {
         let Ok(context) = narrow(context, Rejection::NoImages) else {
             return Ok(false);
@@ -106,11 +108,11 @@ impl Image {
         Ok(formats.iter().any(|format| key(format) == wanted))
     }
 
-    /// Returns the largest width, height and depth of an image of so many dimensions; 1 beyond these.
+    /// Returns the largest width, height and depth of an image with this many dimensions, padded with 1.
     pub(crate) fn max_size(context: &AnyContext, dimensions: u8) -> Result<[usize; 3]> {
         let context = narrow(context, Rejection::NoImages)?;
         let (functions, id) = (context.functions(), context.device.id);
-        // SAFETY: the device is one of this library.
+        // SAFETY: the device belongs to this library.
         let size = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value();
         Ok(match dimensions {
             1 => [size(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH)?, 1, 1],
@@ -127,22 +129,22 @@ impl Image {
         })
     }
 
-    /// Returns its size and format.
+    /// Returns the image's size and format.
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Returns its device.
+    /// Returns the image's device.
     pub(crate) fn device(&self) -> Device {
         self.context.device
     }
 
-    /// Returns whether kernels on `queue` can take it.
+    /// Returns whether kernels on `queue` can access the image.
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
         self.is_of(queue.context_address())
     }
 
-    /// Returns whether it is of the context at this address.
+    /// Returns whether the image belongs to the context at this address.
     pub(crate) fn is_of(&self, context: usize) -> bool {
         Arc::as_ptr(&self.context).addr() == context
     }
@@ -150,14 +152,14 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        // SAFETY: the handle is owned. Commands may still use it: the object is deleted when they have finished
+        // SAFETY: the handle is owned. Commands may still use it: the driver deletes the object once they have finished
         // (OpenCL 3.0, clReleaseMemObject).
         unsafe { (self.context.functions().clReleaseMemObject.pass())(self.handle) };
     }
 }
 
 impl AnyQueue {
-    /// Copies between all of `image` and `pixels`, after all earlier commands, and waits for that.
+    /// Copies between all of `image` and `pixels`. Runs after all earlier commands and waits until it has finished.
     pub(crate) fn transfer_image(&self, image: &Image, pixels: HostSlice<'_>) -> Result<()> {
         if !image.is_for(self) {
             return Err(Failure::FOREIGN);
@@ -166,8 +168,8 @@ impl AnyQueue {
         self.in_order()?;
         let (queue, none) = (self.opencl()?, WaitList::NOTHING);
         let (object, origin, size) = (image.handle, ORIGIN.as_ptr(), image.shape.size.as_ptr());
-        // SAFETY: queue and image share a context. The region is all of the image, and `pixels` has as many bytes, which
-        // the call may write or read. It blocks, so they outlive the copy.
+        // SAFETY: queue and image share a context. The region is the entire image, and `pixels` has as many bytes,
+        // which the call may write or read. The call blocks, so they outlive the copy.
         unsafe {
             match pixels.raw() {
                 HostBytes::To(to) => enqueue!(
@@ -192,7 +194,7 @@ fn same_bytes(shape: &Shape, bytes: usize) -> Result<()> {
     Err(Failure::Rejected(Rejection::OutOfBounds))
 }
 
-/// Returns the type of an image of so many dimensions.
+/// Returns the object type of an image with this many dimensions.
 fn kind(dimensions: u8) -> cl::cl_mem_object_type {
     match dimensions {
         1 => cl::CL_MEM_OBJECT_IMAGE1D,
@@ -225,7 +227,7 @@ fn format(shape: &Shape) -> cl_image_format {
     }
 }
 
-/// An owned sampler: the way a kernel reads images between their pixels.
+/// An owned sampler, which defines how a kernel reads an image between and beyond its pixels.
 pub(crate) struct Sampler {
     context: Arc<Context>,
     pub(crate) handle: cl_sampler,
@@ -233,12 +235,12 @@ pub(crate) struct Sampler {
 
 // SAFETY: samplers may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Sampler {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Sampler {}
 
 impl Sampler {
-    /// Creates a sampler for a device with image support. With `normalized`, coordinates go from 0 to 1;
-    /// otherwise they count pixels.
+    /// Creates a sampler for a device that supports images. With `normalized`, coordinates range from 0 to 1; otherwise
+    /// they count pixels.
     pub(crate) fn new(
         context: &AnyContext,
         addressing: Addressing,
@@ -258,7 +260,7 @@ impl Sampler {
             Filtering::Linear => cl::CL_FILTER_LINEAR,
         };
         let normalized = cl_bool::from(normalized);
-        // OpenCL 2.0 deprecates this function for one with more properties, none of them wanted.
+        // OpenCL 2.0 deprecates this function in favor of one with more properties, none of which are needed here.
         // SAFETY: the context is alive; only the status is written.
         let handle = unsafe {
             create!(context.functions() => clCreateSampler(
@@ -268,17 +270,17 @@ impl Sampler {
         Ok(Self { context, handle })
     }
 
-    /// Returns its device.
+    /// Returns the sampler's device.
     pub(crate) fn device(&self) -> Device {
         self.context.device
     }
 
-    /// Returns whether kernels on `queue` can take it.
+    /// Returns whether kernels on `queue` can use the sampler.
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
         self.is_of(queue.context_address())
     }
 
-    /// Returns whether it is of the context at this address.
+    /// Returns whether the sampler belongs to the context at this address.
     pub(crate) fn is_of(&self, context: usize) -> bool {
         Arc::as_ptr(&self.context).addr() == context
     }
@@ -286,9 +288,9 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        // SAFETY: the handle is owned. Commands may still use it: the sampler is deleted when they
-        // have finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it, but no
-        // launch uses what an earlier one has set.
+        // SAFETY: the handle is owned. Commands may still use it: the driver deletes the sampler once they have
+        // finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it alive, but no launch uses an
+        // argument that an earlier launch set.
         unsafe { (self.context.functions().clReleaseSampler.pass())(self.handle) };
     }
 }

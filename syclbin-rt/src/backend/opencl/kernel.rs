@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A kernel that several threads can launch: arguments are set and the launch is enqueued under one lock.
+//! A kernel that several threads can launch: one lock covers setting the arguments and enqueueing.
 
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +19,10 @@ use super::*;
 /// The query of `cl_intel_maximum_registers`.
 const REGISTER_COUNT: cl_uint = 0x425B;
 
-/// The extension for sub-groups of a required size, and its query of spilled registers.
+/// The extension for required sub-group sizes, which also adds the query for spilled registers.
 const SUB_GROUP_SIZE: &str = "cl_intel_required_subgroup_size";
 
-/// An owned kernel object that several threads can launch, with the driver's answers about it.
+/// An owned kernel object that several threads can launch, with what the driver reports about it.
 pub(crate) struct Kernel {
     object: Mutex<KernelObject>,
     program: Arc<Program>,
@@ -31,7 +31,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel called `symbol`.
+    /// Finds the kernel `symbol`.
     pub(crate) fn new(program: Arc<Program>, symbol: CString) -> Result<Self> {
         let object = KernelObject::new(&program, &symbol)?;
         let hidden = program.hidden.get().map_or(0, Hidden::count);
@@ -42,7 +42,7 @@ impl Kernel {
             arguments,
             required_local: (required != [0; 3]).then_some(required),
             max_local: work_group_info(&program, &object, CL_KERNEL_WORK_GROUP_SIZE)?,
-            // Asked before any argument is set: from then on some drivers count those too.
+            // Queried before any argument is set: afterwards, some drivers include the arguments.
             local_memory: work_group_info(&program, &object, CL_KERNEL_LOCAL_MEM_SIZE)?,
         };
         Ok(Self {
@@ -57,11 +57,11 @@ impl Kernel {
         KernelObject::new(&self.program, &self.symbol)
     }
 
-    /// Sets all arguments and enqueues the kernel, to start when all of `after` has finished.
+    /// Sets all arguments and enqueues the kernel, to start when all commands in `after` have finished.
     ///
     /// # Safety
     ///
-    /// As for [`Kernel::launch`](crate::backend::kernel::Kernel::launch).
+    /// The requirements of [`Kernel::launch`](crate::backend::kernel::Kernel::launch) apply.
     pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
         queue: &Queue,
@@ -72,28 +72,28 @@ impl Kernel {
         let guard = &CallGuard::new();
         let mut locked = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         let object = &mut *locked;
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         let given = unsafe { values.give(&mut GuardedObject { object, guard }) };
         let launched = given.and_then(|()| {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             let launched = unsafe { locked.enqueue_within(guard, queue, grid, after) };
             launched.map_err(|failure| values.not_launched(failure))
         });
         locked.drop_parts();
         drop(locked);
         let event = launched?;
-        // A failed flush is not a failure of the launch: the kernel is enqueued, and a second launch would run
-        // it twice. A query or a wait reports the failure.
+        // A failed flush must not fail the launch: the kernel is enqueued, and launching again would run it twice. The
+        // next query or wait reports the failure.
         let _ = queue.flush();
         Ok(event)
     }
 
-    /// Returns a number about the sub-groups of the largest work-group; `None` where the device has no
-    /// sub-groups, and where the number is 0, which stands for none.
+    /// Queries a number about the sub-groups in a work-group of the maximum size. Returns `None` if the device does not
+    /// support sub-groups, or if the number is 0, which means "none".
     fn sub_group_info(&self, object: &KernelObject, name: cl_uint) -> Option<usize> {
         let device = self.program.context.device;
         let get = self.program.context.functions().clGetKernelSubGroupInfo?;
-        // A loader may have this function for drivers that lack it.
+        // A loader may export this function even if the driver lacks it.
         if !version_at_least(&device.facts.version, (2, 1)) {
             return None;
         }
@@ -106,8 +106,8 @@ impl Kernel {
             get: |size, value, returned| {
                 let (input, input_size) = (local.as_ptr().cast(), size_of_val(&local));
                 let (kernel, id) = (object.handle, device.id);
-                // SAFETY: the kernel was built for the device. The input is the sizes of a work-group, which
-                // queries without an input ignore. `value` is null or holds `size` bytes.
+                // SAFETY: the kernel was built for the device. The input is a work-group size, which queries without an
+                // input ignore. `value` is null or holds `size` bytes.
                 unsafe { (get.pass())(kernel, id, name, input_size, input, size, value, returned) }
             },
         };
@@ -148,7 +148,7 @@ impl DriverKernel for Kernel {
         work_group_info(&self.program, &self.new_object()?, name)
     }
 
-    /// The object that is asked has no arguments: some drivers add arguments to the memory of a kernel.
+    /// Queries an object without arguments, because some drivers include the arguments in a kernel's memory.
     fn attributes(&self) -> Result<KernelAttributes> {
         let object = &self.new_object()?;
         let has = |extension| self.program.context.device.facts.has(extension);
@@ -165,7 +165,7 @@ impl DriverKernel for Kernel {
             preferred_work_group_size_multiple: self.preferred_multiple()?,
             local_memory_bytes: self.bounds.local_memory,
             private_memory_bytes: bytes(CL_KERNEL_PRIVATE_MEM_SIZE).ok(),
-            // Devices other than GPUs may have the extension without this query.
+            // Devices other than GPUs may support the extension without this query.
             spill_memory_bytes: spilled.and_then(Result::ok),
             registers: registers.and_then(Result::ok),
             max_sub_group_size: self
@@ -174,8 +174,8 @@ impl DriverKernel for Kernel {
         })
     }
 
-    /// Drivers want all arguments to be set, as sizes may depend on them, so `values` are set first, in an object that
-    /// keeps no argument beyond this call.
+    /// Drivers expect all arguments to be set, because sizes may depend on them. So `values` are set in a temporary
+    /// object, which is dropped at the end of this call.
     fn suggested_local(
         &self,
         queue: &AnyQueue,
@@ -190,16 +190,16 @@ impl DriverKernel for Kernel {
         };
         let mut object = self.new_object()?;
         for (index, value) in values.iter().enumerate() {
-            // SAFETY: the values are of the kinds that the kernel takes.
+            // SAFETY: the values match the kinds of the kernel's parameters.
             unsafe { object.set(index, *value) }?;
         }
         let (offset, mut local) = ([0; 3], [1; 3]);
         let dimensions = global.len().min(local.len());
         let dimensions = cl_uint::try_from(dimensions).unwrap_or(cl_uint::MAX);
         let (queue, kernel) = (queue.opencl()?.handle, object.handle);
-        // SAFETY: queue and kernel share a context and are alive. What was set is borrowed until after
-        // the call. All lists have as many elements as there are dimensions. The offset is not null, which
-        // means the same, because rusticl (25.0) refuses that.
+        // SAFETY: queue and kernel share a context and are alive. The arguments are borrowed until after the call. All
+        // lists have as many elements as there are dimensions. A null offset would mean the same, but rusticl (25.0)
+        // rejects it.
         let suggested = unsafe {
             let (offset, global, local) = (offset.as_ptr(), global.as_ptr(), local.as_mut_ptr());
             call!(suggestions => clGetKernelSuggestedLocalWorkSizeKHR(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernel objects: each holds the arguments of a kernel and is enqueued with them.
+//! Kernel objects, which store a kernel's arguments and enqueue it with them.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -19,21 +19,20 @@ const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
 /// An owned kernel object, whose arguments persist between launches.
 pub(crate) struct KernelObject {
-    /// Those of the program, here too: between two launches the driver takes the place in the
-    /// processor's cache of what lies further away.
+    /// A copy of the program's reference: between two launches, the driver evicts more distant data from the CPU cache.
     pub(crate) functions: &'static Functions,
     context: Arc<Context>,
     pub(crate) handle: cl_kernel,
-    /// The objects of parts of buffers that are its arguments, by number.
+    /// The sub-buffers among its arguments, by argument number.
     parts: Vec<(usize, Memory)>,
-    /// Keeps it alive.
+    /// Keeps the program alive.
     _program: Arc<Program>,
 }
 
-// SAFETY: a kernel object may be used from every thread, but its arguments not be set while another
-// one uses it (OpenCL 3.0, appendix A.2); setting them takes `&mut self`.
+// SAFETY: every thread may use a kernel object, but none may set its arguments while another thread uses it (OpenCL
+// 3.0, appendix A.2); setting them requires `&mut self`.
 unsafe impl Send for KernelObject {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for KernelObject {}
 
 impl KernelObject {
@@ -42,7 +41,7 @@ impl KernelObject {
         // SAFETY: the program is built and the name NUL-terminated; only the status is written.
         let handle =
             unsafe { create!(functions => clCreateKernel(program.handle, symbol.as_ptr())) }?;
-        // From here on, Drop releases it.
+        // From here on, `Drop` releases the handle.
         let mut object = Self {
             functions,
             context: Arc::clone(&program.context),
@@ -50,8 +49,8 @@ impl KernelObject {
             parts: Vec::new(),
             _program: Arc::clone(program),
         };
-        // Pointers in variables and in values are no arguments, so the driver does not see what the
-        // kernel uses.
+        // The driver does not see pointers that are stored in variables or passed inside values, so it must assume that
+        // the kernel uses any unified shared memory.
         if program.context.device.extensions.usm.is_some()
             && let Some(set) = functions.clSetKernelExecInfo
         {
@@ -62,8 +61,8 @@ impl KernelObject {
             ] {
                 let indirect: cl_bool = CL_TRUE;
                 let (size, value) = (size_of_val(&indirect), (&raw const indirect).cast());
-                // SAFETY: the device has the extension that knows these names; the value is a
-                // `cl_bool`, which the driver copies before it returns.
+                // SAFETY: the device supports the extension that defines these names; the value is a `cl_bool`, which
+                // the driver copies before it returns.
                 let status = unsafe { (set.pass())(handle, name, size, value) };
                 check("clSetKernelExecInfo", status)?;
             }
@@ -72,18 +71,18 @@ impl KernelObject {
         Ok(object)
     }
 
-    /// Gives an argument a value, as [`Arguments::set`] does.
+    /// Sets an argument, as [`Arguments::set`] does.
     ///
     /// # Safety
     ///
     /// The requirements of [`Arguments::set`] apply.
     pub(crate) unsafe fn set(&mut self, position: usize, value: Argument<'_>) -> Result<()> {
         let (object, guard) = (self, &CallGuard::new());
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         unsafe { GuardedObject { object, guard }.set(position, value) }
     }
 
-    /// Returns the buffer object of a region that covers all of it, if it is of this context.
+    /// Returns the buffer object of a region that covers its entire memory, if the memory belongs to this context.
     #[inline(always)]
     fn object_of<'p>(&self, region: &'p Region) -> Option<&'p cl_mem> {
         let memory = region.memory.raw().opencl().ok()?;
@@ -98,39 +97,38 @@ impl KernelObject {
     }
 }
 
-/// A kernel object on a thread that has passed the gate. A launch passes once for all its arguments, which
-/// saves one to two hundredths of its time.
+/// A kernel object on a thread that has passed the gate. A launch passes only once for all arguments, which saves one
+/// to two percent of its time.
 pub(crate) struct GuardedObject<'a> {
     pub(crate) object: &'a mut KernelObject,
     pub(crate) guard: &'a CallGuard,
 }
 
 impl<'a> Arguments<'a> for GuardedObject<'_> {
-    // The objects of parts of buffers are kept here. The kinds that nearly all arguments are of are
-    // inlined into the loop of a launch.
+    // Inlined into the launch loop for the most common kinds of arguments. Sub-buffers are stored in the object.
     #[inline(always)]
     unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             Argument::Memory(region, _) => match self.object.object_of(region) {
                 Some(object) => (size_of_val(object), std::ptr::from_ref(object).cast()),
-                // SAFETY: as the caller says.
+                // SAFETY: the caller guarantees this.
                 None => return unsafe { self.set_any(index, value) },
             },
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees this.
             _ => return unsafe { self.set_any(index, value) },
         };
-        // SAFETY: the pointer has that many bytes; the rest is as the caller says.
+        // SAFETY: the pointer has that many bytes; the caller guarantees the rest.
         unsafe { self.give(index, size, pointer) }
     }
 }
 
 impl GuardedObject<'_> {
-    /// Sets an argument as [`Arguments::set`] does, for rare kinds of values.
+    /// Sets an argument as [`Arguments::set`] does, for the rare kinds of values.
     ///
     /// # Safety
     ///
-    /// As for [`Arguments::set`].
+    /// The requirements of [`Arguments::set`] apply.
     #[inline(never)]
     unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         let (kernel, context) = (self.object.handle, &self.object.context);
@@ -138,11 +136,11 @@ impl GuardedObject<'_> {
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
         let set_address = |address: *const c_void| {
             let usm = context.usm("clSetKernelArgMemPointerINTEL")?;
-            // SAFETY: `&mut self` says that nothing else uses the object. What the kernel does with
-            // the address is a duty of the caller who launches it.
+            // SAFETY: `&mut self` ensures that nothing else uses the object. The caller that launches the kernel
+            // guarantees its accesses through the address.
             unsafe { call!(usm => clSetKernelArgMemPointerINTEL(kernel, number, address)) }
         };
-        // The driver reads it before this returns.
+        // Lives until the driver has read it.
         let handle;
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
@@ -153,25 +151,25 @@ impl GuardedObject<'_> {
                     Handle::Address { pointer, .. } => {
                         return set_address(pointer.wrapping_byte_add(region.offset));
                     }
-                    // A part of nothing is nowhere, so the kernel gets all of it.
+                    // An empty sub-buffer cannot exist, so the kernel gets the whole buffer.
                     Handle::Object(object)
                         if region.bytes() >= memory.size || region.bytes() == 0 =>
                     {
                         object
                     }
-                    // SAFETY: as the caller says.
+                    // SAFETY: the caller guarantees this.
                     Handle::Object(_) => return unsafe { self.set_part(index, region) },
                 };
                 (size_of_val(&handle), (&raw const handle).cast())
             }
-            // Devices without addresses take a null pointer too. Drivers read the other as a struct or as the handle
-            // of no buffer, whichever the kernel takes.
+            // Devices without unified shared memory accept a null pointer, too. Drivers read the bytes as a struct or
+            // as a null buffer handle, depending on the parameter.
             Argument::Pointer(0) | Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
             Argument::Pointer(address) => {
                 let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
                 return set_address(std::ptr::without_provenance(address));
             }
-            // C++ allows a size of 0, OpenCL does not (OpenCL 3.0, clSetKernelArg).
+            // C++ allows a size of 0, but OpenCL does not (OpenCL 3.0, clSetKernelArg).
             Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
             Argument::Sampler(sampler) if sampler.is_of(of) => (
                 size_of_val(&sampler.handle),
@@ -182,20 +180,18 @@ impl GuardedObject<'_> {
             }
             Argument::Sampler(_) | Argument::Image(..) => return Err(Failure::FOREIGN),
         };
-        // SAFETY: the pointer has that many bytes, or is null for work-group memory. That handles and
-        // null only meet the parameters they are for is a duty of the caller.
+        // SAFETY: the pointer has that many bytes, or is null for work-group memory. The caller guarantees that handles
+        // and null match their parameters.
         unsafe { self.give(index, size, pointer) }
     }
 
     /// # Safety
-    ///
-    /// `pointer` has `size` bytes, or is null for work-group memory, and is of the kind that the
-    /// kernel takes.
+    /// `pointer` must point to `size` bytes, or be null for work-group memory, and must match the parameter's kind.
     #[inline(always)]
     unsafe fn give(&mut self, index: usize, size: usize, pointer: *const c_void) -> Result<()> {
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
-        // SAFETY: `&mut self` says that nothing else uses the object; the driver copies the bytes before
-        // it returns (OpenCL 3.0, clSetKernelArg); the rest is as the caller says.
+        // SAFETY: `&mut self` ensures that nothing else uses the object; the driver copies the bytes before it returns
+        // (OpenCL 3.0, clSetKernelArg); the caller guarantees the rest.
         check("clSetKernelArg", unsafe {
             (self.object.functions.clSetKernelArg.within(self.guard))(
                 self.object.handle,
@@ -210,16 +206,16 @@ impl GuardedObject<'_> {
         Ok(())
     }
 
-    /// Gives argument `index` an object for a part of a buffer, which is stored here.
+    /// Sets argument `index` to a sub-buffer, which is stored in the object.
     ///
     /// # Safety
     ///
-    /// As for [`Arguments::set`].
+    /// The requirements of [`Arguments::set`] apply.
     #[cold]
     unsafe fn set_part(&mut self, index: usize, region: &Region) -> Result<()> {
         let memory = region.memory.raw().opencl()?;
         let (part, object) = memory.part(region.offset, region.bytes())?;
-        // SAFETY: as the caller says; the object lives until the argument gets another one.
+        // SAFETY: the caller guarantees this; the sub-buffer lives until the argument is set again.
         unsafe { self.give(index, size_of_val(&object), (&raw const object).cast()) }?;
         self.object.parts.push((index, part));
         Ok(())
@@ -227,18 +223,19 @@ impl GuardedObject<'_> {
 }
 
 impl KernelObject {
-    /// Lets go of the objects of parts, before all arguments are set again.
+    /// Releases the sub-buffers, before all arguments are set again.
     pub(crate) fn drop_parts(&mut self) {
         if !self.parts.is_empty() {
             self.parts.clear();
         }
     }
 
-    /// Enqueues the kernel as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does, on a thread that has passed the gate.
+    /// Enqueues the kernel as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does, on a
+    /// thread that has passed the gate.
     ///
     /// # Safety
     ///
-    /// As for [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue).
+    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
     #[inline(always)]
     pub(crate) unsafe fn enqueue_within(
         &self,
@@ -248,16 +245,16 @@ impl KernelObject {
         after: &WaitList<'_>,
     ) -> Result<Event> {
         let mut event = std::ptr::null_mut();
-        // SAFETY: one event may be written; the rest is as the caller says.
+        // SAFETY: the event may be written; the caller guarantees the rest.
         unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
         let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
-        // SAFETY: the call handed this reference over.
+        // SAFETY: the call passed this reference to its caller.
         Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
     }
 
     /// # Safety
-    ///
-    /// As for [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue); `event` is null or may be written.
+    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply; `event`
+    /// must be null or valid for writing.
     #[inline(always)]
     unsafe fn put(
         &self,
@@ -278,10 +275,9 @@ impl KernelObject {
             (handles.count(), handles.pointer())
         };
         let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
-        // SAFETY: kernel and queue share a context; every slice is as long as `dimensions` says,
-        // and the list as long as `count` says. The driver takes its own
-        // references to the kernel and to the memory of its arguments, and copies the values, before
-        // it returns. What the kernel then does, the caller vouches for.
+        // SAFETY: kernel and queue share a context. Every slice has `dimensions` elements, and the list has `count`.
+        // Before it returns, the driver takes its own references to the kernel and its arguments' memory, and copies
+        // the values. The caller guarantees what the kernel does.
         check(ENQUEUE, unsafe {
             (self.functions.clEnqueueNDRangeKernel.within(guard))(
                 queue.handle,
@@ -311,7 +307,7 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees this.
         unsafe { self.enqueue_within(&CallGuard::new(), queue, grid, after) }
     }
 
@@ -328,14 +324,14 @@ impl KernelObject {
         after: &WaitList<'_>,
     ) -> Result<()> {
         let none = std::ptr::null_mut();
-        // SAFETY: no event is wanted; the rest is as the caller says.
+        // SAFETY: a null event is allowed; the caller guarantees the rest.
         unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }
     }
 }
 
 impl Drop for KernelObject {
     fn drop(&mut self) {
-        // SAFETY: the handle is owned; queued launches hold references of their own.
+        // SAFETY: the handle is owned; enqueued launches hold references of their own.
         unsafe { (self.functions.clReleaseKernel.pass())(self.handle) };
     }
 }

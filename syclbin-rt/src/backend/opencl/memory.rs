@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory of a device: buffer objects, and allocations that have an address.
+//! Device memory: buffer objects, and unified shared memory, which has an address.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -9,41 +9,40 @@ use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
 use super::*;
 
-/// Owned memory.
+/// An owned or adopted allocation.
 pub(crate) struct Memory {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: Handle,
     pub(crate) size: usize,
-    /// What keeps it alive, if another library allocated it.
+    /// Keeps memory of another library alive.
     owner: Option<Owner>,
 }
 
-/// The driver's handle of it.
+/// The driver's handle of the memory.
 #[derive(Clone, Copy)]
 pub(crate) enum Handle {
     /// A buffer object.
     Object(cl_mem),
     Address {
         pointer: *mut c_void,
-        /// Whether it is also an address of the host.
+        /// Whether the address is also valid on the host.
         host: bool,
     },
 }
 
-// SAFETY: buffer objects may be used from every thread (OpenCL 3.0, appendix A.2), and so may
-// memory with an address: the device touches it through queues, the host by functions that ask
-// for the borrow of it.
+// SAFETY: any thread may use buffer objects (OpenCL 3.0, appendix A.2). The same holds for memory with an address: the
+// device accesses it through queues, and the host through functions that require a borrow of it.
 unsafe impl Send for Memory {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Memory {}
 
-/// The property of memory with an address that holds flags (cl_intel_unified_shared_memory).
+/// The allocation property that holds flags (cl_intel_unified_shared_memory).
 const CL_MEM_FLAGS_INTEL: cl_bitfield = 0x10001;
-/// Intel's flag for memory beyond the driver's limit for a buffer, which its guide for programmers describes.
+/// Intel's flag for allocations beyond the driver's buffer limit, as documented in its programming guide.
 const CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL: cl_bitfield = 1 << 23;
 
 impl Context {
-    /// Returns the flag that memory of this size needs, or 0.
+    /// Returns the flag that an allocation of this size needs, or 0.
     fn unlimited(&self, size: usize) -> cl_bitfield {
         if self.device.facts.needs_unlimited_buffer(size) {
             CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL
@@ -52,7 +51,7 @@ impl Context {
         }
     }
 
-    /// Returns the functions for memory with an address, for a call of `function`.
+    /// Returns the functions for unified shared memory. `function` is the name to report if they are missing.
     pub(crate) fn usm(&self, function: &'static str) -> Result<&'static Usm> {
         let usm = self.device.extensions.usm.as_ref();
         usm.ok_or(Failure::Missing {
@@ -63,23 +62,23 @@ impl Context {
 }
 
 impl Memory {
-    /// Allocates `size` bytes that a kernel may read and write, at least one byte: OpenCL has no empty buffers,
-    /// and a kernel argument needs a buffer.
+    /// Allocates `size` bytes that kernels may read and write, but at least one byte: OpenCL does not allow empty
+    /// buffers, and a kernel argument needs a buffer.
     pub(crate) fn object(context: &Arc<Context>, size: usize) -> Result<Self> {
         let size = size.max(1);
         let (handle, none) = (context.handle, std::ptr::null_mut());
         let flags = CL_MEM_READ_WRITE | context.unlimited(size);
-        // SAFETY: the context is alive; without a host pointer only the status is written.
+        // SAFETY: the context is alive. Without a host pointer, only the status is written.
         let object =
             unsafe { create!(context.functions() => clCreateBuffer(handle, flags, size, none)) }?;
         Ok(Self::new(context, Handle::Object(object), size))
     }
 
-    /// Allocates `size` bytes with an address, at least one byte.
+    /// Allocates `size` bytes with an address, but at least one byte.
     ///
     /// # Errors
     ///
-    /// Fails if the device does not support such memory, or does not have enough of it.
+    /// Fails if the device does not support this kind of memory or has too little of it.
     pub(crate) fn addressed(context: &Arc<Context>, kind: UsmKind, size: usize) -> Result<Self> {
         let size = size.max(1);
         let (context_handle, device) = (context.handle, context.device.id);
@@ -91,8 +90,8 @@ impl Memory {
         } else {
             properties.as_ptr()
         };
-        // SAFETY: the device is the context's. The properties are null or end with 0. An alignment of 0 suits every
-        // type. Only the status is written.
+        // SAFETY: the device belongs to the context. The properties are null or end with 0. An alignment of 0 suits
+        // every type. Only the status is written.
         let pointer = unsafe {
             match kind {
                 UsmKind::Device => {
@@ -117,15 +116,16 @@ impl Memory {
         }
     }
 
-    /// Shares the memory of another library, which lives as long as `owner`.
+    /// Adopts memory of another library, which `owner` keeps alive.
     ///
     /// # Errors
     ///
-    /// Fails if the memory is of another context or smaller than `size`.
+    /// Fails if the memory belongs to another context or is smaller than `size`.
     ///
     /// # Safety
     ///
-    /// `handle` is live memory of the library of `context`, and stays alive with `owner`. An address has `size` bytes.
+    /// `handle` must be live memory of the library of `context`, which `owner` keeps alive. An address must be valid
+    /// for `size` bytes.
     pub(crate) unsafe fn adopt(
         context: Arc<Context>,
         handle: MemoryHandle,
@@ -150,7 +150,7 @@ impl Memory {
                 if query(CL_MEM_SIZE).value::<usize>()? < size {
                     return Err(Failure::Rejected(Rejection::OutOfBounds));
                 }
-                // SAFETY: the object is alive, and has one owner more from here on.
+                // SAFETY: the object is alive; the retained reference is released on drop.
                 unsafe { call!(functions => clRetainMemObject(memory)) }?;
                 Handle::Object(memory)
             }
@@ -160,12 +160,11 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Creates the part of a buffer object from byte `offset` on, as an object that keeps the whole buffer
-    /// alive.
+    /// Creates a sub-buffer of a buffer object, starting at byte `offset`, which keeps the whole buffer alive.
     ///
     /// # Errors
     ///
-    /// Fails if the device does not let an object begin there.
+    /// Fails if `offset` is not aligned as the device requires.
     pub(crate) fn part(&self, offset: usize, size: usize) -> Result<(Self, cl_mem)> {
         let Handle::Object(whole) = self.handle else {
             return Err(Failure::UNSUITABLE);
@@ -176,8 +175,8 @@ impl Memory {
         };
         let (flags, kind) = (CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION);
         let pointer = (&raw const region).cast();
-        // SAFETY: the object is alive and no part itself. The region is what this kind of part is
-        // described by, and the driver refuses one that is not inside of the object.
+        // SAFETY: the object is alive and not itself a sub-buffer. The region is the descriptor that this kind of
+        // sub-buffer needs, and the driver rejects a region that is not inside the object.
         let object = unsafe {
             create!(self.context.functions() => clCreateSubBuffer(whole, flags, kind, pointer))
         }?;
@@ -237,24 +236,24 @@ impl DriverMemory for Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let owner = self.owner.take();
-        // Unlike a buffer object, memory with an address is freed at once, whatever commands use it, and a driver may
-        // not count what its owner frees. `clMemBlockingFreeINTEL` would wait for the commands, but Intel's CPU driver
-        // does not count commands that only find the address in a variable, and PoCL 6.0 waits there for commands of
-        // other threads that are not queued yet, and crashes. If a wait for a queue fails, the memory is not freed: a
-        // kernel may still write to it.
+        // Unlike a buffer object, memory with an address is freed immediately, even while commands use it, and a driver
+        // may not track memory that another owner frees. `clMemBlockingFreeINTEL` would wait for the commands. But
+        // Intel's CPU driver does not track commands that find the address only in a variable, and PoCL 6.0 waits for
+        // commands of other threads that are not enqueued yet, and crashes. If a wait for a queue fails, the memory is
+        // leaked, because a kernel may still write to it.
         let must_wait = owner.is_some() || matches!(self.handle, Handle::Address { .. });
         if must_wait && self.context.finish_all().is_err() {
             std::mem::forget(owner);
             return;
         }
         match (self.handle, &self.context.device.extensions.usm) {
-            // SAFETY: the reference is owned. Commands may still use it: the object is deleted when
-            // the reference count is zero *and* the queued commands that use it have finished
-            // (OpenCL 3.0, clReleaseMemObject).
+            // SAFETY: the reference is owned. Commands may still use it: the driver deletes the object when the
+            // reference count is zero *and* all queued commands that use it have finished (OpenCL 3.0,
+            // clReleaseMemObject).
             (Handle::Object(handle), _) => unsafe {
                 (self.context.functions().clReleaseMemObject.pass())(handle);
             },
-            // SAFETY: the memory is owned, and what uses it has finished.
+            // SAFETY: the memory is owned, and all commands that use it have finished.
             (Handle::Address { pointer, .. }, Some(usm)) if owner.is_none() => unsafe {
                 (usm.clMemFreeINTEL.pass())(self.context.handle, pointer);
             },
@@ -264,7 +263,8 @@ impl Drop for Memory {
 }
 
 impl Queue {
-    /// Returns the handle of `memory`, if it is of this context and has `size` bytes from byte `offset` on.
+    /// Returns the handle of `memory`. Fails unless it belongs to this context and has `size` bytes from byte `offset`
+    /// on.
     pub(crate) fn handle_of(
         &self,
         memory: &AnyMemory,

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! OpenCL: a table of functions per library ([`functions`]), and owners of the handles they return.
 //!
-//! Types, constants and the names of errors come from `opencl3` and `opencl-sys`. Their calls are not used:
-//! `cl3` holds one library for the whole process and lets an environment variable choose it. A fallback to the
-//! installed CPU driver would have to set that variable while other threads read it. A GPU of the system and
-//! that CPU device could never be used side by side. `cl3` also calls C functions through pointers of the Rust
-//! ABI.
+//! Types, constants and error names come from `opencl3` and `opencl-sys`. Their calls are not used: `cl3` supports a
+//! single library per process, which an environment variable selects. Falling back to the installed CPU driver would
+//! mean setting that variable while other threads read it, and a system GPU could never be used beside that CPU device.
+//! `cl3` also calls C functions through pointers with the Rust ABI.
 //!
-//! So every library is loaded here, with a separate table of functions.
+//! So this module loads every library itself, with a separate table of functions.
 
 #[macro_use]
 mod functions;
@@ -37,7 +36,8 @@ pub(crate) use queue::*;
 pub(crate) use quirks::*;
 pub(crate) use variable::*;
 
-// What the files of this directory use. These names mean the OpenCL types, and `Any...` those of both drivers.
+// Shared imports of this directory's files. These names mean the OpenCL types, and `Any...` the types over both
+// drivers.
 pub(crate) use context::Context;
 pub(crate) use device::DriverDevice;
 pub(crate) use event::Event;
@@ -56,7 +56,7 @@ use crate::backend::{
     Memory as AnyMemory, Program as AnyProgram, Queue as AnyQueue,
 };
 
-/// Turns the status that a call returned into a result.
+/// Converts the status that a call returned to a result.
 #[inline]
 fn check(call: &'static str, status: cl_int) -> Result<()> {
     if status == opencl3::error_codes::CL_SUCCESS {
@@ -66,10 +66,9 @@ fn check(call: &'static str, status: cl_int) -> Result<()> {
     }
 }
 
-/// Turns the handle and the status of a call into a result. Such a call returns a handle and writes its status
-/// elsewhere.
+/// Converts a returned handle and a separately written status to a result.
 ///
-/// A null handle with a good status would break every later call, so it counts as a failure.
+/// A null handle with a success status would break every later call, so it counts as a failure.
 fn check_handle<T>(call: &'static str, handle: *mut T, status: cl_int) -> Result<*mut T> {
     check(call, status)?;
     if handle.is_null() {
@@ -78,7 +77,7 @@ fn check_handle<T>(call: &'static str, handle: *mut T, status: cl_int) -> Result
     Ok(handle)
 }
 
-/// Returns the failure of a call that answers with a value that it must not return.
+/// Returns the failure of a call that returned an invalid value.
 fn invalid(call: &'static str) -> Failure {
     Failure::opencl(call, opencl3::error_codes::CL_INVALID_VALUE)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parts of devices: made once for each way of dividing, and kept as long as the process.
+//! Sub-devices, which are created once for each partitioning and live until the process ends.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,11 +8,11 @@ use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
 
 use super::*;
 
-/// The end marker of a list of compute unit numbers (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
+/// The end marker of a list of compute unit indices (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
 const UNITS_END: isize = -1;
 
-/// The parts made so far, with the list that the driver was given. They are never freed, because devices
-/// compare by identity and a program may hold a device forever. A program makes few parts.
+/// The sub-devices created so far, with the property list that created them. They are never released, because devices
+/// compare by identity and a program may hold a device forever. A program creates only a few.
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
 struct Made {
@@ -21,7 +21,7 @@ struct Made {
     parts: &'static [DriverDevice],
 }
 
-/// Returns the bit of an affinity in `cl_device_affinity_domain`.
+/// Returns an affinity's bit in `cl_device_affinity_domain`.
 fn affinity(by: Affinity) -> cl_bitfield {
     match by {
         Affinity::Numa => cl::CL_DEVICE_AFFINITY_DOMAIN_NUMA,
@@ -33,7 +33,7 @@ fn affinity(by: Affinity) -> cl_bitfield {
     }
 }
 
-/// Returns the affinities of a `cl_device_affinity_domain`.
+/// Returns the affinities in a `cl_device_affinity_domain`.
 pub(crate) fn affinities(bits: cl_bitfield) -> Vec<Affinity> {
     let all = Affinity::ALL.into_iter();
     all.filter(|by| bits & affinity(*by) != 0).collect()
@@ -67,7 +67,7 @@ fn properties(how: Partition<'_>) -> Vec<isize> {
 pub(crate) const BY_UNITS: isize = cl::CL_DEVICE_PARTITION_BY_NAMES_INTEL as isize;
 
 impl DriverDevice {
-    /// Returns its parts.
+    /// Returns the sub-devices of a partitioning.
     pub(crate) fn parts(&'static self, how: Partition<'_>) -> Result<&'static [Self]> {
         let how = properties(how);
         let _guard = CallGuard::new();
@@ -93,7 +93,7 @@ impl DriverDevice {
                 }
                 Err(failure) => {
                     for id in ids {
-                        // SAFETY: all of them were just made, and nothing else has one yet.
+                        // SAFETY: all of them were just created, and nothing else uses them yet.
                         unsafe { (self.functions.clReleaseDevice.pass())(id) };
                     }
                     return Err(failure);
@@ -113,11 +113,11 @@ impl DriverDevice {
         let (functions, how) = (self.functions, how.as_ptr());
         let mut count: cl_uint = 0;
         let none = std::ptr::null_mut();
-        // SAFETY: the list ends with 0; without a place for them, devices are only counted.
+        // SAFETY: the list ends with 0; without an output buffer, devices are only counted.
         unsafe { call!(functions => clCreateSubDevices(self.id, how, 0, none, &raw mut count)) }?;
         let mut ids: Vec<cl_device_id> = vec![std::ptr::null_mut(); count as usize];
         let list = ids.as_mut_ptr();
-        // SAFETY: as above; there is place for `count` devices.
+        // SAFETY: as above; the vector has space for `count` devices.
         unsafe {
             call!(functions => clCreateSubDevices(self.id, how, count, list, &raw mut count))
         }?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A program: code that the driver has built for one device, from SPIR-V or its own native code.
+//! Programs: code that the driver built for one device, from SPIR-V or from its own native code.
 
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
@@ -18,25 +18,24 @@ use super::*;
 pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_program,
-    /// The memory that its variables point to.
+    /// Keeps the memory alive that the program's variables point to.
     memory: Mutex<Vec<Arc<AnyMemory>>>,
-    /// The hidden arguments of its kernels, if they have any.
+    /// The hidden arguments of its kernels, if any.
     pub(crate) hidden: OnceLock<Hidden>,
 }
 
-/// The native code that this process has seen. It is read while a driver compiles, and written while native
-/// code goes to or comes from the driver. OpenCL allows all of that on all threads at once, but the CPU driver
-/// (2026.2) then frees memory twice. Without a lock, 11 of 25 runs of the tests in `tests/it/module/save.rs`
-/// died.
+/// The native code that this process has seen. Locked for reading while a driver compiles, and for writing while native
+/// code goes to or comes from the driver. OpenCL allows all threads to do this at once, but the CPU driver (2026.2)
+/// then frees memory twice: without the lock, 11 of 25 runs of the tests in `tests/it/module/save.rs` crashed.
 static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 
-/// The capability of `SPV_INTEL_bindless_images`. Intel's CPU driver (2026.2) does not have it.
+/// The capability of `SPV_INTEL_bindless_images`, which Intel's CPU driver (2026.2) does not support.
 pub(crate) const BINDLESS_IMAGES: u32 = 6528;
-/// The advice where the driver refuses code with it.
+/// Advice for code that a driver rejects because of it.
 const NO_BINDLESS_IMAGES: &str = "the code uses bindless images (BindlessImagesINTEL, 6528), which few drivers \
     support; use `sycl::accessor` with `sycl::target::image` in its kernels";
 
-/// Returns whether a SPIR-V module has bindless images.
+/// Returns whether a SPIR-V module uses bindless images.
 fn has_bindless_images(code: &[u8]) -> bool {
     let words: Vec<u32> = bytemuck::pod_collect_to_vec(code);
     Uses::of(&words).capabilities.contains(&BINDLESS_IMAGES)
@@ -44,12 +43,11 @@ fn has_bindless_images(code: &[u8]) -> bool {
 
 // SAFETY: programs may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Program {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Program {}
 
 impl Builds for Context {
-    /// The modules may only import from each other: the CPU driver ends the process because of an unresolved
-    /// import.
+    /// The modules must import only from each other: the CPU driver aborts the process on an unresolved import.
     fn build(self: Arc<Self>, modules: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
         match Program::build_all(&self, modules) {
             Ok(program) => Ok(Arc::new(program)),
@@ -92,7 +90,7 @@ impl Builds for Context {
         true
     }
 
-    /// The variant is the processor of native code that came out of a file.
+    /// The variant is the processor targeted by native code that was loaded from a file.
     fn variant(&self) -> Option<[u8; 4]> {
         let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         seen.of_file().map(CpuTarget::bytes)
@@ -129,16 +127,16 @@ impl Program {
             let compiled = object.compile(&options);
             objects.push(object.or_log(compiled)?);
         }
-        // One program is one native code. As in the reference runtime, the first module decides.
+        // Linking yields a single native program. As in the reference runtime, the options of the first module apply.
         let options = modules.first().map(|module| module.options.link.as_str());
         Self::link(context, &objects, options.unwrap_or_default())
     }
 
-    /// Builds native code; the caller holds the lock.
+    /// Builds native code. The caller must hold the lock.
     fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let (size, mut start, mut status) = (binary.len(), binary.as_ptr(), 0);
-        // SAFETY: there is one device, the context's, and so one size, one pointer to as many
-        // bytes, which the driver copies before it returns, and one status.
+        // SAFETY: there is a single device, the context's. So there is one size, one pointer to that many bytes, which
+        // the driver copies before it returns, and one status.
         let handle = unsafe {
             create!(context.functions() => clCreateProgramWithBinary(
                 context.handle, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
@@ -150,11 +148,11 @@ impl Program {
         program.or_log(built)
     }
 
-    /// Creates a program that is not built yet.
+    /// Creates a program without building it.
     fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self> {
         let call = "clCreateProgramWithIL";
-        // Loaders forward this call to the driver unchecked, and a driver before OpenCL 2.1 has
-        // nothing there. `takes_spirv` has seen the version.
+        // Loaders forward this call unchecked, and drivers older than OpenCL 2.1 lack the function. `takes_spirv`
+        // includes a check of the version.
         let facts = &context.device.facts;
         let create = context.functions().clCreateProgramWithIL;
         let create = create
@@ -163,7 +161,7 @@ impl Program {
                 function: call,
                 needs: "OpenCL 2.1",
             })?;
-        // In the file the module may lie at any address; drivers read it by the word.
+        // The module may be unaligned in the file, but drivers read it in words.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         refuse_abort(facts, &words)?;
         let (start, size, mut status) = (words.as_ptr().cast(), size_of_val(words.as_slice()), 0);
@@ -182,8 +180,8 @@ impl Program {
     }
 
     fn build_with(&self, options: &CStr, stage: Stage) -> Result<()> {
-        // SAFETY: the device is the one of the context, the options are NUL-terminated, and without a callback the
-        // call returns when it is done.
+        // SAFETY: the device belongs to the context, and the options are NUL-terminated. Without a callback, the call
+        // returns when it is done.
         let built = unsafe {
             call!(self.context.functions() => clBuildProgram(
                 self.handle, 1, &raw const self.context.device.id, options.as_ptr(), None, null_mut()
@@ -205,16 +203,15 @@ impl Program {
         compiled
     }
 
-    /// Links compiled programs into a program.
+    /// Links compiled objects into a program.
     fn link(context: &Arc<Context>, objects: &[Self], options: &str) -> Result<Self, BuildError> {
         let call = "clLinkProgram";
         let options = terminated(call, options)?;
         let handles: Vec<cl_program> = objects.iter().map(|object| object.handle).collect();
         let count = cl_uint::try_from(handles.len()).unwrap_or(cl_uint::MAX);
         let mut status = 0;
-        // SAFETY: the device is the one of the context and of the programs, which are all compiled and
-        // alive. The options are NUL-terminated, and without a callback the call returns when it is
-        // done.
+        // SAFETY: the device belongs to the context and to the objects, which are all compiled and alive. The options
+        // are NUL-terminated. Without a callback, the call returns when it is done.
         let handle = unsafe {
             (context.functions().clLinkProgram.pass())(
                 context.handle,
@@ -231,11 +228,11 @@ impl Program {
         if handle.is_null() {
             check_handle(call, handle, status)?;
         }
-        // A program that does not link is there all the same, for its log.
+        // Even if linking fails, there is a program, which holds the log.
         Self::own(context, handle).or_log(check(call, status))
     }
 
-    /// Returns the program, or the driver's log of its failure.
+    /// Returns the program, or the failure with the driver's log.
     fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
         match done {
             Ok(()) => {
@@ -260,7 +257,7 @@ impl Program {
             .text()
     }
 
-    /// Keeps `memory` as long as the program.
+    /// Keeps `memory` alive as long as the program.
     pub(crate) fn keep(&self, memory: &Arc<AnyMemory>) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(Arc::clone(memory));
@@ -279,14 +276,14 @@ impl DriverProgram for Program {
         // SAFETY: the program is alive and built.
         let sizes =
             unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES)) };
-        // A context has one device. One without native code says 0.
+        // A context has a single device. A size of 0 means that there is no native code.
         let [size @ 1..=usize::MAX] = sizes.values::<usize>()?[..] else {
             return Err(invalid("clGetProgramInfo"));
         };
         let mut binary = vec![0u8; size];
         let mut start = binary.as_mut_ptr();
-        // SAFETY: the value is one pointer, as there is one device, and it points to as many bytes
-        // as the driver has just said that it writes.
+        // SAFETY: the value is a single pointer, as there is one device. It points to as many bytes as the driver has
+        // just reported.
         unsafe {
             call!(functions => clGetProgramInfo(
                 program, CL_PROGRAM_BINARIES, size_of_val(&start), (&raw mut start).cast(), null_mut()
@@ -308,14 +305,14 @@ impl DriverProgram for Program {
 
 fn terminated(call: &'static str, options: &str) -> Result<CString> {
     CString::new(options).map_err(|_| {
-        let code = CL_INVALID_BUILD_OPTIONS; // a zero byte ends them
+        let code = CL_INVALID_BUILD_OPTIONS; // a zero byte would end them
         Failure::opencl(call, code)
     })
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: `handle` is owned; kernels made from it hold references of their own.
+        // SAFETY: `handle` is owned; kernels created from it hold references of their own.
         unsafe { (self.context.functions().clReleaseProgram.pass())(self.handle) };
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A command queue, and how its commands wait for each other.
+//! Command queues, and how their commands wait for each other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use super::*;
 /// A queue of a context.
 pub(crate) struct Queue {
     pub(crate) context: Arc<Context>,
-    /// The handle of `owned`.
+    /// The handle in `owned`.
     pub(crate) handle: cl_command_queue,
     owned: Arc<OwnedQueue>,
     options: QueueOptions,
@@ -26,26 +26,26 @@ pub(crate) struct Queue {
 
 // SAFETY: queues may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Queue {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Queue {}
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // No command of a queue without handles is in flight. There is also no caller to report a failure to.
-        // This is not left to `OwnedQueue`, because the context may hold that for a moment.
+        // This waits, so that no command of a dropped queue is in flight. There is no caller to report a failure to.
+        // `OwnedQueue` cannot do it, because the context may keep that alive for a moment.
         if self.owned.drain().is_err() {
-            // Then it is not released. The CPU driver (2026.2) deletes a queue with the last command
-            // in it, on the thread that runs that, which waits for itself if the queue is out of order.
+            // Leak the queue. The CPU driver (2026.2) would delete it together with its last command, on the thread
+            // that runs the command. If the queue is out of order, that thread then waits for itself.
             std::mem::forget(Arc::clone(&self.owned));
         }
     }
 }
 
 impl Queue {
-    /// Creates a queue with `options`, which the device supports.
+    /// Creates a queue with `options`, all of which the device must support.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
-        // Version 2026.2 of Intel's CPU driver loses commands, hangs or crashes when several threads use a queue that
-        // is out of order. One in order keeps every promise that the other gives.
+        // Intel's CPU driver (2026.2) loses commands, hangs or crashes when several threads use an out-of-order queue.
+        // An in-order queue fulfills the same guarantees.
         let out_of_order = options.out_of_order && !is_intel_cpu(&context.device.facts);
         let mut properties = 0;
         if out_of_order {
@@ -55,24 +55,24 @@ impl Queue {
             properties |= CL_QUEUE_PROFILING_ENABLE;
         }
         let (handle, device) = (context.handle, context.device.id);
-        // OpenCL 2.0 deprecates this function for one that takes more properties. None of those is
-        // wanted here, and every version has this one.
-        // SAFETY: the device is the one of the context; only the status is written.
+        // OpenCL 2.0 deprecates this function in favor of one with more properties. They are not needed here, and every
+        // version has this function.
+        // SAFETY: the device belongs to the context; only the status is written.
         let queue = unsafe {
             create!(context.functions() => clCreateCommandQueue(handle, device, properties))
         }?;
         Ok(Self::with_handle(context, queue, out_of_order, options))
     }
 
-    /// Becomes another owner of a queue of `device`.
+    /// Acquires an additional reference to a queue of `device`.
     ///
     /// # Errors
     ///
-    /// Fails if the queue is of another device.
+    /// Fails if the queue belongs to another device.
     ///
     /// # Safety
     ///
-    /// The queue is alive, and of the library of `device`.
+    /// The queue must be alive and belong to the library of `device`.
     pub(crate) unsafe fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self> {
         let QueueHandle::OpenCl { queue, .. } = handle else {
             return Err(Failure::FOREIGN);
@@ -88,9 +88,9 @@ impl Queue {
         }
         let bits: cl_bitfield = query(CL_QUEUE_PROPERTIES).value()?;
         let context = std::ptr::with_exposed_provenance_mut(query(CL_QUEUE_CONTEXT).value()?);
-        // SAFETY: the context of a live queue is alive, and has the queue's device.
+        // SAFETY: the context of a live queue is alive, and contains the queue's device.
         let context = unsafe { Context::adopt(device, context) }?;
-        // SAFETY: the queue is alive, and has one owner more from here on.
+        // SAFETY: the queue is alive; the retained reference is released on drop.
         unsafe { call!(device.functions => clRetainCommandQueue(queue)) }?;
         let options = QueueOptions {
             out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
@@ -104,7 +104,7 @@ impl Queue {
         ))
     }
 
-    /// Takes over a reference to the driver's queue.
+    /// Takes ownership of a reference to the driver's queue.
     fn with_handle(
         context: Arc<Context>,
         handle: cl_command_queue,
@@ -123,8 +123,8 @@ impl Queue {
             handle,
             owned,
             options,
-            // Measured of version 2026.2: it starts each command as soon as it may run, and a flush costs
-            // a twentieth of a launch.
+            // As measured with version 2026.2, the driver starts each command as soon as it can, and a flush costs a
+            // twentieth of a launch.
             starts_by_itself: is_intel_cpu(facts),
             failing: Failing::of(facts),
             pace: Pace::new(is_intel_cpu(facts)),
@@ -153,7 +153,7 @@ impl Queue {
         self.owned.out_of_order
     }
 
-    /// Returns whether the driver may not call back when a command fails.
+    /// Returns whether the driver may skip callbacks of commands that fail.
     pub(crate) fn misses_failures(&self) -> bool {
         self.failing.misses_callbacks
     }
@@ -181,9 +181,9 @@ impl DriverQueue for Queue {
 
     fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
         if self.owned.out_of_order && !events.is_empty() {
-            // With a list a barrier waits for what is in it alone (OpenCL 3.0,
-            // clEnqueueBarrierWithWaitList), but not before the one without. In this order its event
-            // tells of a failure of `events`. PoCL (6.0) needs the one without in the list too.
+            // A barrier with a wait list waits only for the listed events (OpenCL 3.0, clEnqueueBarrierWithWaitList),
+            // but never overtakes an earlier barrier without a list. In this order, the returned event reports a
+            // failure of `events`. PoCL (6.0) also needs the earlier barrier in the list.
             let earlier = self.owned.barrier(WaitList::NOTHING)?.into();
             let events = WaitList::new(events.iter().chain([&earlier]));
             return self.flushed_barrier(&events).map(AnyEvent::from);
@@ -213,7 +213,7 @@ impl DriverQueue for Queue {
         finished
     }
 
-    /// A driver may hold enqueued commands back until a thread blocks or flushes (OpenCL 3.0, clFlush).
+    /// A driver may delay enqueued commands until a thread blocks or flushes (OpenCL 3.0, clFlush).
     fn flush_after(&self, commands: usize) -> Result<()> {
         self.pace.count(&self.owned, commands);
         if self.starts_by_itself {
@@ -223,7 +223,7 @@ impl DriverQueue for Queue {
         }
     }
 
-    /// The specification requires this flush, so it also happens where [`DriverQueue::flush`] does nothing.
+    /// The specification requires this flush even if [`DriverQueue::flush`] does nothing.
     fn flushed(&self) -> Result<()> {
         if self.starts_by_itself {
             self.flush_now()
@@ -237,33 +237,33 @@ impl DriverQueue for Queue {
     }
 }
 
-/// A command queue as the driver knows it, which is released once. The context knows it too, to wait for it.
+/// The driver's command queue, which is released once. The context also holds a reference, to wait for it.
 pub(crate) struct OwnedQueue {
     functions: &'static Functions,
     handle: cl_command_queue,
     out_of_order: bool,
-    /// Whether clFinish also fails because an earlier command failed.
+    /// Whether clFinish also fails because of an earlier failed command.
     stays_failed: bool,
 }
 
 // SAFETY: queues may be used from every thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for OwnedQueue {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for OwnedQueue {}
 
 impl OwnedQueue {
-    /// Waits for all commands so far.
+    /// Waits for all commands enqueued so far.
     fn finish(&self) -> Result<()> {
         if self.out_of_order {
-            // Less to ask of a driver than clFinish, which Intel's CPU driver (2026.2) mostly crashes
-            // in if other threads use a queue out of order meanwhile.
+            // This demands less of the driver than clFinish, which usually crashes in Intel's CPU driver (2026.2) if
+            // other threads use an out-of-order queue meanwhile.
             return self.barrier(WaitList::NOTHING)?.end().map(drop);
         }
         // SAFETY: the queue is alive.
         unsafe { call!(self.functions => clFinish(self.handle)) }
     }
 
-    /// Waits until all commands so far have ended, even if some of them failed.
+    /// Waits until all commands enqueued so far have ended, even if some of them failed.
     pub(crate) fn drain(&self) -> Result<()> {
         match self.finish() {
             Err(_) if self.stays_failed => self.barrier(WaitList::NOTHING)?.end().map(drop),
@@ -271,10 +271,10 @@ impl OwnedQueue {
         }
     }
 
-    /// Enqueues a barrier: of all of `events`, which are of this context; of everything queued so far if there
-    /// are none.
+    /// Enqueues a barrier that waits for all of `events`, which must belong to this context, or for all earlier
+    /// commands if there are no events.
     fn barrier(&self, events: &WaitList<'_>) -> Result<Event> {
-        // SAFETY: the queue is alive, and the list as long as it says.
+        // SAFETY: the queue is alive, and the list has as many events as its count.
         Ok(unsafe { enqueue!(self, events => clEnqueueBarrierWithWaitList()) }?)
     }
 
@@ -290,25 +290,25 @@ impl Drop for OwnedQueue {
     }
 }
 
-/// After this many commands without a wait, the thread that adds one waits. Without a bound, eight threads that
-/// launched filled 13 GB with the commands of Intel's CPU driver (2026.2) in a few minutes.
+/// After this many commands without a wait, the thread that enqueues the next one waits. Without a limit, eight
+/// launching threads filled 13 GB with commands of Intel's CPU driver (2026.2) within minutes.
 const COMMANDS: usize = 1024;
 
-/// Counts the commands of a queue, and makes threads wait that add more than the device can do: a driver takes
-/// commands without end, and each costs it memory.
+/// Counts the commands of a queue, and throttles threads that enqueue faster than the device executes: a driver accepts
+/// any number of commands, and each costs memory.
 ///
-/// Intel's CPU driver (2026.2) also returns from a wait for an event only when the whole queue is empty, so a thread
-/// that launches without end would stop every other thread that waits.
+/// Intel's CPU driver (2026.2) also returns from a wait for an event only when the whole queue is empty. A thread that
+/// launches endlessly would block every other thread that waits.
 struct Pace {
-    /// Commands since the last mark or wait. Threads that count at the same time may lose some: the bound need
-    /// not be exact, and an exact count would cost every launch a locked instruction.
+    /// Commands since the last mark or wait. Concurrent threads may lose some counts: the limit need not be exact, and
+    /// an exact count would cost every launch an atomic instruction.
     queued: AtomicUsize,
-    /// Whether to wait until the queue is empty, and not only until half of it is done.
+    /// Whether to wait until the queue is empty, rather than until half of its commands are done.
     ///
-    /// A thread that waits for an event of Intel's CPU driver (2026.2) works along, and comes back when the
-    /// queue is empty, not when its command has ended. While another thread launches, that may be never.
+    /// A thread that waits for an event in Intel's CPU driver (2026.2) helps to execute commands, and returns when the
+    /// queue is empty, not when its command has ended. While another thread launches, that may never happen.
     empties: bool,
-    /// The end of what was in the queue at the last mark.
+    /// Marks the end of the commands that were in the queue at the last wait.
     mark: Mutex<Option<Event>>,
 }
 
@@ -327,12 +327,12 @@ impl Pace {
         let queued = self.queued.load(Ordering::Relaxed) + commands;
         self.queued.store(queued, Ordering::Relaxed);
         if queued >= COMMANDS {
-            // The command is in the queue whatever happens here, so a failure is not an error of it.
+            // The command is enqueued in any case, so a failed wait is not an error of the command.
             let _ = self.wait(queue);
         }
     }
 
-    /// Records that a thread has waited for all commands in the queue.
+    /// Records that a thread has waited for all commands on the queue.
     fn waited(&self) {
         self.queued.store(0, Ordering::Relaxed);
     }
@@ -340,7 +340,8 @@ impl Pace {
     #[cold]
     fn wait(&self, queue: &OwnedQueue) -> Result<()> {
         let _guard = CallGuard::new();
-        // Kept while this waits: others that launch come here too and add nothing, so the queue does get empty.
+        // Held while waiting, so that other launching threads queue up here and enqueue nothing: the queue does become
+        // empty.
         let mut last = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if self.queued.load(Ordering::Relaxed) < COMMANDS {
             return Ok(()); // another thread has waited

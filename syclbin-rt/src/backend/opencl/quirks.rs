@@ -3,42 +3,42 @@
 //!
 //! # Intel's CPU driver
 //!
-//! The driver (2026.2) makes code for the processor it runs on, and takes code for lesser processors. But the
-//! first such code that a process loads lowers the driver's target for as long as the process lives. From then
-//! on the driver compiles for that processor too, and refuses code for better processors (`CL_INVALID_BINARY`),
-//! even code that it made itself before.
+//! The driver (2026.2) compiles for the processor that it runs on, and accepts native code for less capable processors.
+//! But the first such code that a process loads lowers the driver's target for the rest of the process. From then on,
+//! the driver compiles for that processor, too, and rejects code for more capable processors (`CL_INVALID_BINARY`),
+//! even code that it compiled earlier.
 //!
-//! So code for different targets does not mix: not in the cache of programs, and not in a saved file.
+//! So code for different targets must not be mixed, neither in the program cache nor in a saved file.
 //!
 //! Values that live across a work-group barrier are saved once per work-item, or once per group if they are uniform.
-//! The driver (2025.3 and 2026.2) considers every floating-point negation uniform, and so every value computed from
-//! negations alone. After the barrier, all work-items read the value of the last one. Only unoptimized code and
-//! groups of exactly one vector are right.
+//! The driver (2025.3 and 2026.2) treats every floating-point negation as uniform, and thus every value computed only
+//! from negations. After the barrier, all work-items read the value of the last work-item. Only unoptimized code and
+//! groups of exactly one vector work correctly.
 //!
 //! # Intel's GPU driver (26.27)
 //!
-//! A wait for a command never ends if an event of its wait list had failed before, as on PoCL.
+//! As on PoCL, a command never ends if an event in its wait list had already failed.
 //!
 //! # PoCL (6.0 and 7.1)
 //!
-//! Up to version 6 it calls no callback when a command fails, so a task that awaits the command would sleep for
-//! ever. A thread here looks at such commands.
+//! Up to version 6, it skips the callback when a command fails, so a task that awaits the command would sleep forever.
+//! A thread in this module polls such commands.
 //!
-//! A command that waits for an event that has already failed never ends (6.0), or runs (7.1). So such commands
-//! are refused before the driver sees them. One gap remains: an event that fails in the same moment.
+//! A command that waits for an event that has already failed never ends (6.0), or runs anyway (7.1). So such commands
+//! are rejected before they reach the driver. One gap remains: an event that fails at that very moment.
 //!
 //! # rusticl
 //!
-//! All commands of a queue after one that failed also fail with the same code, and so does clFinish, although
-//! nothing runs any more (Mesa 25.0 and 26.2). Other queues of the context go on.
+//! After a command fails, all later commands on the queue fail with the same code, and so does clFinish, although
+//! nothing is running any more (Mesa 25.0 and 26.2). Other queues of the context keep working.
 //!
-//! Mesa 25.0 ends the process when its compiler cannot translate a kernel. Mesa 26.2 reports an error. So code of
-//! the kinds known for that is refused before an older driver sees it.
+//! Mesa 25.0 aborts the process if its compiler cannot translate a kernel; Mesa 26.2 reports an error. So code that is
+//! known to trigger the abort is rejected before it reaches an older driver.
 //!
-//! It reads the members of a struct that is passed by value at multiples of their size, so those of a packed struct
-//! have wrong values (Mesa 25.0). The same struct in a buffer is read rightly.
+//! It reads the members of a struct passed by value at multiples of their size, so the members of a packed struct have
+//! wrong values (Mesa 25.0). The same struct in a buffer is read correctly.
 //!
-//! Its linker takes only modules of one version of SPIR-V (Mesa 25.0).
+//! Its linker accepts only modules of the same SPIR-V version (Mesa 25.0).
 
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -53,19 +53,18 @@ pub(crate) fn is_intel_cpu(facts: &Facts) -> bool {
     facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL"
 }
 
-/// The advice where the driver refuses code for a better processor than it saw first.
+/// Advice for code that targets a more capable processor than the first code in the process.
 pub(crate) const BEST_FIRST: &str = "this process has already loaded a file for another processor, and Intel's CPU \
     driver then rejects files for a more capable one: load the file for the most capable processor first";
 
-/// A target as the driver numbers them, in `e_flags` of the ELF header. Of the numbers only equality
-/// counts here.
+/// A target as numbered by the driver, in `e_flags` of the ELF header. Only equality of the numbers matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuTarget(u32);
 
 impl CpuTarget {
-    /// Returns the target of native code; `None` if the code is not of Intel's CPU device.
+    /// Returns the target of native code, or `None` if the code is not for Intel's CPU device.
     pub(crate) fn of(code: &[u8]) -> Option<Self> {
-        // 64 bits, lowest byte first; a type of Intel's own; x86-64.
+        // 64-bit, little-endian; Intel's own file type; x86-64.
         let is_it = code.starts_with(b"\x7fELF\x02\x01") && code.get(16..20)? == [4, 0xff, 62, 0];
         let flags = code.get(48..)?.first_chunk()?;
         is_it.then_some(Self(u32::from_le_bytes(*flags)))
@@ -76,11 +75,11 @@ impl CpuTarget {
     }
 }
 
-/// The targets of the native code that a process has seen.
+/// The targets of the native code that the process has loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     target: Option<CpuTarget>,
-    /// Whether some of it came out of a file, and so possibly from another machine.
+    /// Whether some of the code came from a file, and thus possibly from another machine.
     in_file: bool,
 }
 
@@ -90,12 +89,12 @@ impl Seen {
         in_file: false,
     };
 
-    /// Returns the target, if native code of a file may have determined it.
+    /// Returns the target if native code from a file may have determined it.
     pub(crate) fn of_file(self) -> Option<CpuTarget> {
         self.target.filter(|_| self.in_file)
     }
 
-    /// Whether code can be taken that is not needed, and nothing changes by it.
+    /// Returns whether loading `code` succeeds and leaves the target as it is.
     pub(crate) fn fits(self, code: &[u8]) -> bool {
         match (self.target, CpuTarget::of(code)) {
             (Some(seen), Some(target)) => seen == target,
@@ -103,7 +102,7 @@ impl Seen {
         }
     }
 
-    /// Records that code of a file was loaded.
+    /// Records that code from a file was loaded.
     pub(crate) fn file(&mut self, code: &[u8]) {
         if let Some(target) = CpuTarget::of(code) {
             self.target = Some(target);
@@ -111,25 +110,25 @@ impl Seen {
         }
     }
 
-    /// Records that fitting code was made, or was made earlier for a process like this.
+    /// Records that fitting code was compiled here, or by an earlier process of the same variant.
     pub(crate) fn own(&mut self, code: &[u8]) {
         self.target = self.target.or(CpuTarget::of(code));
     }
 }
 
-/// The time between two looks at the commands. It only delays the report of a failure: callbacks report success.
+/// How often the commands are polled. Only the report of a failure is delayed, because callbacks report success.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// What the driver of a device does with commands that fail.
+/// How a driver handles commands that fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Failing {
-    /// Callbacks are not called.
+    /// Callbacks of failed commands are skipped.
     pub(crate) misses_callbacks: bool,
-    /// A command does not notice that an event failed before.
+    /// Commands run even if an event that they wait for had already failed.
     pub(crate) is_forgotten: bool,
 }
 
-/// Returns whether the device is one of PoCL.
+/// Returns whether this is a PoCL device.
 pub(crate) fn is_pocl(facts: &Facts) -> bool {
     facts.platform == "Portable Computing Language"
 }
@@ -156,8 +155,8 @@ static WATCHED: Watched = Watched {
     added: Condvar::new(),
 };
 
-/// Reports a failure of the command of `event`, which the driver may not report. Returns `false` if no thread can
-/// be started.
+/// Polls the command of `event` for a failure that the driver may not report. Returns `false` if no thread can be
+/// started.
 pub(crate) fn watch(event: Event, completion: Completion) -> bool {
     static STARTED: OnceLock<bool> = OnceLock::new();
     let started = STARTED.get_or_init(|| {
@@ -183,7 +182,7 @@ impl Watched {
             while pending.is_empty() {
                 pending = (self.added.wait(pending)).unwrap_or_else(PoisonError::into_inner);
             }
-            // The driver is asked without the lock: a thread that polls never waits for it here.
+            // The driver is called without the lock, so threads that register events never wait for it.
             let mut looked_at = std::mem::take(&mut *pending);
             drop(pending);
             looked_at.retain(|(event, completion)| match event.status() {
@@ -202,7 +201,7 @@ impl Watched {
     }
 }
 
-/// Capabilities that compilers for SYCL write and that the compiler of Mesa 25.0 does not have.
+/// Capabilities that SYCL compilers emit and Mesa 25.0's compiler does not support.
 const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (59, "named barriers"),
     (5570, "image block reads (SubgroupImageBlockIOINTEL)"),
@@ -224,12 +223,12 @@ const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (BINDLESS_IMAGES, "bindless images (BindlessImagesINTEL)"),
 ];
 
-/// Returns whether a queue of the device takes no command after one that failed.
+/// Returns whether a queue of the device rejects all commands after a failed command.
 pub(crate) fn queues_stay_failed(facts: &Facts) -> bool {
     facts.platform == "rusticl"
 }
 
-/// Adds what no query tells.
+/// Adds facts that no query reveals.
 pub(crate) fn add_driver_facts(facts: &mut Facts) {
     let is_rusticl = facts.platform == "rusticl";
     facts.links_one_version = is_rusticl;
@@ -237,7 +236,7 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
     facts.loses_negations = is_intel_cpu(facts);
 }
 
-/// Refuses the module in `words` if the driver of the device would end the process when it compiles the module.
+/// Rejects the module in `words` if compiling it would make the driver abort the process.
 pub(crate) fn refuse_abort(facts: &Facts, words: &[u32]) -> Result<()> {
     match aborts_on(facts, words) {
         Some(feature) => Err(Failure::Rejected(Rejection::EndsProcess(feature))),
@@ -299,7 +298,7 @@ mod tests {
         seen.file(&code(5));
         assert_eq!(seen.of_file(), Some(CpuTarget(5)));
         assert!(seen.fits(&code(5)) && !seen.fits(&code(6)));
-        // Of another driver.
+        // Code of another driver.
         seen.file(b"zebin");
         assert!(seen.fits(b"zebin"));
         assert_eq!(seen.of_file(), Some(CpuTarget(5)));

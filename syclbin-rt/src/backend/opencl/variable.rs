@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Variables of programs: what a queue copies to and from them. Where the driver has no functions for them, they are in
-//! buffers, which kernels take as hidden arguments.
+//! Program variables, and copies between them and the host. If the driver has no functions for variables, they are
+//! stored in buffers, which kernels take as hidden arguments.
 
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ impl Variables for Queue {
         }
         memory.check(self.context_address(), 0, 0)?;
         let address = memory.address().ok_or(Failure::UNSUITABLE)?;
-        // Kept first: a pointer to memory that is gone must never be in the program.
+        // Retained first: the program must never contain a pointer to freed memory.
         raw.keep(memory);
         self.transfer_variable(program, name, 0, HostSlice::From(&address.to_ne_bytes()))
     }
@@ -52,8 +52,8 @@ impl Variables for Queue {
         }
         self.in_order()?;
         let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
-        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver refuses names and
-        // sizes that it does not know. The call blocks, so the bytes, which it may write or read, outlive the copy.
+        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver rejects unknown names
+        // and sizes. The call blocks, so the bytes that it writes or reads outlive the copy.
         unsafe {
             match host.raw() {
                 HostBytes::To(to) => enqueue!(
@@ -79,8 +79,8 @@ impl Variables for Queue {
         let globals = self.globals("clGetDeviceGlobalVariablePointerINTEL", &program)?;
         let (device, handle, name) = (self.context.device.id, program.handle, name.as_ptr());
         let (mut size, mut address) = (0, std::ptr::null_mut());
-        // SAFETY: the program was built for the context's only device, the name is NUL-terminated, and the call
-        // writes a size and an address.
+        // SAFETY: the program was built for the context's only device; the name is NUL-terminated; a size and an
+        // address are written.
         unsafe {
             let (size, address) = (&raw mut size, &raw mut address);
             call!(globals => clGetDeviceGlobalVariablePointerINTEL(
@@ -92,7 +92,8 @@ impl Variables for Queue {
 }
 
 impl Queue {
-    /// Returns the functions that read and write the variables of `program`, for a call of `function`.
+    /// Returns the functions that read and write the variables of `program`. `function` is the name to report if they
+    /// are missing.
     fn globals(&self, function: &'static str, program: &Program) -> Result<&'static Globals> {
         if !Arc::ptr_eq(&self.context, &program.context) {
             return Err(Failure::FOREIGN);
@@ -108,19 +109,19 @@ impl Queue {
 /// The hidden arguments of a program's kernels.
 pub(crate) struct Hidden {
     layout: Layout,
-    /// The first argument, which has a slot for each variable.
+    /// The first argument, which contains a slot for each variable.
     pub(crate) arena: Arc<AnyMemory>,
-    /// The other arguments. Each is missing until the variable gets its memory.
+    /// The other arguments. Each is `None` until the variable's memory is set.
     buffers: Mutex<Vec<Option<Arc<AnyMemory>>>>,
 }
 
 impl Hidden {
-    /// Returns how many arguments there are.
+    /// Returns the number of hidden arguments.
     pub(crate) fn count(&self) -> usize {
         self.layout.arguments()
     }
 
-    /// Returns the place in the arena of `bytes` bytes of a variable, from its byte `offset` on.
+    /// Returns the arena offset of `bytes` bytes of a variable, starting at its byte `offset`.
     pub(crate) fn place(&self, name: &str, offset: usize, bytes: usize) -> Result<usize> {
         let slot = self.slot(name)?;
         let end = offset.checked_add(bytes).ok_or(NO_VARIABLE)?;
@@ -131,7 +132,7 @@ impl Hidden {
         usize::try_from(start.ok_or(NO_VARIABLE)?).map_err(|_| NO_VARIABLE)
     }
 
-    /// Returns the size of a variable.
+    /// Returns the size of a variable in bytes.
     pub(crate) fn size(&self, name: &str) -> Result<usize> {
         usize::try_from(self.slot(name)?.bytes).map_err(|_| NO_VARIABLE)
     }
@@ -140,7 +141,7 @@ impl Hidden {
         self.layout.slots.get(name).copied().ok_or(NO_VARIABLE)
     }
 
-    /// Makes `memory` the value of a variable, for kernels that are created later.
+    /// Points a variable to `memory`, for kernel objects that are created later.
     pub(crate) fn point(&self, name: &str, memory: &Arc<AnyMemory>) -> Result<()> {
         let mut names = self.layout.buffers.iter();
         let index = names.position(|known| known == name).ok_or(NO_VARIABLE)?;
@@ -151,7 +152,7 @@ impl Hidden {
         Ok(())
     }
 
-    /// Returns the arguments after the arena.
+    /// Returns the hidden arguments after the arena.
     pub(crate) fn buffers(&self) -> Vec<Option<Arc<AnyMemory>>> {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         buffers.clone()
@@ -161,7 +162,7 @@ impl Hidden {
 const NO_VARIABLE: Failure = Failure::Rejected(Rejection::NoVariable);
 
 impl AnyQueue {
-    /// Allocates the hidden arguments of `program`, and gives the variables their initial values.
+    /// Allocates the hidden arguments of `program`, and initializes the variables.
     pub(crate) fn add_hidden_arguments(&self, program: &AnyProgram, layout: Layout) -> Result<()> {
         let program: Arc<Program> = downcast(program.clone())?;
         let size = usize::try_from(layout.size).map_err(|_| NO_VARIABLE)?;
@@ -173,11 +174,11 @@ impl AnyQueue {
         let hidden = program.hidden.get_or_init(|| hidden);
         for module in 0..hidden.layout.modules {
             let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
-            // The code has a kernel of this name only if it was made with this layout.
+            // The code contains a kernel of this name only if it was generated with this layout.
             let kernel = KernelObject::new(&program, &name)?;
             let one = AnyRange::new(Extent::from(1));
             // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
-            // arena, which has the size that the code was made for.
+            // arena, whose size matches the code.
             unsafe { kernel.enqueue(self.opencl()?, &one, WaitList::NOTHING) }?.wait()?;
         }
         Ok(())
@@ -185,7 +186,7 @@ impl AnyQueue {
 }
 
 impl KernelObject {
-    /// Sets the last arguments, which stay for all launches, if the program has hidden ones.
+    /// Sets the program's hidden arguments, if any. They come last and stay set for all launches.
     pub(crate) fn set_hidden_arguments(&mut self, program: &Program) -> Result<()> {
         let Some(hidden) = program.hidden.get() else {
             return Ok(());
@@ -202,14 +203,14 @@ impl KernelObject {
             let object: cl_mem = object.unwrap_or(std::ptr::null_mut());
             let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
             let (size, value) = (size_of_val(&object), (&raw const object).cast());
-            // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments
-            // last, as pointers to global memory, and the program keeps their buffers alive.
+            // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments last, as
+            // pointers to global memory, and the program keeps their buffers alive.
             unsafe { call!(self.functions => clSetKernelArg(self.handle, number, size, value)) }?;
         }
         Ok(())
     }
 
-    /// Returns how many arguments the kernel takes, with the hidden ones.
+    /// Returns the number of the kernel's arguments, including the hidden ones.
     pub(crate) fn count(&self) -> Result<usize> {
         // SAFETY: the kernel is alive.
         let query =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The command line: the options that this program handles, and the options that it passes to clang.
+//! Parses the options that this program handles, and collects those that it passes to clang.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::library::headers;
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
 
-/// The request of a command line.
+/// The action that a command line requests.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Make a SYCLBIN file.
     Make(Box<Options>),
-    /// Compile a module to native code. This program requests it from itself, so that a driver's crash only ends
-    /// another process.
+    /// Compile a module to native code. This program runs itself with this request, so that a crash of the driver ends
+    /// only the child process.
     BuildForCpu {
         spirv: PathBuf,
         output: PathBuf,
@@ -33,23 +33,23 @@ pub(crate) enum Request {
     Help,
 }
 
-/// How steps are shown.
+/// How steps are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Show {
     #[default]
     Nothing,
-    /// Show and run them: `-v`.
+    /// Print and run them: `-v`.
     Steps,
-    /// Show them without running them: `-###`.
+    /// Print them without running them: `-###`.
     StepsOnly,
 }
 
-/// What a process does with LLVM bitcode.
+/// An action on LLVM bitcode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bitcode {
-    /// Compiles the only input, which is bitcode of the input with this name.
+    /// Compiles the only input, which is the bitcode of the input with this name.
     Compile(String),
-    /// Writes the bitcode of the only input, a source. Tests make objects from it.
+    /// Writes the bitcode of the only input, a source. Tests create objects from it.
     Save,
 }
 
@@ -65,23 +65,23 @@ pub(crate) struct Options {
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) output: PathBuf,
     pub(crate) state: State,
-    /// `-fsycl-link`: there are no sources.
+    /// `-fsycl-link`: no input is a source.
     pub(crate) link_only: bool,
     pub(crate) dependencies: Dependencies,
     pub(crate) depfile: Option<Depfile>,
     pub(crate) targets: Targets,
-    /// The settings if this process compiles to PTX. This program requests it from itself.
+    /// The settings of a process that compiles to PTX. This program runs itself with this request.
     pub(crate) ptx: Option<Ptx>,
-    /// The work if this process compiles or makes LLVM bitcode. This program requests the former from itself.
+    /// The action of a process that compiles or saves LLVM bitcode. This program runs itself to compile.
     pub(crate) bitcode: Option<Bitcode>,
-    /// The arguments for clang, in order. The library takes UTF-8.
+    /// The arguments for clang, in order. They are UTF-8, because the library requires it.
     pub(crate) clang: Vec<String>,
     pub(crate) show: Show,
     pub(crate) warnings: Warnings,
 }
 
 impl Request {
-    /// Parses the arguments, after response files were expanded.
+    /// Parses the arguments. Response files must already be expanded.
     pub(crate) fn parse(arguments: Vec<String>) -> Result<Self> {
         let mut reader = Reader {
             arguments: arguments.into(),
@@ -96,7 +96,7 @@ impl Request {
     }
 }
 
-/// The options that were read so far.
+/// The options parsed so far.
 #[derive(Default)]
 struct Reader {
     arguments: VecDeque<String>,
@@ -106,7 +106,7 @@ struct Reader {
     state: Option<State>,
     link_only: bool,
     dependencies: Dependencies,
-    /// The option that forbids device code to use functions of other sources.
+    /// The option that prevents device code from using functions of other sources.
     not_relocatable: Option<String>,
     targets: Targets,
     ptx: Option<Ptx>,
@@ -120,7 +120,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads an argument, with its value if the value is the next argument.
+    /// Parses an argument, and consumes the next argument if it is the value.
     fn read(&mut self, argument: String) -> Result<Option<Request>> {
         if argument == "--" {
             self.inputs
@@ -169,7 +169,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Handles an option that this program acts on.
+    /// Handles an option that this program implements.
     fn ours(&mut self, name: &str, value: String, spelled: String) -> Result<Option<Request>> {
         match name {
             "--version" => return Ok(Some(Request::Version)),
@@ -210,7 +210,7 @@ impl Reader {
                 };
                 self.targets.add_backend(Some(&value), &options);
             }
-            // Clang gets the same options for all targets.
+            // All targets are compiled with the same options for clang.
             "-Xsycl-target-frontend" => self.arguments.push_front(value),
             "-Xsycl-target-frontend=" => {
                 if !value.starts_with("spir64") && !value.starts_with("nvptx64") {
@@ -218,7 +218,7 @@ impl Reader {
                         "option '{spelled}' is not supported: no such target"
                     ));
                 }
-                // Its value is the next argument, which is read like any other.
+                // The value is the next argument, which is parsed like any other.
                 if self.arguments.is_empty() {
                     return own(format!("argument to '{spelled}' is missing"));
                 }
@@ -249,13 +249,13 @@ impl Reader {
         Ok(None)
     }
 
-    /// Handles `-Wp,A,B`: options for the preprocessor. The part after `-MD` or `-MMD` is their file.
+    /// Handles `-Wp,A,B`: options for the preprocessor. The part after `-MD` or `-MMD` is the path of the depfile.
     fn preprocessor(&mut self, value: &str) {
         let mut options = Vec::new();
         let mut parts = value.split(',');
         while let Some(part) = parts.next() {
             if part.is_empty() {
-                continue; // no argument, and so no input called ''
+                continue; // an empty argument would become an input called ''
             }
             options.push(part.to_owned());
             if ["-MD", "-MMD"].contains(&part)
@@ -304,7 +304,7 @@ impl Reader {
         self.dependencies.check(state, &mut self.warnings)?;
         self.targets.check(state)?;
         if self.targets.all().iter().any(Target::is_of_spirv) {
-            // Only clang itself finds a header that is not a file.
+            // Only clang's own option finds a header that is not a file on disk.
             let header = ["-Xclang", "-include", "-Xclang", headers::BFLOAT16_PATH];
             self.clang.splice(0..0, header.map(str::to_owned));
         }

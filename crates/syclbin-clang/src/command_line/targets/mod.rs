@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Targets: the devices that a file has code for, from `-fsycl-targets`, `--offload-arch` and the options for their
-//! compilers.
+//! Targets: the devices to compile for, from `-fsycl-targets`, `--offload-arch` and the options for backend compilers.
 
 mod named;
 
@@ -16,27 +15,26 @@ pub(crate) use named::{processor, processors};
 /// A kind of device to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
-    /// SPIR-V, which a driver compiles when the program runs.
+    /// SPIR-V, which a driver compiles at run time.
     Spirv,
     /// Native code for x86-64, compiled by Intel's CPU device.
     Cpu {
-        /// The processor to compile for; by default, the processor of this machine.
+        /// The processor to compile for. The default is the processor of this machine.
         processor: Option<&'static str>,
     },
     /// Native code for an Intel GPU, compiled by ocloc.
     Gpu {
-        /// The name for ocloc, such as `pvc`; otherwise `-device` is among its options.
+        /// The name for ocloc, such as `pvc`. If `None`, the options for ocloc contain `-device`.
         device: Option<&'static str>,
     },
-    /// PTX, which NVIDIA's driver compiles when the program runs, and native code for the named GPU, compiled by
-    /// ptxas.
+    /// PTX, which NVIDIA's driver compiles at run time. If a GPU is named, also native code for it, compiled by ptxas.
     Nvidia {
-        /// The GPU; otherwise it may be among the options for this target.
+        /// The GPU. If `None`, the options for this target may name GPUs.
         gpu: Option<NvidiaGpu>,
     },
 }
 
-/// The code that a file has for NVIDIA GPUs.
+/// The code to generate for NVIDIA GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NvidiaCode {
     /// The oldest GPU that the PTX runs on.
@@ -47,11 +45,11 @@ pub(crate) struct NvidiaCode {
     pub(crate) options: Vec<String>,
 }
 
-/// The triple of NVIDIA GPUs.
+/// The target triple for NVIDIA GPUs.
 pub(crate) const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 impl Target {
-    /// Returns the first part of its triple, which options use as its name.
+    /// Returns the first component of its triple, by which options refer to it.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Spirv => "spir64",
@@ -68,12 +66,12 @@ impl Target {
         }
     }
 
-    /// Returns whether it is native code compiled from SPIR-V.
+    /// Returns whether the target is native code compiled from SPIR-V.
     pub(crate) fn is_of_spirv(&self) -> bool {
         matches!(self, Self::Cpu { .. } | Self::Gpu { .. })
     }
 
-    /// Returns its name in `-fsycl-targets`, or `None` if only `--offload-arch` can name the processor.
+    /// Returns its name in `-fsycl-targets`. Returns `None` if only `--offload-arch` can name the processor.
     fn listed_name(&self) -> Option<String> {
         match self {
             Self::Cpu { processor: Some(_) } => None,
@@ -86,7 +84,7 @@ impl Target {
         }
     }
 
-    /// Returns whether an option means it by `name`: its kind, exactly this GPU, or its family.
+    /// Returns whether `name` in an option refers to this target: to its kind, to exactly this GPU, or to its family.
     fn is_named(&self, name: &str) -> bool {
         let listed_name = self.listed_name();
         first_part(name) == self.name()
@@ -100,11 +98,11 @@ impl Target {
 pub(crate) struct Targets {
     /// The targets of the last `-fsycl-targets`.
     listed: Vec<Target>,
-    /// The targets of every `--offload-arch`.
+    /// The targets of all `--offload-arch` options.
     added: Vec<Target>,
-    /// Whether a source may lack PTX: `--optional-target`.
+    /// Whether sources may lack PTX: `--optional-target`.
     ptx_is_optional: bool,
-    /// Options for compilers, as they were given.
+    /// Options for backend compilers, in command-line order, with the target that they name.
     backend: Vec<(Option<String>, String)>,
 }
 
@@ -131,7 +129,7 @@ impl Targets {
         Ok(())
     }
 
-    /// Returns whether a source that cannot be compiled to PTX is allowed to lack it.
+    /// Returns whether a source may lack PTX if it cannot be compiled to PTX.
     pub(crate) fn ptx_is_optional(&self) -> bool {
         self.ptx_is_optional
     }
@@ -145,7 +143,7 @@ impl Targets {
         Ok(())
     }
 
-    /// Handles options for the compiler of a target. Without a target, they are for the only native target.
+    /// Handles options for a target's compiler. Without a target, they apply to the only native target.
     pub(crate) fn add_backend(&mut self, target: Option<&str>, options: &str) {
         let target = target.map(|name| match target_named(name) {
             Some(target) => target.listed_name().unwrap_or_default(),
@@ -171,17 +169,17 @@ impl Targets {
         if self.ptx_is_optional && !has_ptx {
             all.push(Target::Nvidia { gpu: None });
         }
-        all.sort(); // SPIR-V first: every device can start from it
+        all.sort(); // SPIR-V first: every device can run it
         all
     }
 
-    /// Returns whether the sources are compiled to SPIR-V, for the file or for native code.
+    /// Returns whether sources must be compiled to SPIR-V, for the output or as input for native code.
     pub(crate) fn want_spirv(&self) -> bool {
         let all = self.all();
         all.contains(&Target::Spirv) || all.iter().any(Target::is_of_spirv)
     }
 
-    /// Returns the code that the file has for NVIDIA GPUs, if any.
+    /// Returns the code to generate for NVIDIA GPUs, if any.
     ///
     /// # Errors
     ///
@@ -227,7 +225,7 @@ impl Targets {
         }
         let ptx = match gpus.as_slice() {
             [] => NvidiaGpu::OLDEST,
-            // It may use every feature of this GPU, since no other GPU runs it.
+            // The PTX may use every feature of this GPU, because no other GPU runs it.
             [only] => *only,
             [lowest, ..] => lowest.plain(),
         };
@@ -241,7 +239,7 @@ impl Targets {
         backend.flat_map(|(_, options)| words(options)).collect()
     }
 
-    /// Returns arguments that repeat all these settings.
+    /// Returns arguments that reproduce all these settings.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let all = self.all();
         let mut listed = Vec::new();
@@ -269,7 +267,7 @@ impl Targets {
         arguments
     }
 
-    /// Checks that a file of `state` can have code for the targets, and that each compiler option belongs to a
+    /// Checks that a file of state `state` can contain code for the targets, and that each compiler option matches a
     /// target.
     pub(crate) fn check(&self, state: State) -> Result<()> {
         let mut native: Vec<_> = self.all();

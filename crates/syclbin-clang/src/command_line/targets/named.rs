@@ -8,7 +8,7 @@ use super::{NVIDIA, Target};
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
 
-/// The advice to build with another compiler, and the variable for it.
+/// The advice to use another compiler, with the variable that selects it.
 const ELSEWHERE: &str = "use a DPC++ clang++ for others (SYCLBIN_CLANG)";
 
 pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<Item = &'v str>> {
@@ -38,7 +38,7 @@ pub(super) fn target_named(name: &str) -> Option<Target> {
     }
 }
 
-/// Returns the targets that a name stands for: those of all members, if it is a family of Intel GPUs.
+/// Returns the targets that `name` covers. The name of an Intel GPU family covers all its members.
 pub(super) fn targets(name: &str, option: &str) -> Result<Vec<Target>> {
     let mut members = Vec::new();
     if target_named(name).is_none() && name.starts_with("intel_gpu_") {
@@ -76,7 +76,7 @@ fn target(name: &str, option: &str) -> Result<Target> {
     ))
 }
 
-/// Processors: their names in clang++ and opencl-aot, and their names on Intel's CPU device.
+/// Processors: the name for clang++ and opencl-aot, and the name for Intel's CPU device.
 const PROCESSORS: [(&str, &str); 13] = [
     ("sse42", "corei7"),
     ("sse4.2", "corei7"),
@@ -93,7 +93,7 @@ const PROCESSORS: [(&str, &str); 13] = [
     ("diamondrapids", "diamondrapids"),
 ];
 
-/// Returns the CPU device's name for a processor.
+/// Returns the name of a processor for the CPU device.
 pub(crate) fn processor(name: &str) -> Option<&'static str> {
     let row = PROCESSORS.iter().find(|(known, _)| *known == name);
     row.map(|(_, processor)| *processor)

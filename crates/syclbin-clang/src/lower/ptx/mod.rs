@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lowers specialization constants of PTX. PTX has no such constants, so each becomes a variable in device memory.
+//! Lowers specialization constants in PTX. PTX lacks such constants, so each becomes a variable in device memory.
 //!
-//! The text calls the same undefined functions as the SPIR-V. Their arguments are variables with the symbol of a
-//! constant and its default value. This module writes the functions: they return the value of the variable with the
-//! default value. The variable gets the name [`constant_variable`] and external linkage, so that a launch may write
-//! another value to it. Without such a write, the default value applies.
+//! The PTX calls the same undefined functions as the SPIR-V. The arguments are two variables: one holds the symbol of a
+//! constant, the other its default value. This module generates the functions, which return the content of the variable
+//! with the default value. That variable is renamed to [`constant_variable`] and gets external linkage, so that a
+//! launch can overwrite it. Otherwise, the default value applies.
 //!
-//! The code must have the form that LLVM writes, with one instruction per line. Other code is rejected.
+//! Only the form that LLVM writes is supported, with one instruction per line. Other code is rejected.
 //!
-//! | module | noun |
+//! | module | purpose |
 //! |---|---|
-//! | [`text`] | lines of a text: variables, functions, names |
-//! | [`values`] | the variables that are passed to a call |
+//! | [`text`] | splits PTX into variables, functions and names |
+//! | [`values`] | traces the variables that are passed to a call |
 //! | [`reader`] | the functions that read constants |
 
 mod reader;
@@ -32,14 +32,14 @@ use reader::Reader;
 use text::{Body, Text, Variable};
 use values::Read;
 
-/// A constant and the variable with its default value.
+/// A constant and the variable that holds its default value.
 struct Constant<'t> {
     key: String,
     variable: &'t Variable<'t>,
 }
 
-/// Lowers the constants of the PTX `text`. Returns `None` if it has none. Each constant has a single part, and they
-/// are in the order of their reads.
+/// Lowers the constants in the PTX `text`. Returns `None` if there are none. Constants are listed in the order of their
+/// reads, each with a single part.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
         }
     }
     if unread > 0 {
-        // Such a read would always return the default value, whatever the constant is set to.
+        // Such a read would return the default value even if the constant is set.
         return Err(Refusal {
             constant: None,
             kernels: Vec::new(),
@@ -107,8 +107,8 @@ fn is_call(line: &str, readers: &BTreeMap<&str, Reader<'_>>) -> bool {
     line.trim_start().starts_with("call") && words.any(|word| readers.contains_key(word))
 }
 
-/// Returns whether the record for the SPIR-V of the same source is also valid for this PTX: it has each of its
-/// constants, with the same bytes.
+/// Returns whether the record for the SPIR-V of the same source also describes this PTX: it must contain every constant
+/// of the PTX, with the same bytes.
 pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &SpecializationConstants) -> bool {
     let value = |of: &SpecializationConstants, key| {
         let value = of.default_value(key).ok().flatten();
@@ -136,7 +136,7 @@ fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
     }
 }
 
-/// Returns the kernel with this body, in C++ spelling.
+/// Returns the C++ spelling of the kernel with this body.
 fn kernel(body: &Body<'_>) -> Option<String> {
     let plain = body.name.strip_suffix("_with_offset").unwrap_or(body.name);
     body.is_kernel.then(|| qualified(plain))
@@ -160,7 +160,7 @@ fn record(constants: &[Constant<'_>]) -> SpecializationConstants {
     recorded
 }
 
-/// Returns the text with definitions in place of the declarations, and with variables that are visible outside.
+/// Returns the PTX with definitions instead of declarations, and with externally visible variables.
 fn write(
     text: &Text<'_>,
     readers: &BTreeMap<&str, Reader<'_>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The functions that read constants: their results and their code.
+//! The functions that read constants: result types and generated code.
 
 use std::fmt::Write as _;
 
@@ -11,23 +11,23 @@ use super::text::{Declaration, Variable};
 pub(super) struct Reader<'t> {
     declaration: &'t Declaration<'t>,
     returns: Returns,
-    /// The size in bytes of the constants that it reads.
+    /// The size in bytes of the constants that are read through it.
     size: Option<usize>,
 }
 
-/// The kind of its result.
+/// The kind of result.
 #[derive(Clone, Copy)]
 enum Returns {
-    /// A number with this many bits.
+    /// A number with this width in bits.
     Number(usize),
     /// A byte array with this size and alignment.
     Bytes { size: usize, align: usize },
-    /// Something else.
+    /// Any other result.
     Unknown,
 }
 
 impl<'t> Reader<'t> {
-    /// Returns the declared function, if it reads constants.
+    /// Returns the declared function if it reads constants.
     pub(super) fn of(declaration: &'t Declaration<'t>) -> Option<Self> {
         let is_reader = Import::of(declaration.name) == Import::SpecializationConstant;
         is_reader.then_some(Self {
@@ -37,7 +37,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Records that it reads the constant in `variable`.
+    /// Records that the function reads the constant in `variable`.
     pub(super) fn read(&mut self, variable: &Variable<'_>) -> Result<(), &'static str> {
         let size = variable.bytes.as_ref().map_or(0, Vec::len);
         let fits = match self.returns {
@@ -63,7 +63,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Returns whether its result is signed, from the type in its symbol: `..SpecConstantValueI` + type + `E..`.
+    /// Returns whether the result is signed. The symbol encodes the type: `..SpecConstantValueI` + type + `E..`.
     fn is_signed(&self) -> Option<bool> {
         let (_, ty) = self.declaration.name.split_once("SpecConstantValueI")?;
         match ty.split_once('E')?.0 {
@@ -73,7 +73,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the function with its code. A function that is never called stays a declaration.
+    /// Returns the definition of the function. A function without calls stays a declaration.
     pub(super) fn definition(&self) -> String {
         let Declaration {
             name,

@@ -7,8 +7,8 @@ use syclbin::ptx::Module;
 use super::super::lower;
 use super::*;
 
-// The output of the compiler library 2026.2.0 for NVIDIA GPUs. The source of the first text is
-// `tests/files/constants.cpp`; the other sources are beside their texts.
+// Output of the compiler library 2026.2.0 for NVIDIA GPUs. The source of `TEXT` is `tests/files/constants.cpp`. The
+// sources of the other files are next to them.
 const TEXT: &str = include_str!("constants.ptx");
 /// Constants of every type, in three kernels.
 const MANY: &str = include_str!("many.ptx");
@@ -66,7 +66,7 @@ fn lowered_constants_are_exported_variables() {
             ("____ZL6offset".to_owned(), 7i32.to_le_bytes().to_vec()),
         ]
     );
-    // The old names are gone, also in the variant with an offset.
+    // The old names are gone, even in the variant with an offset.
     for old in ["_ZL7stencil", "_ZL4gain", "_ZL6offset"] {
         assert!(!text.split(|c| !text::is_name(c)).any(|word| word == old));
     }
@@ -122,7 +122,7 @@ fn every_type_is_read_from_memory_layout() {
             ("____ZL3big", 32, 0),
             ("____ZL4tiny", 4, 1),
             ("____ZL3one", 4, 3),
-            // All bytes are zero, so the text has no value for it.
+            // All bytes are zero, so the PTX contains no initializer.
             ("____ZL4zbig", 32, 0),
             ("____ZL3h16", 2, 0),
         ]
@@ -131,7 +131,7 @@ fn every_type_is_read_from_memory_layout() {
     for expected in ["ld.u8 %word", "ld.s8 %word", "ld.s16 %word", "ld.u16 %word"] {
         assert!(text.contains(expected), "{expected}");
     }
-    // Two kernels read it, through one function.
+    // Two kernels read it through one function.
     let reads = text
         .matches("mov.b64 \t%rd33, __syclbin_constant_____ZL3s64;")
         .count();
@@ -153,7 +153,7 @@ fn a_text_without_constants_is_left_alone() {
     assert!(lower_ptx("").unwrap().is_none());
     let text = ".version 6.3\n.target sm_75\n.visible .entry k()\n{\n\tret;\n}\n";
     assert!(lower_ptx(text).unwrap().is_none());
-    // A declaration that is never called stays unchanged.
+    // A declaration without calls stays unchanged.
     let declared = TEXT.split(".visible .entry").next().unwrap();
     let (text, constants) = lowered(declared);
     assert!(shown(&constants).is_empty());
@@ -220,7 +220,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
              int`)",
         ),
         (
-            // Two paths lead there, with two constants.
+            // Two paths with different constants lead to this call.
             changed(
                 "cvta.global.u64 \t%rd15, %rd14;",
                 "cvta.global.u64 \t%rd15, %rd14;\n\tbra.uni \t$L1;\n\tmov.b64 \t%rd15, 0;\n$L1:",
@@ -245,7 +245,7 @@ fn inline_assembly_does_not_end_a_body() {
     let lowered = lower_ptx(&text).unwrap().unwrap();
     let plain = lower_ptx(TEXT).unwrap().unwrap();
     assert_eq!(lowered.constants, plain.constants);
-    // If a body seems to end early, the reads that were not found are an error.
+    // If a body seems to end early, the reads after its end are an error.
     let cut = TEXT.replacen("\t{ // callseq 1, 0", "}\n\t{ // callseq 1, 0", 1);
     let message = refusal(&cut);
     assert!(message.contains("in an unsupported place"), "{message}");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A PTX text as lines: its variables, its functions, and the names in it.
+//! Splits PTX text into lines, variables and functions, and renames names.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The size limit of a constant, which is beyond any reasonable source.
+/// The maximum size of a constant in bytes, far more than any reasonable source needs.
 const MAX_SIZE: usize = 1 << 16;
 
-/// A text.
+/// PTX text.
 pub(super) struct Text<'t> {
     pub(super) lines: Vec<&'t str>,
     /// Variables in device memory, by name.
@@ -22,7 +22,7 @@ pub(super) struct Variable<'t> {
     pub(super) name: &'t str,
     pub(super) line: usize,
     pub(super) align: usize,
-    /// Its initial value, if that is plain bytes.
+    /// Its initial value, if it consists of plain bytes.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
@@ -94,12 +94,12 @@ impl<'t> Text<'t> {
         at + end + 1
     }
 
-    /// Parses a function and returns the index of the next line.
+    /// Parses a function definition and returns the index of the next line.
     fn body(&mut self, at: usize, head: &'t str, is_kernel: bool) -> usize {
         let (_, name) = result_and_name(head);
         let rest = self.lines.iter().enumerate().skip(at);
-        // A brace at the start of a line opens or closes a body. Everything inside a body is indented, except
-        // inline assembly of the source.
+        // A brace at the start of a line opens or closes a body. Everything inside a body is indented, except inline
+        // assembly from the source.
         let mut inline_assembly = false;
         for (line, text) in rest {
             match text.trim() {
@@ -150,7 +150,7 @@ impl<'t> Variable<'t> {
     }
 }
 
-/// Parses `{1, 2}`, and pads it with zeros to the size.
+/// Parses `{1, 2}` and pads it with zeros to `size`.
 fn plain_bytes(list: &str, size: usize) -> Option<Vec<u8>> {
     let list = list.trim().strip_prefix('{')?.strip_suffix('}')?;
     let bytes: Option<Vec<u8>> = list
@@ -168,7 +168,7 @@ fn without_linkage(line: &str) -> &str {
     rest.unwrap_or(line)
 }
 
-/// Splits `(.param .b32 func_retval0) NAME(` into the text in the first list, and the name.
+/// Splits `(.param .b32 func_retval0) NAME(` into the content of the first parentheses, and the name.
 fn result_and_name(head: &str) -> (&str, &str) {
     let head = head.trim();
     let (result, rest) = match head.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
@@ -179,7 +179,7 @@ fn result_and_name(head: &str) -> (&str, &str) {
     (result, &rest[..end])
 }
 
-/// Returns the offset of an instruction's operands.
+/// Returns the offset of the operands in a line.
 fn operands(line: &str) -> usize {
     let start = line.len() - line.trim_start().len();
     let word = |from: usize| {
@@ -194,13 +194,13 @@ fn operands(line: &str) -> usize {
     end
 }
 
-/// Returns whether a name can contain `c`. Directives begin with a point, which names do not contain.
+/// Returns whether a name can contain `c`. A dot is included so that directives are not mistaken for names.
 pub(super) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Writes `line` with other names. The instruction itself is not renamed, at the start of the line or after its
-/// predicate, since a variable may be called `ret`.
+/// Writes `line` with replaced names. Skips the instruction at the start of the line or after its predicate, because a
+/// variable may be called `ret`.
 pub(super) fn rename(line: &str, names: &BTreeMap<&str, String>, written: &mut String) {
     let mut rest = line;
     if line.starts_with(char::is_whitespace) {

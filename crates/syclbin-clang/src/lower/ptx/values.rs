@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the variables that are passed to a call. Their addresses are followed line by line through registers and
-//! stack slots.
+//! Finds the variables that are passed to a call. Traces their addresses line by line through registers and stack
+//! slots.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ const UNKNOWN: &str = "it is read in an unknown way";
 
 /// A read of a constant.
 pub(super) struct Read<'t> {
-    /// The called function.
+    /// The function that is called.
     pub(super) function: &'t str,
-    /// The variable with the symbol of the constant.
+    /// The variable that holds the constant's symbol.
     pub(super) symbol: Option<&'t str>,
-    /// The variable with the default value.
+    /// The variable that holds the default value.
     pub(super) default: Option<&'t str>,
 }
 
-/// The known values at a line.
+/// The values known at a line.
 #[derive(Default)]
 struct Known<'t> {
-    /// The variable whose address is in a register or stack slot.
+    /// The variable whose address each register or stack slot holds.
     values: BTreeMap<&'t str, &'t str>,
     /// The variables that are passed to the next call.
     passed: BTreeMap<&'t str, &'t str>,
 }
 
-/// Returns the reads of a body, in order.
+/// Returns the reads in a body, in order.
 pub(super) fn reads<'t>(
     text: &Text<'t>,
     body: &Body<'t>,
@@ -73,7 +73,7 @@ fn call<'t>(line: &'t str, name: &str) -> Option<[&'t str; 2]> {
     (operation.starts_with("call") && whole).then_some(both)
 }
 
-/// Returns the name of an instruction and its operands.
+/// Splits an instruction into its name and operands.
 fn instruction(line: &str) -> Option<(&str, &str)> {
     let line = line.trim().strip_suffix(';')?;
     line.split_once(char::is_whitespace)
@@ -83,7 +83,7 @@ impl<'t> Known<'t> {
     fn follow(&mut self, text: &Text<'t>, line: &'t str, often: &BTreeMap<&str, usize>) {
         let line = line.trim();
         if line.ends_with(':') {
-            // A jump may lead here from code where a register had another value.
+            // A jump to this label may bring other values in registers.
             self.forget_memory();
             let once = |name: &str| often.get(name).is_none_or(|times| *times == 1);
             self.values.retain(|name, _| once(name));
@@ -97,7 +97,7 @@ impl<'t> Known<'t> {
             return;
         };
         if name.starts_with('@') && !operands.starts_with("bra") {
-            return self.values.clear(); // done or not, nobody knows
+            return self.values.clear(); // the instruction may or may not execute
         }
         if operands.starts_with('{') {
             return targets(operands).for_each(|target| _ = self.values.remove(target));
@@ -136,7 +136,7 @@ impl<'t> Known<'t> {
     }
 }
 
-/// Returns the registers that an instruction may write: the first operand, or several in braces.
+/// Returns the registers that an instruction may write: the first operand, or all operands in braces.
 fn targets(operands: &str) -> impl Iterator<Item = &str> {
     let first = match operands
         .strip_prefix('{')

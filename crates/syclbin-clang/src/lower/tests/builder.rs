@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Small modules that read specialization constants.
+//! Builds small modules that read specialization constants.
 
 use syclbin::__private::spirv::words::MAGIC;
 
@@ -9,7 +9,7 @@ use crate::lower::words::{
 };
 use crate::lower::{Lowered, lower};
 
-// The ids of the modules below.
+// The ids in the modules below.
 pub(super) const VOID: u32 = 1;
 pub(super) const BOOL: u32 = 2;
 pub(super) const BYTE: u32 = 3;
@@ -20,12 +20,12 @@ pub(super) const PAIR: u32 = 7;
 pub(super) const TO_PAIR: u32 = 8;
 pub(super) const READ: u32 = 9;
 pub(super) const KERNEL: u32 = 10;
-/// The first id for values, and for additions of a test.
+/// The first id for values and for what tests add.
 pub(super) const FIRST: u32 = 100;
 pub(super) const GENERIC: u32 = 8;
 pub(super) const CROSS_WORKGROUP: u32 = 5;
 
-/// The instructions of a module that reads constants, and of a kernel.
+/// The instructions of a module that reads constants, and of its kernel.
 pub(super) struct Builder {
     pub(super) globals: Vec<Instruction>,
     pub(super) body: Vec<Instruction>,
@@ -79,12 +79,12 @@ impl Builder {
         self.variable(text)
     }
 
-    /// Adds a variable of the module with this value. The pass does not need a pointer type.
+    /// Adds a module-scope variable with this value. Lowering does not need its pointer type.
     pub(super) fn variable(&mut self, value: u32) -> u32 {
         self.global(op::VARIABLE, TO_BYTE, &[CROSS_WORKGROUP, value])
     }
 
-    /// Adds a read of the constant with the symbol in `id` and the default in `value`.
+    /// Adds a read of a constant. The variable `id` holds its symbol, and `value` its default value.
     pub(super) fn read(&mut self, id: u32, value: u32) -> u32 {
         match self.value {
             PAIR => {
@@ -152,7 +152,7 @@ impl Builder {
     }
 }
 
-/// Returns a module that reads a single constant, `ns::radius`, of type `ty` and with this default.
+/// Returns a module that reads a single constant, `ns::radius`, with this type and default value.
 pub(super) fn one(ty: u32, default: impl FnOnce(&mut Builder) -> u32) -> Builder {
     let mut builder = Builder::of(ty);
     let id = builder.text("____ZN2nsL6radiusE");
@@ -162,7 +162,7 @@ pub(super) fn one(ty: u32, default: impl FnOnce(&mut Builder) -> u32) -> Builder
     builder
 }
 
-/// Returns a module like unoptimized code, where the symbol goes through a local variable.
+/// Returns a module like unoptimized code, which passes the symbol through a local variable.
 pub(super) fn through_a_local(volatile: bool, stores: usize) -> Builder {
     let mut builder = Builder::of(INT);
     let id = builder.text("_Z1a");

@@ -43,7 +43,7 @@ fn constants_are_lowered_in_order_of_reads() {
     assert!(is_lowered(code));
     assert_eq!(count(code, op::FUNCTION_CALL), 0);
     assert_eq!(count(code, op::SPEC_CONSTANT), 6);
-    // One composite has the three floats, and one has them and the radius.
+    // One composite contains the three floats, the other contains that composite and the radius.
     assert_eq!(count(code, op::SPEC_CONSTANT_COMPOSITE), 2);
     assert!(
         lower(code).unwrap().is_none(),
@@ -60,8 +60,8 @@ fn lowering_removes_what_only_the_calls_used() {
         .filter(|i| i.opcode == op::VARIABLE)
         .filter_map(|i| i.operand(2))
         .collect();
-    // Two built-in inputs and the stencil remain. No symbol text remains; SPIR-V does not even allow it in its
-    // former storage class.
+    // Two built-in inputs and the stencil remain. The symbol text is gone: SPIR-V does not even allow it in its former
+    // storage class.
     let input = 1;
     assert_eq!(variables, [input, input, STORAGE_FUNCTION]);
     let defined: Vec<u32> = module
@@ -121,7 +121,7 @@ fn struct_padding_is_in_the_value_only() {
     bytes[12] = 2;
     bytes[16] = 3;
     assert_eq!(constants.defaults, Some(bytes.to_vec()));
-    // Its value is stored as the call would have stored it.
+    // The value is stored where the call would have stored it.
     assert_eq!(count(&lowered.code, op::STORE), 1);
 }
 
@@ -145,7 +145,7 @@ fn parts_without_a_value_are_left_out() {
 fn a_packed_struct_has_no_gaps() {
     let mut builder = one(PAIR, |b| b.global(op::CONSTANT_NULL, PAIR, &[]));
     let packed = Instruction::new(op::DECORATE, [PAIR, DECORATION_CPACKED]);
-    builder.globals.insert(0, packed); // it only has to come before functions
+    builder.globals.insert(0, packed); // it only has to precede the functions
     let code = builder.build();
     let mut module = Module::read(&code).unwrap();
     let all = &mut module.instructions;

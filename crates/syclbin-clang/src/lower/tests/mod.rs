@@ -8,7 +8,7 @@ use syclbin::metadata::SpecConstantDescriptor;
 
 use super::words::Module;
 
-/// Returns the SPIR-V of tests/files/constants.cpp, as the compiler library made it.
+/// Returns the SPIR-V that the compiler library produced from tests/files/constants.cpp.
 fn reference() -> Vec<u8> {
     let bytes = test_files::read("constants.object.syclbin");
     let file = syclbin::read::parse(&bytes).unwrap();

@@ -64,7 +64,7 @@ fn read_without_a_call_is_refused() {
 
 #[test]
 fn circles_and_enormous_types_are_no_trouble() {
-    // Casts in a circle, and a local variable whose aliases form a circle.
+    // Casts that form a cycle, and a local variable whose aliases form a cycle.
     let mut builder = Builder::of(INT);
     let (a, b) = (FIRST + 1, FIRST + 2);
     builder.inside(op::BITCAST, TO_BYTE, &[b]);
@@ -72,7 +72,7 @@ fn circles_and_enormous_types_are_no_trouble() {
     builder.read(a, b);
     assert!(builder.refused().contains("only when it runs"));
 
-    // Arrays of arrays, 2 to the power of 8 * 32 bytes.
+    // Nested arrays with 2 to the power of 8 * 32 bytes.
     let refused = one(PAIR, |builder| {
         let count = builder.global(op::CONSTANT, INT, &[u32::MAX]);
         let mut ty = BYTE;
@@ -86,7 +86,7 @@ fn circles_and_enormous_types_are_no_trouble() {
     });
     assert!(refused.refused().contains("the compiler does not know"));
 
-    // A struct in a struct, a hundred thousand levels deep, and a value of the same depth.
+    // Structs nested a hundred thousand levels deep, with a value of the same depth.
     let deep = one(PAIR, |builder| {
         let (mut ty, mut value) = (INT, builder.global(op::CONSTANT, INT, &[1]));
         for _ in 0..100_000 {
@@ -125,7 +125,7 @@ fn too_many_parts_are_refused() {
     }
 }
 
-/// Any input gives an answer, and lowered code never reads a constant by a call.
+/// Lowering ends for any input, and lowered code never reads a constant through a call.
 #[test]
 fn damaged_modules_end_in_an_answer() {
     let mut outcomes = [0; 3];
@@ -158,7 +158,7 @@ fn damaged_modules_end_in_an_answer() {
         }
         for at in (0..code.len()).step_by(4) {
             check(&code[..at]);
-            // An id replaces another id.
+            // Replaces one id with another.
             for id in [9u32, 102, u32::MAX] {
                 let mut damaged = code.clone();
                 damaged[at..at + 4].copy_from_slice(&id.to_le_bytes());

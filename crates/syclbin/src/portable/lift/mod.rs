@@ -26,7 +26,7 @@ use scan::Scan;
 /// The name prefix of the kernels that lifting adds.
 pub const OWN_KERNELS: &str = "__syclbin_";
 
-/// Slots begin at multiples of this, which suits every type of OpenCL.
+/// The alignment of slots in bytes: the strictest alignment of any OpenCL type.
 const SLOT_ALIGN: u64 = 128;
 
 /// A device global of a program.
@@ -34,53 +34,54 @@ const SLOT_ALIGN: u64 = 128;
 pub struct Global<'g> {
     /// The unique identifier: the name in the variable's decoration.
     pub id: &'g str,
-    /// Whether the variable is the value itself (`device_image_scope`), and not a pointer to it.
+    /// Whether the variable itself holds the value (`device_image_scope`). Otherwise, it holds a pointer to the value.
     pub holds_value: bool,
 }
 
-/// The part of the arena that is a variable.
+/// The part of the arena that stores one variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// In bytes, from the start of the arena.
+    /// The offset from the start of the arena, in bytes.
     pub offset: u64,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
 /// The hidden arguments of a program's kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The bytes of the arena, which is the first hidden argument.
+    /// The size of the arena in bytes. The arena is the first hidden argument.
     pub size: u64,
-    /// How many modules there are: each has a kernel that sets initial values.
+    /// The number of modules. Each has a kernel that sets initial values.
     pub modules: u32,
-    /// The variables that the host knows, by their identifiers.
+    /// The slots of the variables that the host can access, by identifier.
     pub slots: BTreeMap<String, Slot>,
-    /// The identifiers of the variables with buffers of their own, which are the other hidden arguments.
+    /// The identifiers of the variables with their own buffers. These buffers are the remaining hidden arguments, in
+    /// this order.
     pub buffers: Vec<String>,
 }
 
-/// A program without variables.
+/// A program whose global variables have become kernel arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lifted {
-    /// Its modules, in the order that they were given in.
+    /// The modules, in input order.
     pub modules: Vec<Vec<u8>>,
     /// The hidden arguments of its kernels.
     pub layout: Layout,
 }
 
 impl Layout {
-    /// Returns how many hidden arguments there are.
+    /// Returns the number of hidden arguments.
     #[must_use]
     pub fn arguments(&self) -> usize {
         1 + self.buffers.len()
     }
 
-    /// Returns the name of the kernel that sets the initial values of a module. Its only arguments are the
-    /// hidden ones. A program has it only if it was made with this layout.
+    /// Returns the name of the kernel that sets the initial values of a module. The kernel takes only the hidden
+    /// arguments. The name contains a hash of the layout, so it does not exist in a program with another layout.
     #[must_use]
     pub fn setup_kernel(&self, module: u32) -> String {
-        // FNV-1a of 64 bits.
+        // 64-bit FNV-1a.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for byte in self.to_text().bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -88,7 +89,7 @@ impl Layout {
         format!("{OWN_KERNELS}set_up_{hash:016x}_{module}")
     }
 
-    /// Returns the layout as a text, which [`Self::of_text`] reads.
+    /// Returns the layout as text for [`Self::of_text`].
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{} {}\n", self.size, self.modules);
@@ -102,7 +103,7 @@ impl Layout {
         text
     }
 
-    /// Reads a text; `None` if it is malformed, or a slot is not inside the arena.
+    /// Parses the output of [`Self::to_text`]. Returns `None` if the text is malformed, or if a slot exceeds the arena.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let mut lines = text.lines();
@@ -128,14 +129,15 @@ impl Layout {
     }
 }
 
-/// Lifts the variables of a program, whose modules are linked to each other. Returns `None` if it has none.
+/// Lifts the variables of a program, whose modules are linked to each other. Returns `None` if the program has no
+/// variables.
+///
+/// Debug information is removed, because it describes the lifted variables and would crash the compiler in Intel's
+/// GPU driver.
 ///
 /// # Errors
 ///
 /// Returns an error if a module is not SPIR-V, or if a variable is used in a way that has no equivalent.
-///
-/// Debug information is removed, because it describes the lifted variables and would crash the compiler in Intel's
-/// GPU driver.
 pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>, Unfit> {
     let words: Vec<Vec<u32>> = modules
         .iter()
@@ -157,7 +159,7 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
         lifted.push(words::bytes(words));
     }
     let modules: Vec<Vec<u8>> = lifted;
-    // Damaged code may only show now: drivers and saved files get what can be read again.
+    // Damaged input may only show here. Neither a driver nor a saved file may get output that cannot be read.
     let readable = |module: &Vec<u8>| crate::spirv::module::Module::parse(module).is_ok();
     if !modules.iter().all(readable) || Layout::of_text(&layout.to_text()).as_ref() != Some(&layout)
     {
@@ -166,7 +168,7 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
     Ok(Some(Lifted { modules, layout }))
 }
 
-/// Gives each variable a slot. Variables of one name are the same.
+/// Assigns a slot to each variable. Variables with the same linkage name share a slot.
 fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unfit> {
     let mut layout = Layout {
         modules: u32::try_from(scans.len()).unwrap_or(u32::MAX),

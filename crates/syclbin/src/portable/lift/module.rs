@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A lifted module: its functions take the hidden arguments, and find variables in the arena.
+//! Writes a lifted module, whose functions take the hidden arguments and access variables in the arena.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -17,11 +17,11 @@ use crate::spirv::{edit, grammar};
 const CAPABILITY_INT64: u32 = 11;
 const CAPABILITY_INT8: u32 = 39;
 
-/// Memory operands: a multiple of 8 bytes.
+/// Memory operands: aligned to 8 bytes.
 const ALIGNED_TO_8: [u32; 2] = [2, 8];
 
-/// Rewrites a module. `exported` is the functions that the modules of the program define for each other, and
-/// `setup` the name of the kernel that sets initial values.
+/// Rewrites a module. `exported` lists the functions that the modules of the program define for each other. `setup`
+/// is the name of the kernel that sets initial values.
 pub(super) fn lifted(
     scan: &Scan<'_>,
     layout: &Layout,
@@ -69,7 +69,7 @@ pub(super) fn lifted(
     Ok(words)
 }
 
-/// Returns a declaration without lifted variables, or `None` if it only concerns these.
+/// Removes lifted variables from a declaration. Returns `None` if it concerns nothing else.
 fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<edit::Instruction> {
     let (opcode, operands) = (instruction.opcode, instruction.operands);
     let is_lifted = |index: usize| operands.get(index).is_some_and(|id| scan.is_lifted(*id));
@@ -97,7 +97,7 @@ fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<e
     (!is_removed).then_some(edit::Instruction { opcode, operands })
 }
 
-/// Returns the functions that take the hidden arguments: all that this program defines.
+/// Returns the functions that take the hidden arguments: all functions that this program defines, in any module.
 fn functions_taking(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u32> {
     let taking = |function: &[Instruction<'_>]| {
         let id = *function.first()?.operands.get(1)?;
@@ -119,11 +119,11 @@ pub(super) struct Lifting<'m, 'w> {
     /// The type of hidden arguments: a pointer to bytes.
     pub(super) pointer: u32,
     pub(super) taking: BTreeSet<u32>,
-    /// The functions.
+    /// The words of the rewritten functions.
     pub(super) out: Vec<u32>,
 }
 
-/// The hidden arguments of a function, and what stands for variables in it.
+/// The hidden arguments of a function, and the local ids that replace variables in it.
 pub(super) struct Frame {
     pub(super) arguments: Vec<u32>,
     pub(super) local: BTreeMap<u32, u32>,
@@ -216,7 +216,7 @@ impl Lifting<'_, '_> {
         Ok(self.declarations.declare(op::TYPE_FUNCTION, &operands)?)
     }
 
-    /// Returns a constant of 64 bits.
+    /// Declares a 64-bit constant.
     pub(super) fn number(&mut self, value: u64) -> Result<u32, Unfit> {
         let ty = self.declarations.declare(op::TYPE_INT, &[64, 0])?;
         // The low word comes first.
@@ -224,7 +224,7 @@ impl Lifting<'_, '_> {
         Ok(self.declarations.declare(op::CONSTANT, &[ty, low, high])?)
     }
 
-    /// Returns the variables and their dependents that a function uses, directly or through others.
+    /// Returns the variables and dependent constants that a function uses, directly or through other constants.
     fn used(&self, function: &[Instruction<'_>]) -> Result<BTreeSet<u32>, Unfit> {
         let is_lifted = |id: &&u32| self.scan.is_lifted(**id);
         let mut used = BTreeSet::new();
@@ -251,7 +251,7 @@ impl Lifting<'_, '_> {
         Ok(used)
     }
 
-    /// Lets the slots of variables with buffers of their own point to these buffers.
+    /// Points the slots of variables with their own buffers to these buffers.
     fn point_slots(&mut self, frame: &Frame) -> Result<(), Unfit> {
         let slots = self.layout.buffers.iter();
         let slots: Vec<Option<&Slot>> = slots.map(|id| self.layout.slots.get(id)).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Scans: the facts of a module that decide how its variables are lifted.
+//! Scans a module for everything that determines how its variables are lifted.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -14,21 +14,21 @@ use crate::spirv::words::{
     DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
 };
 
-/// Capabilities of code whose calls cannot be found.
+/// Capabilities for indirect calls (device enqueue and function pointers), whose callees are unknown.
 const INDIRECT_CALLS: [u32; 2] = [19, 5603];
 
 /// A variable in global memory.
 pub(super) struct Variable {
-    /// Its type: a pointer.
+    /// Its type, which is a pointer.
     pub(super) ty: u32,
     pub(super) bytes: Option<u64>,
     pub(super) initializer: Option<u32>,
-    /// The name for other modules.
+    /// The name that other modules link to.
     pub(super) link: Option<String>,
-    /// The name for the host.
+    /// The name that the host uses.
     pub(super) host: Option<String>,
     pub(super) imported: bool,
-    /// Its place in the arena.
+    /// Its offset in the arena.
     pub(super) offset: Option<u64>,
 }
 
@@ -40,15 +40,15 @@ pub(super) struct Scan<'w> {
     pub(super) declarations: Vec<Instruction<'w>>,
     pub(super) functions: Vec<Instruction<'w>>,
     pub(super) variables: BTreeMap<u32, Variable>,
-    /// The constants that are computed from the address of a variable, in the order of the module.
+    /// The constants computed from a variable's address, in module order.
     pub(super) dependents: Vec<Instruction<'w>>,
     pub(super) dependent_ids: BTreeSet<u32>,
     /// The constants whose bytes are all zero.
     pub(super) zeros: BTreeSet<u32>,
-    /// The result and parameters of types of functions.
+    /// The result and parameter types of each function type.
     pub(super) function_types: BTreeMap<u32, &'w [u32]>,
     pub(super) entry_points: BTreeSet<u32>,
-    /// The names of functions and variables for other modules, with the kind of linkage.
+    /// The linkage name and linkage type of functions and variables.
     pub(super) links: BTreeMap<u32, (String, u32)>,
 }
 
@@ -151,7 +151,7 @@ impl<'w> Scan<'w> {
         Ok(())
     }
 
-    /// Records constants that are zero, or computed from the address of a variable.
+    /// Records a constant that is zero or computed from a variable's address.
     fn constant(&mut self, instruction: &Instruction<'w>) {
         let (opcode, operands) = (instruction.opcode, instruction.operands);
         let Some((_, [id, parts @ ..])) = operands.split_first() else {
@@ -189,7 +189,7 @@ impl<'w> Scan<'w> {
         self.variables.contains_key(&id) || self.dependent_ids.contains(&id)
     }
 
-    /// Returns the names that the module defines for others.
+    /// Returns the names that the module defines for other modules.
     pub(super) fn exported(&self) -> impl Iterator<Item = String> {
         let defines = |(name, kind): &(String, u32)| {
             [LINKAGE_EXPORT, LINKAGE_LINK_ONCE]
@@ -207,9 +207,9 @@ pub(super) fn functions<'i, 'w>(
     instructions.split_inclusive(|instruction| instruction.opcode == op::FUNCTION_END)
 }
 
-/// Capabilities of Intel's extensions for variables. They change nothing for kernels.
+/// Capabilities of Intel's extensions for variables. Kernels do not depend on them.
 const CAPABILITIES: [u32; 3] = [6146, 6187, 6189];
-/// Their other decorations: `InitModeINTEL` and `ImplementInRegisterMapINTEL`, in both numberings.
+/// Other decorations of these extensions: `InitModeINTEL` and `ImplementInRegisterMapINTEL`, in both numberings.
 const DECORATIONS: [u32; 4] = [6148, 6149, 6190, 6191];
 const EXTENSIONS: [&str; 3] = [
     "SPV_INTEL_global_variable_decorations",
@@ -217,7 +217,7 @@ const EXTENSIONS: [&str; 3] = [
     "SPV_INTEL_global_variable_fpga_decorations",
 ];
 
-/// Returns whether an instruction only tells a host about variables.
+/// Returns whether an instruction only describes variables to the host.
 pub(crate) fn only_tells_the_host(instruction: &Instruction<'_>) -> bool {
     let operand = |index: usize| instruction.operands.get(index);
     match instruction.opcode {
@@ -230,11 +230,12 @@ pub(crate) fn only_tells_the_host(instruction: &Instruction<'_>) -> bool {
     }
 }
 
-/// Loads of the pointers to variables with buffers of their own. Such a load is the argument itself, so most
-/// kernels do not have to set the pointers. If all work-items wrote them, processors would contend for the memory.
+/// Loads of pointers to variables with their own buffers. Such a load is replaced with the hidden argument, so most
+/// kernels need not write the pointers to the arena. If every work-item wrote them, processors would contend for the
+/// memory.
 #[derive(Default)]
 pub(super) struct DirectLoads {
-    /// The ids that such pointers are loaded from, with the number of the buffer.
+    /// The ids that such pointers are loaded from, with the index of the buffer.
     pub(super) buffers: BTreeMap<u32, usize>,
     /// Whether the pointers are also read in other ways.
     pub(super) needs_slots: bool,
@@ -245,7 +246,7 @@ impl DirectLoads {
         let mut direct = Self::default();
         for (id, variable) in &scan.variables {
             let host = variable.host.as_ref();
-            // They are sorted.
+            // `buffers` is sorted.
             let buffer = host.and_then(|host| layout.buffers.binary_search(host).ok());
             direct.buffers.extend(buffer.map(|buffer| (*id, buffer)));
         }

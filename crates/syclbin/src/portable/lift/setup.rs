@@ -13,7 +13,7 @@ use crate::spirv::words::{literal, op, put};
 const STORAGE_UNIFORM_CONSTANT: u32 = 0;
 
 impl Lifting<'_, '_> {
-    /// Adds the kernel that sets initial values, and returns the ids of its entry point and what that lists.
+    /// Adds the kernel that sets initial values. Returns its id, followed by the constant variables that it reads.
     pub(super) fn setup_kernel(&mut self) -> Result<Vec<u32>, Unfit> {
         let scan = self.scan;
         let void = self.declarations.declare(op::TYPE_VOID, &[])?;
@@ -64,10 +64,10 @@ impl Lifting<'_, '_> {
         Ok(value)
     }
 
-    /// Returns the operands of the entry point `setup`. `listed` is what it lists, itself first.
+    /// Returns the operands of the entry point `setup`. `listed` is the result of [`Self::setup_kernel`].
     pub(super) fn entry_point(&self, setup: &str, listed: &[u32]) -> Vec<u32> {
         let (kernel, constants) = listed.split_first().unwrap_or((&0, &[]));
-        // Since 1.4, the list also has constants.
+        // Since SPIR-V 1.4, the interface also lists constants.
         let constants = if self.scan.version >= V1_4 {
             constants
         } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A SPIR-V module: its kernels with their parameters, types, variables, imports and exports. Unknown instructions are skipped, because real modules use Intel
-//! extensions. Numbers and names are from the SPIR-V specification, section 3.
+//! A SPIR-V module: its kernels with their parameters, types, variables, imports and exports. Unknown instructions
+//! are skipped, because real modules use Intel extensions. Numbers and names are from the SPIR-V specification,
+//! section 3.
 
 pub(crate) mod parse;
 #[cfg(test)]
@@ -33,7 +34,7 @@ pub struct Module {
     names: BTreeMap<u32, String>,
     pub(crate) strings: BTreeMap<u32, String>,
     pub(crate) constants: BTreeMap<u32, u32>,
-    /// The same, for constants of 64 bits.
+    /// 64-bit constants.
     pub(crate) wide_constants: BTreeMap<u32, u64>,
     packed: BTreeSet<u32>,
     pub(crate) types: TypeTable,
@@ -41,34 +42,34 @@ pub struct Module {
     attributes: BTreeMap<u32, Vec<u32>>,
     entry_points: Vec<(u32, String)>,
     entry_functions: BTreeSet<u32>,
-    /// The first function of each name: a hostile module may have a hundred thousand of them.
+    /// The first function with each name. A hostile module may contain a hundred thousand names.
     entry_names: BTreeMap<String, u32>,
     functions: BTreeMap<u32, Vec<(u32, u32)>>,
     parameter_ids: BTreeSet<u32>,
-    /// x, y and z, by the function.
+    /// The required work-group size of functions, along x, y and z.
     local_sizes: BTreeMap<u32, [u32; 3]>,
-    /// Their types: pointers.
+    /// The pointer type of each variable.
     variables: BTreeMap<u32, u32>,
-    /// The first variable of each name that the host knows it by.
+    /// The first variable with each name that the host uses.
     host_names: BTreeMap<String, u32>,
-    /// The `SpecId` of constants.
+    /// The `SpecId` of each constant.
     spec_ids: BTreeMap<u32, u32>,
-    /// Types of specialization constants by `SpecId`; the first that has it counts.
+    /// The types of specialization constants, by `SpecId`. The first constant with a `SpecId` wins.
     spec_constants: BTreeMap<u32, TypeId>,
     imports: Vec<(u32, String)>,
     exports: Vec<String>,
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
-    /// What the source annotates functions with.
+    /// The annotations of functions in the source.
     pub(crate) annotations: BTreeMap<u32, Vec<String>>,
-    /// Each call: the function that calls, and the function that is called.
+    /// All calls, as caller and callee.
     pub(crate) calls: Vec<(u32, u32)>,
-    /// The functions that something calls.
+    /// All callees.
     called: BTreeSet<u32>,
-    /// The parameters that are proven to only be read, where [`Module::parse_with_reads`] looked for them.
+    /// The parameters that are proven to be read-only. Only [`Module::parse_with_reads`] looks for them.
     read_only: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
-    /// Instructions of extended sets: result, set, number, operands.
+    /// Instructions from extended instruction sets.
     pub(crate) extended: Vec<Extended>,
 }
 
@@ -81,17 +82,17 @@ pub(crate) struct Extended {
 }
 
 impl Module {
-    /// Returns the symbols of the kernels, in the order of the module.
+    /// Returns the symbols of the kernels, in module order.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.entry_points.iter().map(|(_, name)| name.as_str())
     }
 
-    /// The symbols of the kernels, each once.
+    /// Returns the symbols of the kernels, without duplicates.
     pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.entry_names.keys().map(String::as_str)
     }
 
-    /// Returns the parameters of `kernel`, or `None` if the module does not have it.
+    /// Returns the parameters of `kernel`, or `None` if the module does not contain it.
     #[must_use]
     pub fn parameters(&self, kernel: &str) -> Option<Vec<Parameter>> {
         let parameters = self.functions.get(self.entry_names.get(kernel)?)?;
@@ -107,7 +108,7 @@ impl Module {
         )
     }
 
-    /// Returns the bytes of a number or a struct that is passed by value, where the code contains them.
+    /// Returns the size in bytes of a number or of a struct passed by value, if the module declares it.
     #[must_use]
     pub fn value_size(&self, ty: ParameterType) -> Option<u64> {
         match ty {
@@ -164,20 +165,20 @@ impl Module {
         }
     }
 
-    /// Returns the only size of work-groups of `kernel`: work-items along x, y and z.
+    /// Returns the required work-group size of `kernel`, in work-items along x, y and z.
     pub(crate) fn local_size(&self, kernel: &str) -> Option<[u32; 3]> {
         let function = self.entry_names.get(kernel)?;
         self.local_sizes.get(function).copied()
     }
 
-    /// The names that the host knows variables by, and their ids.
+    /// Returns the names that the host uses for variables, with the ids of the variables.
     pub(crate) fn host_names(&self) -> impl Iterator<Item = (&str, u32)> {
         self.host_names
             .iter()
             .map(|(name, id)| (name.as_str(), *id))
     }
 
-    /// The type of the variable that the host knows as `name`.
+    /// Returns the type of the variable that the host calls `name`.
     pub(crate) fn host_variable(&self, name: &str) -> Option<TypeId> {
         let ty = self.variables.get(self.host_names.get(name)?)?;
         match self.types.get(*ty)? {
@@ -186,7 +187,7 @@ impl Module {
         }
     }
 
-    /// Returns the bytes that a pointer of type `ty` points to, where they are known.
+    /// Returns the size in bytes of the type that the pointer type `ty` points to, if it is known.
     pub(crate) fn pointee_bytes(&self, ty: u32) -> Option<u64> {
         match self.types.get(ty)? {
             Record::Pointer { pointee, .. } => self.types.size(*pointee).map(|(bytes, _)| bytes),
@@ -194,7 +195,7 @@ impl Module {
         }
     }
 
-    /// Returns the type of the specialization constant with that `SpecId`, if the code has it.
+    /// Returns the type of the specialization constant with this `SpecId`, if there is one.
     pub(crate) fn spec_constant(&self, id: u32) -> Option<&Record> {
         self.types.get(self.spec_constants.get(&id)?.0)
     }
@@ -231,7 +232,7 @@ impl Module {
         self.weak_exports.iter().map(String::as_str)
     }
 
-    /// The number of the extended instruction set called `name`.
+    /// Returns the id of the extended instruction set called `name`.
     pub(crate) fn instruction_set(&self, name: &str) -> Option<u32> {
         self.instruction_sets
             .iter()

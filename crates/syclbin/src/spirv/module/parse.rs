@@ -17,12 +17,12 @@ pub const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
 /// The decoration of built-in variables.
 pub const DECORATION_BUILT_IN: u32 = 11;
-/// What `[[clang::annotate]]` becomes.
+/// The decoration that `[[clang::annotate]]` produces.
 const DECORATION_USER_SEMANTIC: u32 = 5635;
 pub(crate) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
-/// `HostAccessINTEL`, of `SPV_INTEL_global_variable_decorations` and of its successor.
+/// `HostAccessINTEL`, in `SPV_INTEL_global_variable_decorations` and in its successor.
 pub const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
-/// `LinkOnceODR`, of `SPV_KHR_linkonce_odr`.
+/// `LinkOnceODR`, from `SPV_KHR_linkonce_odr`.
 pub(crate) const LINKAGE_LINK_ONCE: u32 = 2;
 
 impl Module {
@@ -30,8 +30,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When the bytes are not SPIR-V (little-endian, as every known compiler writes it) or an instruction
-    /// does not fit. The error has the offset of the instruction.
+    /// Returns an error if the bytes are not SPIR-V (little-endian, as every known compiler writes it), or if an
+    /// instruction is malformed. The error contains the offset of the instruction.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let words = words(bytes)?;
         let mut module = Self::default();
@@ -42,8 +42,8 @@ impl Module {
                 opcode,
                 operands,
             } = instruction?;
-            // Parameters that share an id would share its name and attributes, so a small file could mean a
-            // huge one.
+            // Parameters with the same id would share its name and attributes, so a small file could expand to a huge
+            // result.
             if opcode == op::FUNCTION_PARAMETER
                 && operands
                     .get(1)
@@ -71,7 +71,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// When [`Module::parse`] fails.
+    /// Fails for the same reasons as [`Module::parse`].
     pub(crate) fn parse_with_reads(bytes: &[u8]) -> Result<Self, Error> {
         let mut module = Self::parse(bytes)?;
         module.read_only = read_only_parameters(&words(bytes)?);
@@ -97,8 +97,8 @@ impl Module {
                 operands: w.get(4..)?.to_vec(),
             }),
             op::ENTRY_POINT if *w.first()? == EXECUTION_MODEL_KERNEL => {
-                // The first name of a function counts: thousands for one function would make a
-                // small file mean a huge one.
+                // Only the first name of a function counts. With thousands of names for one function, a small file
+                // could expand to a huge result.
                 let id = *w.get(1)?;
                 if self.entry_functions.insert(id) {
                     let name = string(w.get(2..)?).0;

@@ -77,7 +77,7 @@ fn images_have_dimensions_and_access() {
         dimensions,
         written,
     };
-    // Not an accessor of SYCL: one that is read and written, and one of depths.
+    // Not SYCL accessors: a read-write image and a depth image.
     let others = [ParameterType::Other; 2];
     assert_eq!(types, [[image(2, false), image(3, true)], others].concat());
 }

@@ -17,7 +17,7 @@ pub struct TypeId(pub(crate) u32);
 /// A declaration of a type.
 #[derive(Debug)]
 pub(crate) enum Record {
-    /// It does not have a size in memory: variables have a byte instead.
+    /// Has no size in memory. Variables contain a byte instead.
     Bool,
     Int(u32),
     Float(u32),
@@ -40,7 +40,7 @@ pub(crate) enum Record {
     Sampler,
     Image {
         dimensions: u8,
-        /// Whether a kernel writes it, and does not read it.
+        /// Whether a kernel writes it rather than reads it.
         written: bool,
     },
 }
@@ -57,25 +57,25 @@ fn image(operands: &[u32]) -> Option<Record> {
     })
 }
 
-/// Types by their id.
+/// The types of a module, by id.
 #[derive(Debug, Default)]
 pub(crate) struct TypeTable {
     records: BTreeMap<u32, Record>,
-    /// Sizes in bytes, and alignments.
+    /// The size and alignment of each type, in bytes.
     sizes: BTreeMap<u32, (u64, u64)>,
-    /// Alignments in C++, which the declaration of a type does not have.
+    /// The C++ alignments, which type declarations do not record.
     alignments: BTreeMap<u32, u64>,
-    /// The bits of an integer in the type that is wider than any of C++.
+    /// The width in bits of an integer in the type, if it is wider than any C++ integer.
     wide: BTreeMap<u32, u32>,
-    /// The alignment that the parts of a type want, whether it is packed or not.
+    /// The natural alignment of each type, even if it is packed.
     wanted: BTreeMap<u32, u64>,
-    /// Packed structs with a member that is not aligned, and what holds or points to them.
+    /// Packed structs with a misaligned member, and types that contain or point to them.
     unaligned: BTreeSet<u32>,
 }
 
 impl TypeTable {
-    /// Adds the type that an instruction declares, if it does. `constants` are the counts of arrays. Returns `None` if
-    /// the instruction has too few operands.
+    /// Adds the type that an instruction declares, if any. `constants` contains array lengths. Returns `None` if the
+    /// instruction has too few operands.
     pub(crate) fn declare(
         &mut self,
         opcode: u16,
@@ -118,7 +118,7 @@ impl TypeTable {
         Some(())
     }
 
-    /// Adds a type; the first type of an id counts.
+    /// Adds a type. The first type with an id wins.
     pub(crate) fn add(&mut self, id: u32, record: Record) {
         if self.records.contains_key(&id) {
             return;
@@ -137,7 +137,7 @@ impl TypeTable {
         self.records.insert(id, record);
     }
 
-    /// Returns the alignment that the parts of a type want, and whether one does not have it.
+    /// Returns the natural alignment of a type, and whether one of its parts is misaligned.
     fn alignment_of_parts(&self, record: &Record) -> (u64, bool) {
         let wanted = |id: &u32| self.wanted.get(id).copied().unwrap_or(1);
         match record {
@@ -158,7 +158,7 @@ impl TypeTable {
         }
     }
 
-    /// Returns whether a type is, holds or points to a packed struct with a member that is not aligned.
+    /// Returns whether a type is, contains or points to a packed struct with a misaligned member.
     pub(crate) fn is_unaligned(&self, id: u32) -> bool {
         self.unaligned.contains(&id)
     }
@@ -188,22 +188,22 @@ impl TypeTable {
         }
     }
 
-    /// Returns the alignment in C++ of the type `id`, where it is known.
+    /// Returns the C++ alignment of the type `id`, if it is known.
     pub(crate) fn alignment(&self, id: u32) -> Option<u64> {
         self.alignments.get(&id).copied()
     }
 
-    /// Bytes and alignment of the type `id`.
+    /// Returns the size and alignment of the type `id`, in bytes.
     pub(crate) fn size(&self, id: u32) -> Option<(u64, u64)> {
         self.sizes.get(&id).copied()
     }
 
-    /// The bits of an integer in the type `id` that is wider than any of C++.
+    /// Returns the width in bits of an integer in the type `id`, if it is wider than any C++ integer.
     pub(crate) fn wide_integer(&self, id: u32) -> Option<u32> {
         self.wide.get(&id).copied()
     }
 
-    /// The count and the element of the type `id`, if it is an array.
+    /// Returns the length and element type of the type `id`, if it is an array.
     pub(crate) fn array(&self, id: u32) -> Option<(u64, u32)> {
         match self.get(id)? {
             Record::Array { of, count } => Some(((*count)?, *of)),
@@ -243,10 +243,10 @@ impl TypeTable {
     }
 }
 
-/// The prefixes that DPC++ puts before the names of a kernel's parameters: for a function and for a functor.
+/// The prefixes that DPC++ adds to the names of kernel parameters: for functions and for functors.
 const PARAMETER_PREFIXES: [&str; 2] = ["__arg_", "_arg_"];
 
-/// One parameter of a kernel, as the module declares it.
+/// A parameter of a kernel, as the module declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// The name, if the compiler preserved it, without DPC++'s prefixes.
@@ -258,7 +258,7 @@ pub struct Parameter {
     pub align: Option<u32>,
 }
 
-/// The type of a kernel's parameter. SPIR-V for kernels has no signed and unsigned integers.
+/// The type of a kernel parameter. Kernel SPIR-V does not distinguish signed from unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
     /// An integer. Its sign is known only if it is extended.
@@ -275,7 +275,7 @@ pub enum ParameterType {
     },
     /// A pointer to global memory.
     GlobalPointer {
-        /// The pointee, as the kernel uses it, or bytes if the kernel does not use it.
+        /// The pointee type, or a byte type if the kernel does not use the pointer.
         pointee: TypeId,
         /// Whether the kernel never writes through it.
         no_write: bool,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Failures of kernels and of the driver.
+//! Kernels that fault, and failing driver calls.
 
 use super::*;
 
-/// Says to a child that it is one.
+/// Set in the child process.
 const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
-// In a process of its own: others use the context of the device too.
+// Runs in a child process, because other tests use the device's context too.
 #[test]
 fn lost_context_stays_lost_in_its_process() {
     if device().is_none() {
@@ -26,7 +26,7 @@ fn lost_context_stays_lost_in_its_process() {
 #[test]
 fn a_child_loses_its_context() -> Tested {
     if std::env::var_os(CHILD).is_none() {
-        return Ok(()); // it is there for the others
+        return Ok(()); // only the child process runs the test
     }
     let Some(bench) = bench()? else {
         return Ok(());
@@ -34,12 +34,12 @@ fn a_child_loses_its_context() -> Tested {
     let queue = &bench.queue;
     let out = Numbers::new(queue)?;
     let object = bench.kernel("fault", &[])?.object()?;
-    // SAFETY: it is to fail.
+    // SAFETY: the kernel faults on purpose.
     let event = unsafe { object.enqueue(queue, &grid(NdRange::new(1)), WaitList::NOTHING) }?;
     let fault = Failure::cuda("cuLaunchKernel", 700);
     assert_eq!(event.wait(), Err(fault));
     assert!(queue.cuda()?.stream.context.is_lost());
-    // All of it answers with what it died of.
+    // Everything in the context returns the error that destroyed it.
     for answer in [
         out.read(queue).map(drop),
         queue.finish(),
@@ -77,18 +77,18 @@ fn refused_code_comes_with_the_drivers_log() -> Tested {
     let error = try_build(context, &[module(newer.as_bytes())]).err();
     let failure = error.expect("no such version").failure;
     assert_eq!(name(failure), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION");
-    // The context is as it was.
+    // The context is not affected.
     assert!(!bench.queue.cuda()?.stream.context.is_lost());
     bench.queue.finish()
 }
 
-/// Has the simulated driver fail: `fail=FUNCTION:CALL:CODE`.
+/// Makes the simulated driver fail: `fail=FUNCTION:CALL:CODE`.
 const SIMULATION: &str = "SYCLBIN_SIMULATED_CUDA";
 
 #[test]
 fn failing_driver_calls_never_crash_the_process() {
     if std::env::var_os(SIMULATION).is_some() {
-        return; // a child of the below
+        return; // this is a child process
     }
     let Some(device) = device() else {
         return;
@@ -97,8 +97,8 @@ fn failing_driver_calls_never_crash_the_process() {
         return say_skipped("only the simulated driver fails on request");
     }
     for function in sys::NAMES {
-        // A code that ends the context, and one that does not. Where a driver waits it is not said for
-        // nothing that the context has ended: nothing of it is running any more.
+        // One code destroys the context, the other does not. A driver may report the former from a wait only when
+        // nothing in the context is running any more, which the simulation does not guarantee.
         let waits = matches!(*function, "cuStreamSynchronize" | "cuEventSynchronize");
         let first = if waits { 999 } else { 719 };
         for (call, code) in [(1, first), (3, 999)] {
@@ -107,7 +107,7 @@ fn failing_driver_calls_never_crash_the_process() {
             child.args(["backend::cuda::tests", "--test-threads=1"]);
             child.env(CHILD, "1").env(SIMULATION, &fail);
             let output = child.output().unwrap();
-            // 101 says that tests failed. Nothing but their own assertions panics.
+            // 101 is the exit code of failed tests. Only their own assertions panic.
             assert!(
                 matches!(output.status.code(), Some(0 | 101)),
                 "{fail}: {output:?}"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels, and the variables of their programs.
+//! Kernels, and their programs' variables.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn a_kernel_runs_and_its_result_is_read() -> Tested {
     let event = bench.iota(&bench.queue, &out, 5, WaitList::NOTHING)?;
     event.wait()?;
     assert!(event.is_complete()?);
-    // It is known to have ended, so it takes no event of the driver.
+    // The event is known to have ended, so it needs no driver event.
     assert!(event.cuda()?.mark()?.is_none());
     assert_eq!(out.read(&bench.queue)?, counted(5));
     let names = bench.program.kernel_names()?;
@@ -30,7 +30,7 @@ fn a_range_with_an_offset_runs_the_twin() -> Tested {
     let out = Numbers::new(&bench.queue)?;
     let mut object = bench.kernel("iota", &[8, 4])?.object()?;
     let range = NdRange::new(LEN).offset(70);
-    // SAFETY: as of `iota`.
+    // SAFETY: as in `Bench::iota`.
     unsafe {
         object.set(0, Argument::Memory(&out.0, true))?;
         object.set(1, Argument::Bytes(&5u32.to_le_bytes()))?;
@@ -71,10 +71,10 @@ fn local_memory_is_separate_from_other_memory() -> Tested {
     let range = grid(NdRange::new(LEN).local(100));
     let backwards = |group: u32| (0..100).rev().map(move |number| group * 100 + number);
     let expected: Vec<u32> = (0..10).flat_map(backwards).collect();
-    // The second time there is more than a kernel may have without asking.
+    // The second size exceeds what a kernel may use without opting in.
     for before in [12, 60 << 10] {
         queue.start_fill(&out.0, &[0], WaitList::NOTHING)?;
-        // SAFETY: the kernel takes a pointer to as many numbers, and memory for its groups.
+        // SAFETY: the kernel takes a pointer to as many numbers, and work-group memory.
         unsafe {
             object.set(0, Argument::Memory(&out.0, true))?;
             object.set(1, Argument::Local(before))?;

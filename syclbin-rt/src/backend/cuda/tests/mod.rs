@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the backend does on a device of CUDA, and on a driver that only simulates one.
+//! Tests the backend on a CUDA device, or on a simulated driver.
 
 mod failures;
 mod kernels;
@@ -24,12 +24,12 @@ use crate::common::{on_cuda, say_skipped};
 use crate::launch::range::NdRange;
 
 const PTX: &[u8] = include_bytes!("../tests.ptx");
-/// How many elements most tests have.
+/// The number of elements in most tests.
 const LEN: usize = 1000;
 
 type Tested = Result<()>;
 
-/// A queue, and the program of the tests.
+/// A queue, and the program under test.
 struct Bench {
     queue: Queue,
     program: Program,
@@ -84,10 +84,10 @@ fn bench() -> Result<Option<Bench>> {
     bench_with(QueueOptions::new())
 }
 
-/// `LEN` numbers on the device.
+/// `LEN` numbers in device memory.
 struct Numbers(OwnedRegion);
 
-/// Bytes of memory.
+/// Returns a region of bytes.
 fn region(memory: Arc<Memory>, offset: usize, size: usize) -> OwnedRegion {
     OwnedRegion::new(memory, offset, size, 1)
 }
@@ -127,7 +127,7 @@ impl Bench {
     fn iota(&self, queue: &Queue, out: &Numbers, by: u32, after: &WaitList<'_>) -> Result<Event> {
         let mut object = self.kernel("iota", &[8, 4])?.object()?;
         let grid = grid(NdRange::new(LEN));
-        // SAFETY: the kernel takes a pointer to as many numbers, and a number.
+        // SAFETY: the kernel takes a pointer to `LEN` numbers, and a number.
         unsafe {
             object.set(0, Argument::Memory(&out.0, true))?;
             object.set(1, Argument::Bytes(&by.to_le_bytes()))?;
@@ -137,7 +137,7 @@ impl Bench {
 
     fn double(&self, queue: &Queue, out: &Numbers, after: &WaitList<'_>) -> Result<Event> {
         let object = self.doubling(out)?;
-        // SAFETY: the memory has as many numbers.
+        // SAFETY: the memory holds `LEN` numbers.
         unsafe { object.enqueue(queue, &grid(NdRange::new(LEN)), after) }
     }
 
@@ -149,7 +149,7 @@ impl Bench {
     }
 }
 
-/// The name of what the driver answered.
+/// Returns the name of the driver's error code.
 fn name(failure: Failure) -> &'static str {
     failure.code().map_or("", Code::name)
 }

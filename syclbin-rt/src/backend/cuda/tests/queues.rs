@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Commands of queues.
+//! Commands on queues.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn memory_is_copied_and_filled_at_any_place() -> Tested {
         expected[7..31].copy_from_slice(&b"sycl-rs!".repeat(3));
         assert_eq!(read, expected, "{kind:?}");
         if let Some(pointer) = memory.memory.host_pointer() {
-            // SAFETY: nothing is in the queue, and the host may see this memory.
+            // SAFETY: the queue is empty, and the host can access this memory.
             let seen = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>().add(3), 256) };
             assert_eq!(seen, bytes);
         }
@@ -56,7 +56,7 @@ fn transfers_end_with_their_events() -> Tested {
     let from: Vec<u32> = counted(40);
     let mut to = vec![0u32; LEN];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut to);
-    // SAFETY: both are waited for before they go.
+    // SAFETY: both copies are waited for before their memory is dropped.
     unsafe {
         let written = queue.start_transfer(
             &out.0,
@@ -87,7 +87,7 @@ fn recorded_commands_replay_in_order() -> Tested {
     let object = bench.doubling(&out)?;
     let range = grid(NdRange::new(LEN));
     buffer.add_fill(&out.0, &[1, 0, 0, 0, 2, 0, 0, 0])?;
-    // SAFETY: the memory has as many numbers, and lives as long as the buffer.
+    // SAFETY: the memory holds as many numbers, and lives as long as the graph.
     unsafe {
         buffer.add_kernel(&object, &range)?;
         buffer.add_kernel(&object, &range)?;
