@@ -65,9 +65,9 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     ///
     /// - The launch has events to wait for ([`Launch::after`]). Pass events to each launch instead
     ///   ([`Prepared::launch_after`]).
-    /// - It has no contract, and the file does not contain the types of all parameters, for example because it contains
-    ///   only native code. This function is safe, so its caller does not guarantee the types. [`Launch::record`] accepts
-    ///   such kernels.
+    /// - It has no contract, and the file does not contain the types of all parameters, for example because it
+    ///   contains only native code. This function is safe, so its caller does not guarantee the types.
+    ///   [`Launch::record`] accepts such kernels.
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R, T>> {
         let (call, contract) = (self.call()?, self.terms.contract());
         check_types(&call, contract)?;
