@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Action`]: what one build does. A build does exactly one action, chosen before anything is compiled.
+//! [`Action`]: what a build does. A build performs exactly one action, chosen before anything is compiled.
 
 use std::path::{Path, PathBuf};
 
@@ -17,20 +17,20 @@ use crate::prebuilt::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
 use crate::request::Request;
 
-/// Why a placeholder has no kernels during `cargo syclbin build --check`.
+/// The reason why a placeholder contains no kernels during `cargo syclbin build --check`.
 const CHECKED: &str = "`cargo syclbin build --check` compiles nothing";
 
 /// What a build does.
 pub(crate) enum Action<'r> {
     /// Compiles the sources.
     Compile(Compiler),
-    /// Uses the prebuilt file, because no compiler was found. The error says why.
+    /// Uses the prebuilt file, because no compiler was found. The error is the reason.
     TakePrebuilt(&'r Path, Error),
     /// Reports whether the prebuilt file is stale, for `cargo syclbin build --check`.
     Check(Option<&'r Path>),
     /// Compiles the sources and writes the prebuilt file, for `cargo syclbin build --commit`.
     Commit(&'r Path, Compiler),
-    /// Uses the prebuilt file, else a placeholder, on docs.rs.
+    /// Uses the prebuilt file, or otherwise a placeholder, on docs.rs.
     Document(Option<&'r Path>),
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn is_on_docs_rs() -> bool {
 }
 
 impl<'r> Action<'r> {
-    /// Chooses the action by the environment, the orders of `cargo syclbin build` and the compilers found.
+    /// Chooses the action, based on the environment, the orders of `cargo syclbin build` and the available compilers.
     pub(crate) fn choose(request: &'r Request, paths: &Paths) -> Result<Self> {
         let kept = request.prebuilt.as_deref();
         if is_on_docs_rs() {
@@ -57,7 +57,7 @@ impl<'r> Action<'r> {
             (Some(Order::Commit), Some(kept)) => Self::Commit(kept, find()?),
             (None, Some(kept)) => match find() {
                 Err(none @ Error::NoCompiler { .. }) => Self::TakePrebuilt(kept, none),
-                // Other errors are about a compiler that the user named.
+                // Other errors concern a compiler that the user named.
                 compiler => Self::Compile(compiler?),
             },
             (_, None) => Self::Compile(find()?),
@@ -74,7 +74,7 @@ impl<'r> Action<'r> {
             Self::TakePrebuilt(path, none) => take(path, none, request, paths),
             Self::Check(Some(path)) => check(path, request, paths),
             Self::Check(None) => {
-                // There is nothing to check, and perhaps no compiler.
+                // There is nothing to check, and a compiler may be missing.
                 report(Outcome::NotKept, request, paths)?;
                 prebuilt::placeholder(CHECKED)
             }
@@ -92,7 +92,7 @@ impl<'r> Action<'r> {
     }
 }
 
-/// Returns the prebuilt file, with a warning if it is stale.
+/// Returns the prebuilt file, and warns if it is stale.
 fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let Some(kept) = Prebuilt::read(path)? else {
         return Err(Error::PrebuiltMissing {
@@ -113,7 +113,7 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
     Ok(kept.bytes)
 }
 
-/// Reports whether the prebuilt file is stale, which needs no compiler.
+/// Reports whether the prebuilt file is stale. Needs no compiler.
 fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let problem = match Prebuilt::read(path) {
         Ok(Some(kept)) => {

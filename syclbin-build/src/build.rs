@@ -37,10 +37,10 @@ impl Build {
         self
     }
 
-    /// Adds all sources that match a pattern, such as `kernels/*.cpp` or `kernels/**/*.cpp`. It is relative to the
-    /// directory of Cargo.toml, and must start with a directory. `*` and `?` match parts of a name, and `**` matches
-    /// any directories. A file that another source includes does not count as a source. The build script runs again
-    /// when a file appears below the directory.
+    /// Adds all sources that match a pattern, such as `kernels/*.cpp` or `kernels/**/*.cpp`. The pattern is relative to
+    /// the directory of Cargo.toml, and must start with a directory. `*` and `?` match parts of a name, and `**`
+    /// matches any directories. A file that another source includes does not count as a source. The build script runs
+    /// again when a file appears below the directory.
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -67,19 +67,18 @@ impl Build {
         })
     }
 
-    /// Leaves asserts in kernels to the driver: defines `SYCLBIN_NATIVE_ASSERT`.
+    /// Leaves asserts in kernels to the driver, by defining `SYCLBIN_NATIVE_ASSERT`.
     ///
     /// By default, a failed `assert` is recorded, and the kernel continues. The next `Queue::wait`, `Queue::read`,
-    /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert`. It names the condition, file,
-    /// line, function and work-item. This needs no support from the driver, and also works for code that calls
-    /// `__assert_fail` itself. It does not affect the code of sources without asserts. Define `NDEBUG` to remove
-    /// asserts.
+    /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert`, with the condition, file, line,
+    /// function and work-item. This needs no support from the driver, and also works for code that calls
+    /// `__assert_fail` itself. Sources without asserts compile to the same code. Define `NDEBUG` to remove asserts.
     ///
     /// With `native_assert(true)`, **a failed assert aborts the process**, before the kernel does anything else. The
     /// driver prints the condition, the file, the line and the ids of the work-item to standard error, and aborts the
     /// program that launched the kernel. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU
-    /// device supports. On a device without it, loading fails with an error that says so. On CUDA, the driver prints
-    /// the condition, and every later call for the device fails.
+    /// device supports. On a device without it, loading fails with an error that explains this. On CUDA, the driver
+    /// prints the condition, and every later call for the device fails.
     pub fn native_assert(self, yes: bool) -> Self {
         if yes {
             self.define("SYCLBIN_NATIVE_ASSERT", None)
@@ -94,24 +93,24 @@ impl Build {
         self
     }
 
-    /// Compiles for these targets only (`-fsycl-targets`), all in one file.
+    /// Compiles only for these targets (`-fsycl-targets`), all in one file.
     ///
     /// By default, a build compiles for every target that is not specific to a device model. SPIR-V runs on every
-    /// OpenCL device that supports it. PTX runs on every NVIDIA GPU from sm_75 on; builds include it if `syclbin-clang`
-    /// has the component `nvidia`. `cargo syclbin toolchain install` installs this component if there is an NVIDIA GPU.
-    /// A separate process compiles the PTX in parallel with the SPIR-V; the [crate] documentation states the cost. If a
-    /// source cannot be compiled to PTX, the build warns and leaves out its PTX. `SYCLBIN_TARGETS` changes the default
-    /// for all builds: `SYCLBIN_TARGETS=spir64`.
+    /// OpenCL device that supports it. PTX runs on every NVIDIA GPU from sm_75 on. Builds include it if the component
+    /// `nvidia` is installed for `syclbin-clang`. `cargo syclbin toolchain install` installs this component if there is
+    /// an NVIDIA GPU. A separate process compiles the PTX in parallel with the SPIR-V; the [crate] documentation states
+    /// the cost. If a source cannot be compiled to PTX, the build warns and omits its PTX. `SYCLBIN_TARGETS` changes
+    /// the default for all builds: `SYCLBIN_TARGETS=spir64`.
     ///
     /// `syclbin-clang` supports these targets:
     ///
     /// - `spir64`: SPIR-V,
     /// - `nvptx64-nvidia-cuda`: PTX,
-    /// - `nvidia_gpu_sm_80` and similar names: PTX for the oldest GPU that is named, and native code for each,
+    /// - `nvidia_gpu_sm_80` and similar names: PTX for the oldest of the named GPUs, and native code for each,
     /// - `spir64_x86_64`: native code for processors, which needs the installed CPU device,
     /// - Intel GPUs such as `intel_gpu_pvc`, which need `ocloc`.
     ///
-    /// This file runs on Intel GPUs, processors and NVIDIA GPUs, with native code for two kinds of NVIDIA GPU:
+    /// This file runs on Intel GPUs, CPUs and NVIDIA GPUs, with native code for two kinds of NVIDIA GPU:
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -120,7 +119,8 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     ///
-    /// A program uses native code if it fits the device, otherwise SPIR-V or PTX. So keep `spir64` among the targets.
+    /// A program uses native code if it fits the device, and otherwise SPIR-V or PTX. So keep `spir64` among the
+    /// targets.
     pub fn targets<T: AsRef<str>>(self, targets: impl IntoIterator<Item = T>) -> Self {
         let mut flag = String::from(TARGETS);
         for (index, target) in targets.into_iter().enumerate() {
@@ -141,49 +141,48 @@ impl Build {
         self
     }
 
-    /// Links the sources with one another now, instead of when a program loads the file. Every kernel then has its own
-    /// copy of the functions that it calls in other sources. By default, a build does this only for native targets,
+    /// Links the sources with one another now, instead of when a program loads the file. Every kernel then contains its
+    /// own copy of the functions that it calls in other sources. By default, a build does this only for native targets,
     /// whose code cannot be linked later.
     ///
     /// Some code is still linked at load time, with a warning: uses of device globals and specialization constants of
-    /// other sources, and virtual functions. PTX is always linked at load time; native code for NVIDIA GPUs is linked
-    /// now. With [`link_at_load`](Self::link_at_load), this setting has no effect.
+    /// other sources, and virtual functions. PTX is always linked at load time, but native code for NVIDIA GPUs is
+    /// linked now. With [`link_at_load`](Self::link_at_load), this setting has no effect.
     pub fn link(mut self, yes: bool) -> Self {
         self.request.links = yes;
         self
     }
 
     /// Uses only this compiler, regardless of the environment: a DPC++ `clang++` or `icpx` that supports `-fsyclbin`,
-    /// given by its path or its name on `PATH`.
+    /// as a path or a name on `PATH`.
     pub fn compiler(mut self, program: impl AsRef<Path>) -> Self {
         self.request.compiler = Some(program.as_ref().to_owned());
         self
     }
 
-    /// Uses this SYCLBIN file where no compiler is found, and on docs.rs. The path is relative to the directory of
+    /// Uses this SYCLBIN file if no compiler is found, and on docs.rs. The path is relative to the directory of
     /// Cargo.toml. `cargo syclbin build --commit` writes the file. The [crate] documentation explains when it is stale.
     pub fn prebuilt(mut self, path: impl AsRef<Path>) -> Self {
         self.request.prebuilt = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`. Reports
-    /// to Cargo which files and variables the result depends on. The compiler's warnings become warnings of
-    /// Cargo.
+    /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`. Tells Cargo which
+    /// files and variables the result depends on. Compiler warnings become Cargo warnings.
     ///
-    /// On an error, ends the build script. Cargo then shows clang's errors and one line that says what to do.
+    /// On an error, ends the build script. Cargo then shows clang's errors unchanged, followed by one line with the remedy.
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
             fail(&error);
         }
     }
 
-    /// Compiles as [`compile`](Self::compile) does, and returns the path of the file.
+    /// Compiles like [`compile`](Self::compile), and returns the path of the file.
     ///
     /// # Errors
     ///
     /// See [`Error`]. This function does not print the compiler's errors: [`Error::diagnostics`] returns them. On an
-    /// error, it leaves no half-written file: existing files, including an older file of that name, stay unchanged.
+    /// error, existing files stay unchanged, including an older file with this name.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let made = self.make(name);
         if made.is_err() {
@@ -222,10 +221,10 @@ impl Build {
     }
 }
 
-/// Warns of the kernels for which `include_syclbin!` generates no function.
+/// Warns about kernels for which `include_syclbin!` generates no function.
 fn warn_of_left_out(name: &str, bytes: &[u8]) {
     let file = syclbin::read::parse(bytes);
-    // Otherwise the macro reports the error.
+    // The macro reports an unreadable file.
     let Ok(found) = file.and_then(|file| syclbin::signature::kernels(&file)) else {
         return;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Talks to Cargo: every variable and file that a build depends on is reported, once. A [`Watch`](crate::Watch)
-//! compiles in [`silence`], because Cargo does not read what it prints.
+//! Communicates with Cargo: reports every variable and file that a build depends on, once. A [`Watch`](crate::Watch)
+//! compiles in [`silence`], because Cargo does not read its output.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,15 +8,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The variables that were reported to Cargo.
+/// The variables that have been reported to Cargo.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 thread_local! {
-    /// The warnings so far, while this thread works in silence.
+    /// The warnings so far, if this thread is silent.
     static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` without printing anything to Cargo. Returns its result and its warnings.
+/// Runs `work` without printing anything for Cargo. Returns its result and its warnings.
 pub(crate) fn silence<T>(work: impl FnOnce() -> T) -> (T, String) {
     KEPT.set(Some(String::new()));
     let result = work();
@@ -27,7 +27,7 @@ fn is_silent() -> bool {
     KEPT.with_borrow(Option::is_some)
 }
 
-/// Returns the value of an environment variable. Cargo runs the script again when it changes.
+/// Returns the value of an environment variable, and makes Cargo run the script again when it changes.
 pub(crate) fn env(name: &str) -> Option<OsString> {
     if is_silent() {
         return env_again(name);
@@ -39,18 +39,18 @@ pub(crate) fn env(name: &str) -> Option<OsString> {
     env_again(name)
 }
 
-/// Returns the value of a variable that Cargo already knows, or that does not change the result.
+/// Returns the value of a variable that Cargo already tracks, or that does not affect the result.
 pub(crate) fn env_again(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Tells Cargo to run the script again when the file changes. Cargo treats a missing file as changed every
-/// time, so name only files that exist.
+/// Makes Cargo run the script again when the file changes. Cargo treats a missing file as always changed, so pass only
+/// files that exist.
 pub(crate) fn rerun_if_changed(path: &Path) {
     if is_silent() {
         return;
     }
-    // Sources share most headers, and Cargo checks a file as often as it is named.
+    // Sources share most headers, and Cargo would check a file each time it is named.
     static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
     if named.insert(path.to_owned()) {
@@ -58,9 +58,8 @@ pub(crate) fn rerun_if_changed(path: &Path) {
     }
 }
 
-/// Ends the build script with an error of these lines. Cargo shows everything that a script with another exit status
-/// has printed, and that buries the error below the files that earlier builds of the script named. After an error,
-/// Cargo always runs the script again.
+/// Fails the build script with these lines as Cargo errors. With a non-zero exit status, Cargo would also print everything
+/// that the script wrote, which would bury the error. Cargo always runs a failed script again.
 pub(crate) fn fail(text: &str) -> ! {
     for line in lines(text) {
         println!("cargo::error={line}");
@@ -72,7 +71,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.trim().is_empty())
 }
 
-/// Shows each line of `text` as a warning.
+/// Prints each line of `text` as a warning.
 pub(crate) fn warning(text: &str) {
     for line in lines(text) {
         KEPT.with_borrow_mut(|kept| match kept {

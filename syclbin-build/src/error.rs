@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Errors of a build. Each says what failed, why, and what to do.
+//! Build errors. Each message states what failed, why, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,12 +32,12 @@ pub enum Error {
          because a build compiles only device code anyway"
     )]
     DeviceOnly,
-    /// A mistake in the tables of Cargo.toml; see [`Build::from_manifest`](crate::Build::from_manifest).
+    /// A mistake in the tables of Cargo.toml. See [`Build::from_manifest`](crate::Build::from_manifest).
     #[error("{}{} {problem}", .path.display(), .line.map_or_else(String::new, |line| format!(":{line}:")))]
     Manifest {
         /// Cargo.toml.
         path: PathBuf,
-        /// The line of the mistake.
+        /// The line with the mistake.
         line: Option<usize>,
         /// The problem, and how to correct it.
         problem: String,
@@ -62,7 +62,7 @@ pub enum Error {
     /// different bytes.
     #[error("{} changed while it was being compiled; run the command again", .0.display())]
     Changed(PathBuf),
-    /// The only compiler that the user asked for is unusable.
+    /// The compiler that the user named is unusable.
     #[error("{}", unusable(.0))]
     Unusable(Box<PassedOver>),
     /// No usable compiler was found.
@@ -75,7 +75,7 @@ pub enum Error {
     NoCompiler {
         /// The directory of installed compilers.
         home: Option<PathBuf>,
-        /// The candidates that were found and are unusable.
+        /// The candidates that were found but are unusable.
         passed_over: Vec<PassedOver>,
     },
     /// The directory of installed compilers cannot be determined.
@@ -92,7 +92,7 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The compiler was started, but its exit status or its output could not be read.
+    /// The compiler ran, but its exit status or its output could not be read.
     #[error(
         "{} ran, but reading its output for {} failed: {source}; check the permissions and the free space of OUT_DIR \
          ({}), and build again",
@@ -105,12 +105,12 @@ pub enum Error {
         program: PathBuf,
         /// The source that it compiled.
         source_file: PathBuf,
-        /// The file with its output.
+        /// The file that contains its output.
         log: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The compiler found errors in the source: [`Error::diagnostics`] returns them.
+    /// The compiler found errors in the source. [`Error::diagnostics`] returns them.
     #[error("{} does not compile; see the compiler's errors{}", .source_file.display(), hints(.diagnostics))]
     Compile {
         /// The source.
@@ -129,12 +129,12 @@ pub enum Error {
         source_file: PathBuf,
         /// How the compiler ended.
         how: Ended,
-        /// A command line that repeats the crash.
+        /// A command that reproduces the crash.
         command: String,
-        /// The diagnostics that it wrote before.
+        /// The diagnostics that the compiler wrote before the crash.
         diagnostics: String,
     },
-    /// The compiler did not end in time.
+    /// The compiler exceeded the time limit.
     #[error(
         "the compiler did not finish within {} s while compiling {} and was stopped; allow more time with {}. To \
          reproduce it:\n  {command}",
@@ -147,19 +147,19 @@ pub enum Error {
         source_file: PathBuf,
         /// The time limit.
         limit: Duration,
-        /// A command line that repeats the compile.
+        /// A command that repeats the compilation.
         command: String,
-        /// The diagnostics that it wrote before.
+        /// The diagnostics that the compiler wrote before it was stopped.
         diagnostics: String,
     },
-    /// Some of several sources failed: [`Error::diagnostics`] returns the compiler's diagnostics.
+    /// Several sources were compiled, and some failed. [`Error::diagnostics`] returns the compiler's diagnostics.
     #[error("{}{summary}{}", each(.failures), hints(.diagnostics))]
     Sources {
         /// The error of each source.
         failures: Vec<Error>,
-        /// The compiler's diagnostics, each once.
+        /// The compiler's diagnostics, without duplicates.
         diagnostics: String,
-        /// The number of errors and warnings, and their sources.
+        /// The number of errors and warnings, and the sources that contain them.
         summary: String,
     },
     /// Device code uses functions or variables that no source defines.
@@ -203,7 +203,7 @@ pub enum Error {
         /// Why no compiler was found.
         compiler: Box<Error>,
     },
-    /// The compiler's output does not fit the format.
+    /// The compiler's output cannot be represented in the format.
     #[error(
         "cannot create the SYCLBIN file: {0}; try another compiler (`cargo syclbin doctor` lists those that work), \
          and please report this bug"
@@ -226,8 +226,8 @@ impl Error {
         move |source| Self::Write { path, source }
     }
 
-    /// Returns the compiler's diagnostics, unchanged and over many lines, or an empty string if there are
-    /// none. The message of the error does not include them.
+    /// Returns the compiler's diagnostics, unchanged and with many lines, or an empty string if there are none. The
+    /// error message does not include them.
     ///
     /// [`Build::compile`](crate::Build::compile) prints them before the message. After
     /// [`Build::try_compile`](crate::Build::try_compile), print them yourself:
@@ -281,14 +281,14 @@ fn undefined(all: &[Undefined]) -> String {
     text
 }
 
-/// Returns the failures that the compiler's diagnostics do not show, a paragraph each.
+/// Returns the failures that the compiler's diagnostics do not show, one paragraph each.
 fn each(failures: &[Error]) -> String {
     let told = |failure: &&Error| !matches!(failure, Error::Compile { .. });
     let each = failures.iter().filter(told);
     each.map(|failure| format!("{failure}\n")).collect()
 }
 
-/// Returns why the forced compiler is unusable, and what to use instead.
+/// Returns the reason why the compiler that the user named is unusable, and the alternative.
 fn unusable(only: &PassedOver) -> String {
     let without = match &only.candidate.origin {
         Origin::Variable { name, .. } => format!("unset {name}"),

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files that appear whole or not at all. Shared with `syclbin-clang`.
+//! Writes files that appear completely or not at all. Shared with `syclbin-clang`.
 
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Writes `bytes` to `path`, unless it has them already. If `path` is a device or a pipe, such as
-/// `/dev/null`, writes to it and does not replace it. Follows a symbolic link.
+/// Writes `bytes` to `path`, unless the file already contains them. If `path` is a device or a pipe, such as
+/// `/dev/null`, writes to it instead of replacing it. Follows symbolic links.
 ///
 /// # Errors
 ///
-/// Fails if the directory does not exist or cannot be written. Then an older file stays as it was.
+/// Fails if the directory does not exist or cannot be written. An existing file then stays unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     match target.metadata() {
@@ -49,7 +49,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     };
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // the umask applies
     builder.prefix(".syclbin-").tempfile_in(folder)
 }
 

@@ -11,13 +11,12 @@
 //! ```
 //!
 //! The build script writes `OUT_DIR/syclbin/saxpy.syclbin`. `include_syclbin!` of the crate `syclbin-rt` finds this
-//! file by its name. The script recompiles kernels when a source, a header, an argument or the compiler changed; [see
+//! file by its name. The script recompiles kernels when a source, a header, an argument or the compiler changes; [see
 //! below](crate#rebuilds-and-the-cache).
 //!
 //! # Without code
 //!
-//! Cargo.toml can describe what to compile. Then build.rs is
-//! `syclbin_build::Build::from_manifest().compile()`:
+//! Cargo.toml can describe what to compile. build.rs then only calls `syclbin_build::Build::from_manifest().compile()`:
 //!
 //! ```toml
 //! [package.metadata.syclbin.saxpy]
@@ -28,8 +27,8 @@
 //!
 //! # Headers
 //!
-//! `<syclbin/kernel.hpp>` declares the part of SYCL that most kernels need. It compiles in a sixth of the
-//! time of `<sycl/sycl.hpp>`:
+//! `<syclbin/kernel.hpp>` declares the part of SYCL that most kernels need. It compiles in a sixth of the time that
+//! `<sycl/sycl.hpp>` takes:
 //!
 //! ```cpp
 //! #include <syclbin/kernel.hpp>
@@ -41,7 +40,7 @@
 //! }
 //! ```
 //!
-//! Further headers declare the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`, `<syclbin/atomic.hpp>`,
+//! More headers declare the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`, `<syclbin/atomic.hpp>`,
 //! `<syclbin/group.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`, `<syclbin/printf.hpp>`. Every
 //! compiler finds them, after searching the directories of [`Build::include`].
 //!
@@ -51,7 +50,7 @@
 //! `clang++` or `icpx` (2025.2 or newer), Ubuntu's `dpclang++`, and the `syclbin-clang` that
 //! `cargo syclbin toolchain install` installs. A build uses the first of these that supports `-fsyclbin`:
 //!
-//! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Each forces one compiler: if it is unusable,
+//! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Either forces a compiler: if it is unusable,
 //!    the build fails.
 //! 2. The C++ compiler of the crate `cc`: `CXX_<target>` (also with underscores), `HOST_CXX`, or `TARGET_CXX` when
 //!    cross-compiling, then `CXX`. When cross-compiling, the host's variables count too, because kernels run on a
@@ -62,12 +61,12 @@
 //! 4. The installed `syclbin-clang`, in the user's cache directory or `SYCLBIN_HOME`.
 //! 5. Any `icpx`, then any `dpclang++`, then any `clang++`, on `PATH`, and finally in `/opt/intel/oneapi`.
 //!
-//! So a compiler that you named comes first. The installed compiler comes next: it is the same on every machine, and
-//! system updates do not change it. Any compiler on `PATH` comes last. `cargo syclbin doctor` shows which compiler a
-//! build uses, which candidates it skips, and why.
+//! So a compiler that you named comes first. The installed compiler comes next, because it is the same on every machine
+//! and system updates do not change it. Any compiler on `PATH` comes last. `cargo syclbin doctor` shows which compiler
+//! a build uses, which candidates it skips, and why.
 //!
 //! A build probes each candidate once for its version and for `-fsyclbin`. It caches the answer in `OUT_DIR` until the
-//! size or modification time of the candidate changes. Each probe has a limit of 30 seconds, or the limit in
+//! size or modification time of the candidate changes. Each probe is limited to 30 seconds, or to the time in
 //! `SYCLBIN_PROBE_SECONDS`.
 //!
 //! The compiler runs as a separate process, so a crash becomes an error message. A build script never downloads
@@ -75,7 +74,7 @@
 //!
 //! # Without a compiler
 //!
-//! Commit the compiled file beside its sources, and name it:
+//! Commit the compiled file next to its sources, and name it:
 //!
 //! ```no_run
 //! # fn main() {
@@ -86,40 +85,40 @@
 //! # }
 //! ```
 //!
-//! If there is a compiler, the build compiles the sources as usual. Otherwise it uses the prebuilt file.
-//! `cargo syclbin build --commit` writes this file. `cargo syclbin build --check` exits with 1 when the file is stale,
+//! If there is a compiler, the build compiles the sources as usual. Otherwise, it uses the prebuilt file.
+//! `cargo syclbin build --commit` writes this file. `cargo syclbin build --check` exits with 1 if the file is stale,
 //! and needs no compiler. The file records the arguments and the SHA-256 of its sources and their headers, so
-//! modification times do not matter. It records only headers that belong to the package: those in the directory of the
-//! package, or in an include directory that is given relative to it. A build that uses a stale file emits a warning.
+//! modification times do not matter. Only headers that belong to the package are recorded: those in the package
+//! directory, or in an include directory whose path is relative to it. A build that uses a stale file emits a warning.
 //!
-//! On docs.rs (`DOCS_RS` is set) a build compiles nothing and uses the prebuilt file, if there is one. Otherwise it
+//! On docs.rs (`DOCS_RS` is set), a build compiles nothing and uses the prebuilt file, if there is one. Otherwise, it
 //! writes an empty file, and `include_syclbin!` generates a module without kernels. Items about kernels are skipped.
 //! Rustdoc does not check function bodies, so calls of kernels cause no errors there.
 //!
 //! # Several sources
 //!
 //! Call [`Build::source`] again to add a source, or [`Build::sources`] with a pattern: all sources become one file. The
-//! compilers run in parallel, limited by the tokens of Cargo's jobserver (outside of Cargo: by `NUM_JOBS`, else by the
+//! compilers run in parallel, limited by the tokens of Cargo's jobserver (outside of Cargo, by `NUM_JOBS` or else the
 //! number of cores). A build reports the errors of all sources together, and each message about a header only once.
 //!
 //! One source may define a function that another uses. Mark both its declaration and its definition `SYCL_EXTERNAL`.
 //! The file's state is then `object`, because its modules still have to be linked, which `syclbin-rt` does when it
-//! loads the file. Without such functions the state is `executable`. A function that no source defines is an error,
+//! loads the file. Without such functions, the state is `executable`. A function that no source defines is an error,
 //! unless [`Build::link_at_load`] declares that it comes from another file.
 //!
-//! Sources may be whole programs, each with a `main`. If two sources have kernels with the same name, or lambdas in
-//! functions with the same name, the names of their stubs begin with the source. For `heat.cpp` and `nbody.cpp` these
-//! are `heat.main` and `nbody.main`. If the sources have the same name too, the directory is added: `first_heat.main`.
-//! Native code cannot be renamed, so such kernels are left out if the file has native code.
+//! Sources may be whole programs, each with a `main`. If two sources contain kernels with the same name, or lambdas in
+//! functions with the same name, the names of their stubs begin with the source. For `heat.cpp` and `nbody.cpp`, these
+//! are `heat.main` and `nbody.main`. If the source files also have the same name, the directory is added:
+//! `first_heat.main`. Native code cannot be renamed, so such kernels are left out if the file contains native code.
 //!
-//! A kernel that cannot have a stub is left out. The build prints a warning with the number of such kernels, and
+//! A kernel that cannot have a stub is left out. The build warns with the number of such kernels, and
 //! `cargo syclbin list` names each with the reason.
 //!
 //! # Targets
 //!
-//! By default, a file contains SPIR-V for every OpenCL device. If the component `nvidia` is installed beside
+//! By default, a file contains SPIR-V for every OpenCL device. If the component `nvidia` is installed for
 //! `syclbin-clang`, it also contains PTX for every NVIDIA GPU. If a source cannot be compiled to PTX, the build warns
-//! and leaves out its PTX. Three settings choose other targets: [`Build::targets`], `targets` in Cargo.toml, and the
+//! and omits its PTX. Three settings choose other targets: [`Build::targets`], `targets` in Cargo.toml, and the
 //! variable `SYCLBIN_TARGETS` for all builds that name none. Targets can include native code, which its device loads
 //! without compiling. Name the targets explicitly if a file must be the same on every machine that compiles it, such as
 //! a committed file.
@@ -128,41 +127,41 @@
 //! kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s instead of 5.2 s with
 //! `<sycl/sycl.hpp>` (x86-64, November 2026). Cached kernels cost nothing.
 //!
-//! A compiler is stopped after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have colours when
+//! A compiler is stopped after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have colours if
 //! `CARGO_TERM_COLOR` is `always`. Cargo captures the output of a build script, so the script cannot detect the
 //! terminal.
 //!
 //! # Rebuilds and the cache
 //!
-//! Cargo runs the build script again when a source, a header, the compiler or a relevant variable changed. The
-//! script then compiles the sources that are not in the cache. The cache is the directory `kernels` beside the
-//! installed toolchain (`SYCLBIN_HOME`, else `syclbin` in the user's cache directory). All profiles, target
-//! directories and workspaces share it.
+//! Cargo runs the build script again when a source, a header, the compiler or a relevant variable changes. The script
+//! then compiles the sources that are not in the cache. The cache is the directory `kernels` next to the installed
+//! toolchain (`SYCLBIN_HOME`, else `syclbin` in the user's cache directory). All profiles, target directories and
+//! workspaces share it.
 //!
 //! | variable | |
 //! |---|---|
 //! | `SYCLBIN_CACHE=off` | always compile |
-//! | `SYCLBIN_CACHE=/a/directory` | use another directory; the path is absolute |
+//! | `SYCLBIN_CACHE=/a/directory` | use another directory (an absolute path) |
 //! | `SYCLBIN_CACHE_SIZE=500M` | the size limit (`1G` by default); the least recently used results are removed first |
 //!
 //! A cached result is used if all of these are unchanged:
 //!
-//! - every file that was read: sources, headers and embedded files, byte by byte. A changed comment triggers
-//!   a recompile, a touched file does not;
-//! - the absence of files that the compiler would prefer to a file it read, or that `__has_include` or `__has_embed`
-//!   asked for;
-//! - the arguments, with paths as you gave them. Two checkouts share results, unless an argument is an
-//!   absolute path or begins with `-g`;
+//! - every file that was read: sources, headers and embedded files, byte by byte. Editing a comment triggers a
+//!   recompile, touching a file does not;
+//! - the absence of files that the compiler would prefer to a file that it read, or for which `__has_include` or
+//!   `__has_embed` tested;
+//! - the arguments, with paths as you wrote them. Two checkouts share results, unless an argument is an absolute path
+//!   or begins with `-g`;
 //! - the variables that compilers read (`CPATH` and others);
-//! - the compiler: its path, its version, the size and times of its files and of the `.cfg` files beside it, and
+//! - the compiler: its path, its version, the size and times of its files and of the `.cfg` files next to it, and
 //!   the versions of GCC on the machine;
 //! - the version and code of this crate.
 //!
-//! The compiler's warnings are cached too, and repeated. A source is never cached if one of these holds:
+//! The compiler's warnings are cached too, and printed again. A source is never cached in these cases:
 //!
 //! - a source or header contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment, or
 //!   `__has_include` of a macro;
-//! - an argument names a file that is not a header, or another program: `more.bc`, `@file`, plugins, modules,
+//! - an argument names another program, or a file that is not a header: `more.bc`, `@file`, plugins, modules,
 //!   profiles, targets other than `spir64` and `nvptx64-nvidia-cuda`;
 //! - `CCC_OVERRIDE_OPTIONS`, `__INTEL_PRE_CFLAGS` or `__INTEL_POST_CFLAGS` is set;
 //! - a file changed or appeared while the compiler ran, or in the 10 ms before;
@@ -173,22 +172,22 @@
 //! does not fail the build.
 //!
 //! Once a run of the script has built a file, it removes the files that only earlier runs built. So `include_syclbin!`
-//! of a removed name is an error, and does not embed outdated kernels. This requires that one process builds all files
-//! of an `OUT_DIR`.
+//! with a removed name is an error, instead of embedding outdated kernels. This requires that a single process builds
+//! all files in `OUT_DIR`.
 //!
 //! # While a program runs
 //!
-//! `cargo syclbin watch` recompiles kernels each time a source or header is saved, and writes them to the file of the
-//! last build. A program can do the same with [`Build::watch`], and load the new kernels with `load_file` of the
-//! generated module.
+//! `cargo syclbin watch` recompiles kernels each time a source or header is saved, and replaces the file from the last
+//! build. A program can do the same with [`Build::watch`], and load the new kernels with `load_file` of the generated
+//! module.
 //!
 //! # Out of scope
 //!
 //! Linking device code into one module, and code for AMD GPUs.
 #![forbid(unsafe_code)]
-// The example is a whole build.rs.
+// The example is a complete build.rs.
 #![allow(clippy::needless_doctest_main)]
-// A build script speaks to Cargo on its standard output.
+// A build script communicates with Cargo on standard output.
 #![allow(clippy::print_stdout)]
 
 mod action;

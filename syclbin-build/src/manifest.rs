@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `[package.metadata.syclbin]` in Cargo.toml: what to compile, without code.
+//! `[package.metadata.syclbin]` in Cargo.toml: describes what to compile, without code.
 //!
 //! Build scripts and `cargo syclbin list` share this module, so both report the same mistakes.
 
@@ -14,7 +14,7 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::pattern;
 
-/// The table with the files.
+/// The table that describes the files.
 const TABLE: &str = "package.metadata.syclbin";
 
 /// The keys of a table, as in its documentation.
@@ -45,7 +45,7 @@ pub struct Entry {
     pub name: String,
     /// Its sources and patterns of sources, relative to the directory of Cargo.toml.
     pub sources: Vec<PathBuf>,
-    /// The build that makes it.
+    /// The build that produces it.
     pub build: Build,
 }
 
@@ -80,7 +80,7 @@ impl Build {
 }
 
 impl Manifest {
-    /// Compiles each file, as [`Build::compile`] does.
+    /// Compiles each file, like [`Build::compile`].
     pub fn compile(self) {
         if let Err(error) = self.try_compile() {
             crate::build::fail(&error);
@@ -108,12 +108,11 @@ impl Manifest {
     }
 }
 
-/// Returns the files that the manifest at `path` describes, sorted by name, or `None` if it has no such
-/// table.
+/// Returns the files that the manifest at `path` describes, sorted by name, or `None` if there is no such table.
 ///
 /// # Errors
 ///
-/// Fails if the manifest cannot be read or has a mistake.
+/// Fails if the manifest cannot be read or contains a mistake.
 pub fn read(path: &Path) -> Result<Option<Vec<Entry>>> {
     let text = std::fs::read_to_string(path).map_err(|source| Error::Manifest {
         path: path.to_owned(),
@@ -127,7 +126,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<Entry>>> {
     })
 }
 
-/// Returns the number of the line at the end of `before`.
+/// Returns the line number at the end of `before`.
 fn line(before: &str) -> usize {
     1 + before.matches('\n').count()
 }
@@ -181,7 +180,7 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
         }
         entries.push(entry(name, value)?);
     }
-    // The order must not depend on the parser.
+    // Sorted, because the parser does not guarantee an order.
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Some(entries))
 }
@@ -248,7 +247,7 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
     })
 }
 
-/// Returns the value of a macro: `true` defines the macro without a value.
+/// Returns the value of a macro. `true` defines the macro without a value.
 fn definition(value: &Value<'_>, place: &str) -> Result<Option<String>, Mistake> {
     match value.get_ref() {
         DeValue::String(text) => Ok(Some(text.to_string())),

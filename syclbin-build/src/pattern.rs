@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Patterns of sources, such as `kernels/*.cpp`. Cargo runs the build script again when a file appears.
+//! Patterns for sources, such as `kernels/*.cpp`. Makes Cargo run the build script again when a file appears.
 
 use std::path::{Path, PathBuf};
 
 use crate::cargo;
 use crate::error::{Error, Result};
 
-/// The wildcards that make a path a pattern.
+/// The characters that make a path a pattern.
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// Returns whether `text` is a pattern rather than a path.
@@ -25,7 +25,7 @@ pub(crate) fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
         problem,
     };
     let directory = directory(pattern);
-    // Cargo checks all files below the directory, and builds change those in `target`.
+    // Cargo would check all files below the directory, including `target`, which every build changes.
     if directory.as_os_str().is_empty() || directory == Path::new(".") {
         return Err(failed(
             "searches the whole package, so Cargo would run the build script each time; move the sources to a \
@@ -53,7 +53,7 @@ pub(crate) fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the directory that a pattern searches: all components before the first one with a wildcard.
+/// Returns the directory that a pattern searches: all components before the first wildcard.
 pub(crate) fn directory(pattern: &str) -> PathBuf {
     let parts = Path::new(pattern).components();
     let is_plain =

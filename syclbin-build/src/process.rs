@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A supervised process: its output goes to files, and a time limit applies to it and its children. Shared with
+//! Supervised processes: output goes to files, and a time limit applies to the process and its children. Shared with
 //! `syclbin-clang` and `cargo-syclbin`.
 
 use std::ffi::OsString;
@@ -8,13 +8,13 @@ use std::io::{self, Read as _, Seek as _};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest output that is read. Anything longer is not a diagnostic.
+/// The maximum size of output that is read. Longer output cannot be diagnostics.
 const MOST_SAID: u64 = 16 << 20;
 
-/// The variable with the time limit of a compile, in seconds.
+/// The environment variable with the time limit of a compile, in seconds.
 pub(crate) const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
 
-/// Returns the limit that the value of a variable sets in seconds, else `default`.
+/// Parses the value of a variable as a limit in seconds, or returns `default`.
 pub(crate) fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
     value
         .and_then(|value| value.to_str()?.trim().parse().ok())
@@ -44,7 +44,7 @@ impl std::fmt::Display for Ended {
     }
 }
 
-/// A running program. Dropping it stops the program.
+/// A running program. Dropping this stops the program.
 pub struct Process {
     child: Child,
     stderr: File,
@@ -53,12 +53,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`. Its output goes to files: a pipe would make us wait for every process that the
-    /// program started and left behind.
+    /// Starts `command`. Its output goes to files: a pipe would stay open until every process that the program left
+    /// behind has ended.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be started.
+    /// Fails if the program cannot be started.
     pub fn start(
         mut command: Command,
         stdin: impl Into<Stdio>,
@@ -78,7 +78,7 @@ impl Process {
         })
     }
 
-    /// Returns the exit status if the program ended.
+    /// Returns the exit status if the program has ended.
     ///
     /// # Errors
     ///
@@ -93,7 +93,8 @@ impl Process {
         self.started.elapsed()
     }
 
-    /// Returns what it wrote to standard error. It must have ended: the file has one position for both.
+    /// Returns the standard error output. Call this only after the program has ended, because reading and writing share
+    /// the position in the file.
     ///
     /// # Errors
     ///
@@ -102,14 +103,14 @@ impl Process {
         Ok(String::from_utf8_lossy(&read(&mut self.stderr)?).into_owned())
     }
 
-    /// Stops the program and the processes that it started, as far as they can be found.
+    /// Stops the program and, as far as they can be found, the processes that it started.
     pub fn stop(&mut self) {
         if self.is_over {
             return;
         }
         #[cfg(target_os = "linux")]
         tree::kill(self.child.id());
-        // An error is fine here: the program may have ended already.
+        // Ignores errors: the program may already have ended.
         let _ = self.child.kill();
         self.is_over = self.child.wait().is_ok();
     }
@@ -121,7 +122,7 @@ impl Drop for Process {
     }
 }
 
-/// Runs a program to its end, without input, and returns its output. Returns `None` if it ran for `limit` and was
+/// Runs a program without input until it ends, and returns its output. Returns `None` if it reached `limit` and was
 /// stopped, together with the processes that it started.
 ///
 /// # Errors
@@ -153,7 +154,7 @@ pub fn output(command: Command, limit: Duration) -> io::Result<Option<Output>> {
     }
 }
 
-/// Returns what a program wrote to `file`.
+/// Returns the output that a program wrote to `file`.
 fn read(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -161,14 +162,14 @@ fn read(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The descendants of a process. A process group would find them too, but Ctrl-C does not reach a compiler in its own
-/// group, so a hanging compiler could not be interrupted.
+/// The descendants of a process. A process group would contain them too, but Ctrl-C does not reach a compiler in a
+/// separate group, so users could not interrupt a hanging compiler.
 #[cfg(target_os = "linux")]
 mod tree {
     use rustix::process::{Pid, Signal, kill_process};
 
-    /// Stops all processes before killing any, so that none starts another meanwhile and no process ID is reused for an
-    /// unrelated process.
+    /// Suspends all processes before killing any, so that none starts another in the meantime and no process ID is
+    /// reused for an unrelated process.
     pub(super) fn kill(root: u32) {
         let mut found = Vec::new();
         freeze(root, &mut found);
@@ -224,7 +225,7 @@ mod tests {
 
     #[test]
     fn output_within_the_limit_is_whole() {
-        // More than a pipe holds.
+        // More than a pipe can hold.
         let script = "seq 50000; seq 50000 >&2; exit 3";
         let output = sh(script, Duration::from_secs(600)).expect("it ends");
         assert_eq!(output.status.code(), Some(3));
@@ -258,7 +259,7 @@ mod tests {
         };
         process.stop();
         for process in started {
-            // A dead process that its new parent has not collected yet counts as gone.
+            // A dead process counts as gone even if its new parent has not reaped it yet.
             let is_gone = || {
                 let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
                 status.map_or(true, |text| text.contains(") Z "))

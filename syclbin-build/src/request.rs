@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Request`]: the inputs of one build. It holds exactly what the user told [`Build`](crate::Build).
+//! [`Request`]: the inputs of one build, exactly as the user passed them to [`Build`](crate::Build).
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -14,24 +14,24 @@ use crate::prebuilt;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {
     pub(crate) sources: Vec<PathBuf>,
-    /// The patterns of further sources.
+    /// The patterns for additional sources.
     pub(crate) patterns: Vec<String>,
-    /// The sources that only a pattern names.
+    /// The sources that match a pattern and are not named otherwise.
     pub(crate) matched: BTreeSet<PathBuf>,
     pub(crate) arguments: Vec<OsString>,
-    /// The only compiler to try.
+    /// The only compiler to try, if any.
     pub(crate) compiler: Option<PathBuf>,
-    /// The prebuilt file beside the sources.
+    /// The prebuilt file next to the sources.
     pub(crate) prebuilt: Option<PathBuf>,
-    /// Whether the file will be linked with others.
+    /// Whether a program links the file with other files.
     pub(crate) links_at_load: bool,
-    /// Whether sources are linked with one another now.
+    /// Whether the sources are linked with one another now.
     pub(crate) links: bool,
-    /// The triples that Cargo compiles for and on, in a request that a build script noted.
+    /// The target and host triples, if the request comes from a build script's note.
     pub(crate) triples: Option<Triples>,
 }
 
-/// The triples that Cargo compiles for and on.
+/// The triples for which and on which Cargo compiles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Triples {
     pub(crate) target: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Triples {
 }
 
 impl Request {
-    /// Checks the sources and arguments as far as possible without reading files.
+    /// Checks the sources and arguments, as far as possible without reading files.
     pub(crate) fn check(&self) -> Result<()> {
         if self.sources.is_empty() && self.patterns.is_empty() {
             return Err(Error::NoSource);
@@ -50,7 +50,7 @@ impl Request {
         Ok(())
     }
 
-    /// Returns the recorded triples, else those that Cargo passes to this build script.
+    /// Returns the recorded triples, or otherwise those that Cargo passes to this build script.
     pub(crate) fn triples(&self) -> Triples {
         self.triples.clone().unwrap_or_else(|| Triples {
             target: std::env::var("TARGET").ok(),
@@ -73,15 +73,15 @@ impl Request {
         Ok(self)
     }
 
-    /// Checks that every source can be compiled, and reports it to Cargo.
+    /// Checks that every source can be compiled, and makes Cargo track it.
     pub(crate) fn check_sources(&self) -> Result<()> {
         for path in &self.sources {
             if path.to_string_lossy().contains(['\n', '\r']) {
                 return Err(Error::LineBreak(path.clone()));
             }
-            // A missing source is reported too, so that the script runs again once it exists.
+            // Reported even if it is missing, so that the script runs again once it exists.
             cargo::rerun_if_changed(path);
-            // Opening a directory or a FIFO succeeds elsewhere; neither can be compiled.
+            // Rejects directories and FIFOs, which `File::open` would accept on some systems.
             syclbin_toolchain::file::open(path).map_err(|source| Error::Source {
                 path: path.clone(),
                 source,
@@ -90,7 +90,7 @@ impl Request {
         Ok(())
     }
 
-    /// Returns the user's arguments and sources in a form that is the same on every machine.
+    /// Returns the user's arguments and sources in a form that is the same on all machines.
     pub(crate) fn recorded_arguments(&self, package: &Path, out_dir: &Path) -> Vec<String> {
         let sources = self.sources.iter().map(|source| source.as_os_str());
         let arguments = self.arguments.iter().map(OsString::as_os_str);

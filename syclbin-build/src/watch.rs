@@ -19,7 +19,7 @@ use crate::request::Request;
 
 /// Recompiles a SYCLBIN file when a source or header changes. Created by [`Build::watch`](crate::Build::watch).
 ///
-/// It starts no thread: the program polls it in a loop.
+/// It starts no thread. The program calls [`poll`](Self::poll) in a loop.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -39,27 +39,27 @@ use crate::request::Request;
 #[must_use = "nothing is compiled until `poll` is called"]
 pub struct Watch {
     request: Request,
-    /// The sources of the last compile: those of the request, and those that match its patterns.
+    /// The sources of the last compile: those in the request, and those that match its patterns.
     sources: Vec<PathBuf>,
     file: PathBuf,
-    /// Where a build script noted the request: its `OUT_DIR`, and the name of the file.
+    /// The build script's note with the request: its `OUT_DIR`, and the name of the file.
     noted: Option<(PathBuf, String)>,
-    /// The compiler of the last compile, unless that failed.
+    /// The compiler of the last compile, unless it failed.
     compiler: Option<Compiler>,
-    /// The files that determine the result, as they were before the last compile.
+    /// The files that determine the result, in their state before the last compile.
     compiled: Option<Stamps>,
-    /// Their state at the last poll, if it differed.
+    /// Their state at the last poll, if it differed from `compiled`.
     seen: Option<Stamps>,
 }
 
-/// Files, and text that differs once one of them changes.
+/// Files, each with text that changes whenever the file changes.
 type Stamps = BTreeMap<PathBuf, Option<String>>;
 
-/// The outcome of a successful compile of a [`Watch`].
+/// The result of a successful compile by a [`Watch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recompiled {
-    /// The compiler's warnings, a line each, or an empty string.
+    /// The compiler's warnings, one per line, or an empty string.
     pub warnings: String,
 }
 
@@ -76,12 +76,12 @@ impl Watch {
         }
     }
 
-    /// Returns the watch for a file that a build script built, with the sources and arguments of the script.
-    /// Poll it in the directory of the package.
+    /// Creates a watch for a file that a build script built, with the script's sources and arguments. Poll it in the
+    /// package directory.
     ///
     /// # Errors
     ///
-    /// Fails if the note of the build script cannot be read.
+    /// Fails if the build script's note cannot be read.
     #[doc(hidden)]
     pub fn of_build(out_dir: &Path, name: &str) -> std::io::Result<Self> {
         let request = listing::request(out_dir, name)?;
@@ -90,7 +90,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Returns the sources of the last compile, or those that were named before the first.
+    /// Returns the sources of the last compile. Before the first compile, returns the sources in the request.
     #[must_use]
     pub fn sources(&self) -> &[PathBuf] {
         &self.sources
@@ -102,17 +102,17 @@ impl Watch {
         &self.file
     }
 
-    /// Compiles if a source or header changed since the last compile, and waits until that is done. Returns
-    /// `None` if there is nothing to do. The first call always compiles, or takes the result from the cache.
+    /// Compiles if a source or header has changed since the last compile, and waits for the result. Returns `None` if
+    /// there is nothing to do. The first call always compiles, or takes the result from the cache.
     ///
-    /// A change counts once two calls have seen the same state, because an editor may write a file in steps.
-    /// So call this every 10 to 100 milliseconds. The new file replaces the old one in one step. If its bytes
-    /// are the same, it is not written.
+    /// A change counts only once two calls have seen the same state, because an editor may write a file in steps. So
+    /// call this every 10 to 100 milliseconds. The file is replaced atomically, and is not written if its bytes are the
+    /// same.
     ///
     /// # Errors
     ///
-    /// As for [`Build::try_compile`](crate::Build::try_compile). Then the file stays as it was, and the next
-    /// change compiles again.
+    /// Fails for the same reasons as [`Build::try_compile`](crate::Build::try_compile). The file then stays unchanged,
+    /// and the next change compiles again.
     pub fn poll(&mut self) -> Option<Result<Recompiled>> {
         if let Some(compiled) = &self.compiled {
             let now: Stamps = stamps(compiled.keys().cloned());
@@ -141,7 +141,7 @@ impl Watch {
                 before.retain(|path, _| files.contains(path));
             }
             Err(error) => {
-                // The next compile looks for a compiler again, as this one may be gone.
+                // The next compile searches for a compiler again, because this one may be gone.
                 self.compiler = None;
                 files.extend(self.named_by(error));
             }
@@ -155,7 +155,7 @@ impl Watch {
         result.map(|_| Recompiled { warnings })
     }
 
-    /// Compiles to the file, and returns all files that were read.
+    /// Compiles to the file, and returns all files that the result depends on.
     fn try_compile(&mut self) -> Result<BTreeSet<PathBuf>> {
         self.read_note();
         self.request.check()?;
@@ -174,7 +174,7 @@ impl Watch {
         Ok(files)
     }
 
-    /// Takes the request that the build script noted last.
+    /// Adopts the request from the build script's latest note.
     fn read_note(&mut self) {
         let Some((out_dir, name)) = &self.noted else {
             return;
@@ -202,7 +202,7 @@ impl Watch {
         sources.chain(self.noted.as_ref().map(note)).collect()
     }
 
-    /// Returns the files whose change may correct `error`: the compiler lists no headers when it fails.
+    /// Returns the files whose change may fix `error`. The compiler lists no headers when it fails.
     fn named_by(&self, error: &Error) -> BTreeSet<PathBuf> {
         let mut files = self.own_files();
         let text = diagnostics::plain(error.diagnostics());
@@ -216,11 +216,11 @@ impl Watch {
             }
         }
         if text.contains("file not found") {
-            // A directory changes once the header is in it.
+            // The directory changes when the missing header appears.
             let beside = files.iter().filter_map(|path| path.parent());
             let searched = self.request.arguments.iter();
             let searched = searched.filter_map(|argument| argument.to_str()?.strip_prefix("-I"));
-            // The directory of `a.cpp` has no name.
+            // The directory of `a.cpp` is an empty path.
             let here = |path: &Path| {
                 if path == Path::new("") {
                     ".".into()
@@ -239,7 +239,7 @@ fn stamps(paths: impl Iterator<Item = PathBuf>) -> Stamps {
     paths.map(|path| (path.clone(), stamp(&path))).collect()
 }
 
-/// Returns the stamp of a file, or `None` if it may have changed since `moment`. The next poll then compiles
+/// Returns the stamp of a file, or `None` if it may have changed since `moment`. In that case, the next poll compiles
 /// again, because a compile that started at that moment may have read the file before the change.
 fn stamp_before(path: &Path, moment: SystemTime) -> Option<String> {
     let metadata = path.metadata().ok()?;

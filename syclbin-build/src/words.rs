@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Words separated by NUL bytes, which neither paths nor arguments contain. On Unix, words of any encoding survive.
+//! Lists of words, separated by NUL bytes, which neither paths nor arguments contain. On Unix, any encoding survives.
 
 use std::ffi::{OsStr, OsString};
 
@@ -14,7 +14,7 @@ pub(crate) fn split(bytes: &[u8]) -> impl Iterator<Item = OsString> {
     bytes.split(|byte| *byte == 0).map(word)
 }
 
-/// Splits a word at its first `=`. The key is text.
+/// Splits a word at its first `=`. The key must be UTF-8.
 pub(crate) fn key_and_value(word: &OsStr) -> Option<(&str, OsString)> {
     let bytes = word.as_encoded_bytes();
     let end = bytes.iter().position(|byte| *byte == b'=')?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `DLPack`: uses tensors of other libraries as buffers, and buffers as tensors, without copying.
+//! `DLPack`: wraps tensors of other libraries in buffers, and buffers in tensors, without copying.
 //!
 //! The tensor types come from the crate [`dlpk`]. Buffers are dense: elements are in C (row-major) order, without gaps.
 //!
@@ -27,13 +27,13 @@ use crate::queue::Queue;
 /// A tensor that owns foreign memory and may be dropped on any thread.
 struct Owner(#[allow(dead_code, reason = "dropped last")] DLPackTensor);
 
-// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. It is not used
-// otherwise.
+// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. It is used for
+// nothing else.
 unsafe impl Send for Owner {}
-// SAFETY: as for Send.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Owner {}
 
-/// An exported tensor, and the memory that it keeps alive.
+/// An exported tensor, and the buffer that owns its memory.
 struct Exported<T: Pod> {
     tensor: DLManagedTensorVersioned,
     shape: Vec<i64>,
@@ -53,9 +53,9 @@ impl Queue {
     ///
     /// # Safety
     ///
-    /// - The requirements of [`Queue::buffer_from_native`] apply. A `cl_mem` belongs to the context of this queue.
-    /// - The tensor may be dropped on any thread.
-    /// - All work that writes the tensor has finished, or this queue waits for it.
+    /// - The requirements of [`Queue::buffer_from_native`] apply. A `cl_mem` must belong to the context of this queue.
+    /// - It must be sound to drop the tensor on any thread.
+    /// - All work that writes the tensor must have finished, or this queue must wait for it.
     pub unsafe fn buffer_from_dlpack<T: Pod + GetDLPackDataType>(
         &self,
         tensor: DLPackTensor,
@@ -130,7 +130,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             _buffer: self,
         });
         let raw = Box::into_raw(exported);
-        // SAFETY: the box was just leaked, and `release` takes it back. Its vectors do not move.
+        // SAFETY: the box was just leaked, and `release` reclaims it. Its vectors do not move.
         unsafe {
             (*raw).tensor.manager_ctx = raw.cast();
             (*raw).tensor.dl_tensor.shape = (*raw).shape.as_mut_ptr();
@@ -155,9 +155,9 @@ fn wrong_shape(shape: &[i64], len: usize) -> String {
 ///
 /// # Safety
 ///
-/// `tensor` was created by `into_dlpack` for the same `T`, and is not used afterwards.
+/// `tensor` must have been created by `into_dlpack` for the same `T`, and must not be used afterwards.
 unsafe extern "C" fn release<T: Pod>(tensor: *mut DLManagedTensorVersioned) {
-    // SAFETY: the context of such a tensor is the leaked box.
+    // SAFETY: the caller guarantees that the tensor's context is the leaked box.
     drop(unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Exported<T>>()) });
 }
 
@@ -218,7 +218,7 @@ fn pointer(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default())
 }
 
-/// Returns the number of elements, if it can be counted.
+/// Returns the number of elements, or `None` on overflow.
 fn elements(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |all, &n| all.checked_mul(n))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Errors: each names the kernel, argument or device at fault, and suggests a remedy.
+//! Errors. Each names the kernel, argument or device at fault, and suggests a remedy.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of this crate. Its message explains what failed, why, and what to do.
 ///
-/// It is one pointer wide and cheap to clone. Generated code stores an error for each kernel that cannot run on the
-/// device, and returns a clone at each launch.
+/// An error is one pointer wide and cheap to clone: generated code stores an error for each kernel that cannot run on
+/// the device, and returns a clone at each launch.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
@@ -24,7 +24,7 @@ struct Inner {
     details: Details,
 }
 
-/// The data of an error besides its message.
+/// The data that an error carries besides its message.
 enum Details {
     None,
     Reasons(Vec<String>),
@@ -212,7 +212,7 @@ fn remedy(code: Code) -> &'static str {
     }
 }
 
-/// Formats a colon and then one indented line for each item.
+/// Formats a colon, followed by one indented line for each item.
 pub(crate) fn list(items: &[impl Display]) -> String {
     if items.is_empty() {
         return " none".to_owned();
@@ -237,7 +237,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Writes the message, because `unwrap` and a `main` that returns the error print only this.
+    /// Writes only the message, because this is what `unwrap` and a failing `main` print.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)
     }

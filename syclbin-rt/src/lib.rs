@@ -262,7 +262,7 @@ pub mod __private {
     pub use std::path::Path;
 }
 
-// Shared with `tests/`, so that all tests request a device in the same way.
+// Shared with `tests/`, so that all tests choose a device in the same way.
 #[cfg(test)]
 extern crate self as syclbin_rt;
 #[cfg(test)]

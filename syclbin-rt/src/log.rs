@@ -37,7 +37,7 @@ levels! {
     debug
 }
 
-/// Returns whether warnings are logged, so that they are only requested from the driver if needed.
+/// Returns whether warnings are logged. If not, they need not be requested from the driver.
 pub(crate) fn hears_warnings() -> bool {
     #[cfg(feature = "log")]
     return ::log::log_enabled!(target: TARGET, ::log::Level::Warn);

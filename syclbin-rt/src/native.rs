@@ -80,9 +80,9 @@ impl Queue {
     ///
     /// # Safety
     ///
-    /// - The handles are valid, and belong to the library that [`Device::library`] names.
-    /// - A CUDA stream outlives the queue, its events, and everything that was loaded or allocated with it. An OpenCL
-    ///   queue may be released earlier, because it is reference-counted.
+    /// - The handles must be valid and belong to the library named by [`Device::library`].
+    /// - A CUDA stream must outlive the queue, its events, and everything that was loaded or allocated with it. An
+    ///   OpenCL queue may be released earlier, because it is reference-counted.
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };
@@ -99,10 +99,10 @@ impl Queue {
     ///
     /// # Safety
     ///
-    /// - The memory belongs to the context of this queue, and contains `len` elements of `T` from the handle on.
-    /// - It stays alive as long as `owner`.
-    /// - While the buffer exists, other libraries access the memory only as Rust's borrowing rules would allow. Events
-    ///   order the commands of other queues.
+    /// - The memory must belong to the context of this queue and contain `len` elements of `T`, starting at the handle.
+    /// - It must stay alive as long as `owner`.
+    /// - While the buffer exists, other libraries must access the memory only as Rust's borrowing rules would allow.
+    ///   Events order the commands of other queues.
     pub unsafe fn buffer_from_native<T: Pod, O: Send + Sync + 'static>(
         &self,
         handle: MemoryHandle,
@@ -127,11 +127,11 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the event comes from another kind of driver, or the driver rejects the request.
+    /// Fails if the event comes from another kind of driver, or if the driver rejects the request.
     ///
     /// # Safety
     ///
-    /// The event is valid and belongs to the context of this queue.
+    /// The event must be valid and belong to the context of this queue.
     pub unsafe fn barrier_after_native(&self, event: EventHandle) -> Result<Event> {
         const ACTION: &str = "waiting for an event of another library";
         // SAFETY: the caller upholds the same requirements.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The program cache: each program is built once per device and set of constant values, within a process and across
+//! The program cache: builds each program once per device and set of constant values, within a process and across
 //! processes.
 //!
 //! The key of a program covers everything that determines its code: images, options, constants, device, driver, and the
@@ -28,17 +28,17 @@ use crate::backend::{Context, Program, Source, WeakProgram};
 use crate::log;
 use crate::trace::{self, Class};
 
-/// `off`, or another directory.
+/// `off`, or a directory to use instead.
 const VARIABLE: &str = "SYCLBIN_CACHE";
 const DIRECTORY: &str = "programs";
-/// The maximum size of all entries together, in bytes.
+/// The maximum total size of all entries, in bytes.
 const LIMIT: u64 = 256 << 20;
 
-/// The inputs that determine the code that a driver makes, as a hash.
+/// A hash of the inputs that determine the driver's code.
 pub(crate) type Key = [u8; 32];
 
-/// The cache of native code from drivers, which a [`Store`] preserves between runs of programs. It is in
-/// `$SYCLBIN_CACHE/programs`, else in `programs` in the home directory of the toolchain.
+/// The cache of native code from drivers, which a [`Store`] keeps across runs. It is located in
+/// `$SYCLBIN_CACHE/programs`, or else in `programs` in the toolchain's home directory.
 #[derive(Debug)]
 pub(crate) struct Cache(Store);
 
@@ -47,7 +47,7 @@ impl Cache {
     pub(crate) fn of_environment() -> Option<Self> {
         let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
             Some(off) if off == "off" => return None,
-            // A relative path would name another directory in each program.
+            // A relative path would refer to another directory in each program.
             Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
             None => {
                 let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
@@ -79,33 +79,33 @@ fn file_name(key: &Key) -> String {
     digits + ".program"
 }
 
-/// The origin of a program.
+/// Where a program came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It existed already, because another module in this process uses it.
+    /// Another module in this process already uses it.
     Process,
     /// An earlier process built it.
     Cache,
-    /// It was built now.
+    /// It was built for this request.
     Built,
 }
 
-/// The modules that may share a program with the module that requests it.
+/// The modules that may share a program with the requesting module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     /// Every module of this process.
     All,
-    /// No other module: the program has variables, and each module has its own.
+    /// No other module: the program contains variables, and each module has its own.
     None,
 }
 
-/// A program of this process; locked while it is built.
+/// A program of this process. The slot is locked while the program is built.
 type Slot = Arc<Mutex<Option<WeakProgram>>>;
 
-/// The programs in use, by the address of the context and the key.
+/// The programs in use, by context address and key.
 static IN_USE: Mutex<Option<HashMap<(usize, Key), Slot>>> = Mutex::new(None);
 
-/// Returns a program of these modules.
+/// Returns a program of these modules, building it if necessary.
 pub(crate) fn get(
     context: &Context,
     modules: &[Source<'_>],
@@ -139,10 +139,10 @@ fn find_or_build(
         return build(context, modules, &key, cache);
     }
     let slot = slot((context.address(), key));
-    // A thread that exits may load the same program.
+    // Entered before the slot is locked, because an exiting thread may load the same program.
     let _guard = CallGuard::new();
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
-    // A program keeps its context alive, so no other context has its address.
+    // A live program keeps its context alive, so no other context has the same address.
     if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {
         log::debug(format_args!("a program is already in use"));
         return Ok((program, Origin::Process));
@@ -158,7 +158,7 @@ fn slot(key: (usize, Key)) -> Slot {
     if let Some(slot) = slots.get(&key) {
         return Arc::clone(slot);
     }
-    // Removes the slots that no other thread holds and whose program is gone.
+    // Remove the slots that no other thread holds and whose program is gone.
     slots.retain(|_, slot| {
         let alive = |slot: &Slot| match slot.try_lock() {
             Ok(program) => program
@@ -182,8 +182,8 @@ fn build(
     let Some(cache) = cache else {
         return Ok((compile(context, modules)?, Origin::Built));
     };
-    // A program that was made before the process loaded native code from a file suits every process that it
-    // fits.
+    // A program without a variant was built before the process loaded native code from a file. It suits every process
+    // that accepts it.
     let variant = context.variant();
     let keys = std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant)));
     for key in keys {
@@ -198,7 +198,7 @@ fn build(
             Ok(None) => log::debug(format_args!(
                 "ignoring a cached program, because it is for another processor"
             )),
-            // The driver is not the expected driver.
+            // A different driver than the one that made the entry.
             Err(error) => {
                 log::warn(format_args!(
                     "recompiling a cached program, because the driver rejected it: {error}"
@@ -208,7 +208,7 @@ fn build(
         }
     }
     let program = compile(context, modules)?;
-    // The variant is checked now: another thread may have loaded native code meanwhile.
+    // The variant is queried only now, because another thread may have loaded native code meanwhile.
     if let Ok(code) = program.binary()
         && let Some(variant) = context.variant_of_own(&code)
     {
@@ -231,8 +231,8 @@ fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildEr
     Ok(program)
 }
 
-/// Returns the key of programs that are compiled after native code for the processor `variant` came out of a
-/// file. That code may have lowered the driver's target.
+/// Returns the key of programs that are compiled after native code for the processor `variant` was loaded from a file.
+/// That code may have lowered the driver's target.
 fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     let mut hash = Sha256::new();
     hash.update(key);
@@ -241,12 +241,12 @@ fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     hash.finalize()
 }
 
-/// Returns the key: a hash of everything that determines the code that a driver makes.
+/// Returns the key: a hash of everything that determines the driver's code.
 fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_>]) -> Key {
     key_of_release(env!("CARGO_PKG_VERSION"), facts, environment, modules)
 }
 
-/// Returns the key in the release `release` of this crate. No release uses what another one stored.
+/// Returns the key for a given release of this crate. No release uses entries of another release.
 fn key_of_release(
     release: &str,
     facts: &Facts,
@@ -254,7 +254,7 @@ fn key_of_release(
     modules: &[Source<'_>],
 ) -> Key {
     let mut hash = Sha256::new();
-    // Each part follows its length, so that two lists of parts never look alike.
+    // Each part is preceded by its length, so that different lists of parts never hash the same bytes.
     let mut add = |part: &[u8]| {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
@@ -291,13 +291,13 @@ fn key_of_release(
     hash.finalize()
 }
 
-/// Returns the processor features that determine the code of a driver that compiles for this processor.
+/// Returns the processor features that determine the code of a driver that compiles for the host processor.
 fn features_for(kind: DeviceKind) -> Option<String> {
     (kind == DeviceKind::Cpu).then(features)
 }
 
-/// Returns the features of the processor. Virtual machines of the same name may differ in them, and several
-/// machines may share a home directory.
+/// Returns the processor's features. Virtual machines with the same processor name may differ in their features, and
+/// several machines may share a home directory.
 fn features() -> String {
     #[cfg(target_arch = "x86_64")]
     {
@@ -316,9 +316,8 @@ fn features() -> String {
     String::new()
 }
 
-/// The prefixes of Intel's CPU device, of Intel's compiler and driver for GPUs, of PoCL, and of Mesa's drivers
-/// and the LLVM below them. The last two of Intel's GPUs are the prefixes of its assembler and of its newer
-/// debug keys.
+/// The prefixes of variables that affect Intel's CPU device, Intel's GPU compiler and driver, PoCL, and Mesa's drivers
+/// with the LLVM below them. For Intel's GPUs, `VISA_` is the prefix of the assembler, and `NEO_` of newer debug keys.
 const PREFIXES: &[&str] = &[
     "CL_CONFIG_",
     "VOLCANO_",
@@ -332,22 +331,20 @@ const PREFIXES: &[&str] = &[
     "RADV_DEBUG",
     "AMD_DEBUG",
 ];
-/// Intel's compiler for GPUs reads this variable without the prefix that its others have.
+/// Intel's GPU compiler reads this variable without its usual prefix.
 const NAMES: &[&str] = &["OverrideDefaultFP64Settings"];
-/// If this is set to a number other than 0, Intel's driver for GPUs reads hundreds of variables without a
-/// prefix.
+/// If this is set to a number other than 0, Intel's GPU driver reads hundreds of variables without a prefix.
 const READS_DEBUG_KEYS: &str = "NEOReadDebugKeys";
 
-/// Returns the environment variables of this process that change the code which drivers make from the same source,
-/// by name.
+/// Returns the environment variables of this process that change the code that drivers generate, sorted by name.
 ///
-/// Drivers do not report these variables, so their names are listed here. If a name is missing, the cache may
-/// return a program with other settings. An unneeded name only causes another build.
+/// Drivers do not report these variables, so their names are listed here. If a name is missing, the cache may return a
+/// program that was built with other settings. An unneeded name only causes an extra build.
 fn driver_settings() -> Vec<(OsString, OsString)> {
     among(env::vars_os())
 }
 
-/// Returns the settings among `variables`, by name.
+/// Returns the settings among `variables`, sorted by name.
 fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let variables: Vec<_> = variables.collect();
     let reads_debug_keys = variables.iter().any(|(name, value)| {
@@ -369,8 +366,8 @@ fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString
     found
 }
 
-/// Returns whether the name looks like such a debug key, for instance `ForceSimdSize`. Taking all other
-/// variables would defeat the cache: the launchers of clusters give each process some variables of its own.
+/// Returns whether the name looks like such a debug key, for instance `ForceSimdSize`. Including all other variables
+/// would defeat the cache: cluster launchers set variables that differ for each process.
 fn is_debug_key(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
         && name.chars().all(|c| c.is_ascii_alphanumeric())

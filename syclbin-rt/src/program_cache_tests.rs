@@ -40,7 +40,7 @@ fn ir(spirv: &[u8]) -> [Source<'_>; 1] {
     [of(spirv)]
 }
 
-/// Returns the context of a device whose programs are cached.
+/// Returns a context of a device whose programs are cached.
 fn context(queue: &Queue) -> Option<Context> {
     let context = queue.raw().context();
     if !context.keeps_programs() {
@@ -168,7 +168,7 @@ fn program_is_shared_until_last_user_drops() {
     let (first, origin_of_first) = origin(context, &spirv, Sharing::All, None);
     let (second, origin_of_second) = origin(context, &spirv, Sharing::All, None);
     assert!(Arc::ptr_eq(&first, &second));
-    // Another test may have loaded the same program.
+    // Another test may already have loaded the same program.
     assert_ne!(origin_of_first, Origin::Cache);
     assert_eq!(origin_of_second, Origin::Process);
     let (alone, _) = origin(context, &spirv, Sharing::None, None);
@@ -183,7 +183,7 @@ fn a_new_program_evicts_only_programs_without_users() {
     let Some(context) = &context(&queue) else {
         return;
     };
-    // No other test has these programs: another tool made them.
+    // The generator numbers are unique, so no other test uses these programs.
     let [kept, unused, new] = [101, 102, 103].map(|tool| {
         let mut code = spirv();
         code[8] = tool;
@@ -225,10 +225,10 @@ fn damaged_cache_entry_is_built_again() {
     std::fs::write(&entry, &whole[..whole.len() / 2]).unwrap();
     assert_eq!(get(), Origin::Built);
     assert_eq!(std::fs::read(&entry).unwrap().len(), whole.len());
-    // The file is whole, but the driver cannot use it.
+    // The entry is complete, but the driver cannot use it.
     let settings = driver_settings();
     let key = key(context.device().facts(), &settings, &ir(&spirv));
-    // Another test of this process may have loaded native code of a file meanwhile.
+    // Another test of this process may have loaded native code from a file meanwhile.
     let variant = context.variant().map(|variant| key_for(&key, variant));
     for key in std::iter::once(key).chain(variant) {
         cache.write(&key, b"\x7fELF no");

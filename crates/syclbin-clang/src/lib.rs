@@ -3,7 +3,7 @@
 //!
 //! It accepts clang's command line, compiles sources, joins them with SYCLBIN files and objects, and writes one file.
 //! It exits with clang's exit code, and passes clang's diagnostics unchanged to standard error. The library is 250 MB
-//! of LLVM that may crash. A separate process confines such a crash.
+//! of LLVM that may crash. Such a crash ends only this process.
 //!
 //! | module | purpose |
 //! |---|---|

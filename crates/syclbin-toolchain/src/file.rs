@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files: opened without blocking, and checked once they are open.
+//! Opens files without blocking, and checks them once they are open.
 //!
-//! Opening a FIFO blocks until somebody writes to it. A path may lead to another file when it is looked up a
-//! second time. So files are opened without blocking, and kind, owner and mode are read from the open file.
+//! Opening a FIFO blocks until another process writes to it, and a path may refer to a different file when it is looked
+//! up again. So files are opened without blocking, and kind, owner and mode are read from the open file.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
@@ -10,24 +10,24 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How many bytes of a file [`read_if`] hands to its caller's check.
+/// The number of bytes that [`read_if`] passes to its caller's check.
 const START: u64 = 4096;
 
-/// Opens a regular file for reading. Links are followed.
+/// Opens a regular file for reading. Follows symbolic links.
 ///
 /// # Errors
 ///
-/// When it cannot be opened, or is not a regular file: a FIFO, a device, a directory.
+/// Returns an error if the file cannot be opened or is not a regular file, such as a FIFO, a device or a directory.
 pub fn open(path: &Path) -> io::Result<File> {
     open_as(path, File::options().read(true), false)
 }
 
-/// Opens a regular file as `options` say, and rejects a link to a file. This is for files that programs put
-/// into directories of their own.
+/// Opens a regular file with `options`, and rejects a symbolic link to a file. Use this for files that programs create
+/// in their own directories.
 ///
 /// # Errors
 ///
-/// The errors of [`open`], and when it is a link.
+/// Fails for the same reasons as [`open`], and if `path` is a symbolic link.
 pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     open_as(path, options, true)
 }
@@ -75,16 +75,16 @@ fn name(_: std::fs::FileType) -> &'static str {
 ///
 /// # Errors
 ///
-/// The errors of [`open`], and when it cannot be read.
+/// Fails for the same reasons as [`open`], and if the file cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_if(path, |_| true)
 }
 
-/// Reads a regular file if `wanted` accepts its first bytes. Otherwise it reads only those first bytes.
+/// Reads a regular file if `wanted` accepts its first bytes. Otherwise, returns only those bytes.
 ///
 /// # Errors
 ///
-/// The errors of [`read`].
+/// Fails for the same reasons as [`read`].
 pub fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::new();
@@ -95,10 +95,11 @@ pub fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> io::Result<Ve
     Ok(bytes)
 }
 
-/// Operating systems stamp files with a clock that is behind by up to this time.
+/// The maximum lag of the clock with which operating systems timestamp files.
 pub const TICK: Duration = Duration::from_millis(10);
 
-/// Returns text that differs once a file or directory is changed or replaced, or `None` if there is none.
+/// Returns text that changes whenever a file or directory is changed or replaced, or `None` if its metadata is
+/// unavailable.
 #[must_use]
 pub fn stamp(path: &Path) -> Option<String> {
     stamp_of(&path.metadata().ok()?)
@@ -112,7 +113,7 @@ pub fn stamp_of(metadata: &Metadata) -> Option<String> {
     #[cfg(unix)]
     let stamp = {
         use std::os::unix::fs::MetadataExt as _;
-        // No program can set the time of the last change.
+        // Programs cannot set the time of the last status change.
         let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
         let (device, inode) = (metadata.dev(), metadata.ino());
         format!("{stamp}-{seconds:x}-{nanos:x}-{device:x}-{inode:x}")
@@ -120,8 +121,8 @@ pub fn stamp_of(metadata: &Metadata) -> Option<String> {
     Some(stamp)
 }
 
-/// Returns when a file became what it is. A file that is moved or unpacked to its place keeps an old
-/// modification time, so the time of its last change counts too.
+/// Returns when a file got its current content and name. A file that is moved or unpacked keeps an old modification
+/// time, so the time of its last status change counts too.
 #[must_use]
 pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
     let modified = metadata.modified().ok()?;
@@ -145,7 +146,7 @@ pub fn find_program(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
         return Some(PathBuf::from(name)).filter(|path| is_program(path));
     }
     std::env::split_paths(search?)
-        // To a shell, an empty entry means the current directory, which is not a safe place to run programs from.
+        // In a shell, an empty entry means the current directory. Running programs from there is not safe.
         .filter(|folder| !folder.as_os_str().is_empty())
         .map(|folder| folder.join(name))
         .find(|path| is_program(path))
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// A FIFO in a new directory. Opening it to read or write would wait for ever, and so fail the test.
+    /// Creates a FIFO in a new directory. Opening it to read or write would block forever, which fails the test.
     fn fifo(folder: &Path) -> std::path::PathBuf {
         let path = folder.join("fifo");
         let made = Command::new("mkfifo").arg(&path).status();
@@ -205,7 +206,7 @@ mod tests {
         let path = folder.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
         assert!(open(&path).is_err());
-        // What opening one says differs among systems; the name is asked of the kind itself.
+        // The error of opening a socket depends on the system, so this asks for the name of its kind directly.
         let kind = std::fs::symlink_metadata(&path).unwrap().file_type();
         assert_eq!(name(kind), "something else");
     }

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Layout of the toolchain that `cargo syclbin toolchain install` puts on a machine.
+//! The layout of the toolchain that `cargo syclbin toolchain install` installs.
 //!
-//! The installer writes the components, `syclbin-build` looks for the compiler and `syclbin-rt` for the CPU
-//! device. All three use this crate, so one place defines the layout:
+//! The installer writes the components. `syclbin-build` looks for the compiler, and `syclbin-rt` looks for the CPU
+//! device. All three use this crate, so the layout is defined in one place:
 //!
 //! ```text
-//! HOME/                      $SYCLBIN_HOME, else "syclbin" in the platform's cache folder
-//!   compiler/2026.2.0/       one folder per component and version; it appears whole, by a rename
-//!     MANIFEST               what was installed: see [`MANIFEST`]
+//! HOME/                      $SYCLBIN_HOME, else "syclbin" in the platform's cache directory
+//!   compiler/2026.2.0/       one directory per component and version, which appears by a rename
+//!     MANIFEST               marks the installation as complete
 //!     bin/syclbin-clang      the compiler driver
-//!     lib/libsycl-jit.so     the compiler it calls
+//!     lib/libsycl-jit.so     the compiler library that it calls
 //!   cpu-device/2026.2.0/
 //!     MANIFEST
-//!     lib/libintelocl.so     an OpenCL driver that exports the whole API itself
-//!   nvidia/13.5.37/          where there is an NVIDIA GPU, or where it was asked for
+//!     lib/libintelocl.so     an OpenCL driver that exports the whole API, without a loader
+//!   nvidia/13.5.37/          if there is an NVIDIA GPU, or on request
 //!     MANIFEST
-//!     bin/ptxas              PTX to native code
-//!     bin/nvlink             native code of several modules to one
-//!     nvvm/libdevice/libdevice.10.bc   mathematics that code for NVIDIA's GPUs calls
+//!     bin/ptxas              compiles PTX to native code
+//!     bin/nvlink             links native code of several modules
+//!     nvvm/libdevice/libdevice.10.bc   mathematics library for NVIDIA GPUs
 //! ```
 //!
-//! Beside them lie the directories `kernels` and `programs`, in which `syclbin-build` and `syclbin-rt`
-//! cache what was compiled. The feature `store` has the code that both caches share.
+//! Next to the components are the directories `kernels` and `programs`, in which `syclbin-build` and `syclbin-rt` cache
+//! compiled code. The feature `store` provides the code that both caches share.
 //!
-//! This crate starts no process and reads no environment variable. The caller does both, because a build
-//! script must tell Cargo of every variable it reads. The crate writes only to the stores of caches.
+//! This crate starts no process and reads no environment variable. The caller does both, because a build script must
+//! tell Cargo about every variable that it reads. The crate writes only to the stores of caches.
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
@@ -44,33 +44,33 @@ use std::path::{Path, PathBuf};
 /// The environment variable that names the home directory.
 pub const HOME_VARIABLE: &str = "SYCLBIN_HOME";
 
-/// The variables that decide where [`Home::locate`] looks; a build script depends on them.
+/// The environment variables that determine where [`Home::locate`] looks. A build script depends on them.
 pub const VARIABLES: [&str; 3] = [HOME_VARIABLE, "XDG_CACHE_HOME", "HOME"];
 
-/// The file that completes an installation, in the directory of every component.
+/// The file that marks an installation as complete, in the directory of each component.
 ///
-/// A directory without it is not a component: only a finished installation has one.
+/// The installer creates it last, so a directory without it is not a component.
 pub const MANIFEST: &str = "MANIFEST";
 
 /// The command that installs everything, for error messages.
 pub const INSTALL_COMMAND: &str = "cargo syclbin toolchain install";
 
-/// A part of the toolchain that is installed by itself.
+/// A separately installed part of the toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Component {
-    /// The SYCL compiler, as a library, and `syclbin-clang`, which calls it.
+    /// The SYCL compiler as a library, and the program `syclbin-clang` that calls it.
     Compiler,
     /// An OpenCL driver that runs kernels on the CPU.
     CpuDevice,
-    /// What compiling for NVIDIA's GPUs takes beside the compiler.
+    /// The additional files for compiling to NVIDIA GPUs.
     Nvidia,
 }
 
 impl Component {
-    /// Every component, in the order in which they are installed.
+    /// Every component, in installation order.
     pub const ALL: [Self; 3] = [Self::Compiler, Self::CpuDevice, Self::Nvidia];
 
-    /// Returns the name that users type and that the component's directory has: `compiler`, `cpu-device`,
+    /// Returns the name that users type, which is also the name of the component's directory: `compiler`, `cpu-device`,
     /// `nvidia`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -89,8 +89,8 @@ impl Component {
             .find(|component| component.name() == name)
     }
 
-    /// Returns the file that the rest of the project uses, relative to the component's directory. It is a
-    /// program of the compiler, a shared library of the CPU device, or an assembler for NVIDIA's GPUs.
+    /// Returns the file that the rest of the project uses, relative to the component's directory: the compiler program,
+    /// the CPU device's shared library, or NVIDIA's assembler.
     #[must_use]
     pub const fn entry(self) -> &'static str {
         match self {
@@ -103,14 +103,14 @@ impl Component {
 
 /// The compiler library, relative to the directory of [`Component::Compiler`].
 ///
-/// Its parent directory must be called `lib`: the library looks for its companions in `$ORIGIN/../lib`.
+/// Its parent directory must be called `lib`, because the library looks for other libraries in `$ORIGIN/../lib`.
 pub const COMPILER_LIBRARY: &str = "lib/libsycl-jit.so";
 
-/// The math library that code for NVIDIA's GPUs calls, relative to the directory of [`Component::Nvidia`].
-/// That directory has CUDA's layout.
+/// The mathematics library that code for NVIDIA GPUs calls, relative to the directory of [`Component::Nvidia`]. That
+/// directory is laid out like CUDA.
 pub const CUDA_MATHEMATICS: &str = "nvvm/libdevice/libdevice.10.bc";
 
-/// No home directory can be determined.
+/// The home directory cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoHome {
     /// `SYCLBIN_HOME` is not set, and the platform has no known cache directory.
@@ -118,23 +118,23 @@ pub enum NoHome {
         "cannot determine the cache directory of this machine; set SYCLBIN_HOME to a directory of your choice"
     )]
     Unknown,
-    /// `SYCLBIN_HOME` is relative. Commands, build scripts and the user's program each run in a directory of
-    /// their own. A relative path would name a different directory for each of them.
+    /// `SYCLBIN_HOME` is relative. Commands, build scripts and the user's program run in different directories, so a
+    /// relative path would name a different directory for each.
     #[error("SYCLBIN_HOME={} is relative; set it to an absolute path", .0.display())]
     Relative(PathBuf),
 }
 
-/// The directory that holds the installed components.
+/// The directory that contains the installed components.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(PathBuf);
 
 impl Home {
-    /// Returns the home directory: `explicit` (the value of `SYCLBIN_HOME`) if it is set and not empty, else
+    /// Returns the home directory: `explicit` (the value of `SYCLBIN_HOME`) if it is set and not empty, or otherwise
     /// `syclbin` in the platform's cache directory. The directory need not exist.
     ///
     /// # Errors
     ///
-    /// When `explicit` is relative. Also when it is not given and the platform has no known cache directory
+    /// Returns an error if `explicit` is relative, or if it is not set and the platform has no known cache directory
     /// (no `HOME`).
     pub fn locate(explicit: Option<&OsStr>) -> Result<Self, NoHome> {
         match explicit {
@@ -158,7 +158,7 @@ impl Home {
         &self.0
     }
 
-    /// Returns the directory in which one version of `component` is, or would be, installed.
+    /// Returns the directory for one version of `component`, whether or not it is installed.
     #[must_use]
     pub fn folder(&self, component: Component, version: &str) -> PathBuf {
         self.versions(component).join(version)
@@ -170,9 +170,9 @@ impl Home {
         self.0.join(component.name())
     }
 
-    /// Returns all finished installations of `component`, newest version first.
+    /// Returns all complete installations of `component`, newest version first.
     ///
-    /// A directory that cannot be read counts as empty.
+    /// An unreadable directory counts as empty.
     #[must_use]
     pub fn installed(&self, component: Component) -> Vec<Installed> {
         let mut found: Vec<Installed> = std::fs::read_dir(self.versions(component))
@@ -193,14 +193,14 @@ impl Home {
         found
     }
 
-    /// Returns the newest finished installation of `component`.
+    /// Returns the newest complete installation of `component`.
     #[must_use]
     pub fn newest(&self, component: Component) -> Option<Installed> {
         self.installed(component).into_iter().next()
     }
 
-    /// Returns the homes in which `syclbin-clang` at `program` looks for other components: the home that it is
-    /// installed in, then the user's. `explicit` is the value of `SYCLBIN_HOME`, which names the user's home; see
+    /// Returns the homes in which the `syclbin-clang` at `program` looks for other components: the home that contains
+    /// it, then the user's home. `explicit` is the value of `SYCLBIN_HOME`, which names the user's home; see
     /// [`locate`](Self::locate).
     pub fn of_compiler(program: &Path, explicit: Option<&OsStr>) -> impl Iterator<Item = Self> {
         // HOME/compiler/VERSION/bin/syclbin-clang
@@ -210,19 +210,19 @@ impl Home {
     }
 }
 
-/// One finished installation of one component.
+/// A complete installation of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// What it is.
+    /// The installed component.
     pub component: Component,
-    /// Its version: the name of its directory.
+    /// Its version, which is the name of its directory.
     pub version: String,
-    /// The directory it is installed in.
+    /// Its directory.
     pub folder: PathBuf,
 }
 
 impl Installed {
-    /// Returns the program or library that the rest of the project uses; see [`Component::entry`].
+    /// Returns the file that the rest of the project uses; see [`Component::entry`].
     #[must_use]
     pub fn entry(&self) -> PathBuf {
         self.folder.join(self.component.entry())
@@ -233,7 +233,7 @@ impl Installed {
     }
 }
 
-/// Versions compare number by number: 2026.10 is newer than 2026.9.
+/// Returns a key that orders versions number by number: 2026.10 is newer than 2026.9.
 fn version_order(version: &str) -> Vec<u64> {
     version
         .split(|c: char| !c.is_ascii_digit())

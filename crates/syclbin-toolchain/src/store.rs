@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A store: entries in a directory of this user, which several processes read and write at once.
+//! Stores: entries in a private directory of this user, which several processes read and write concurrently.
 //!
 //! ```text
-//! DIRECTORY/           mode 0700; one that others can write to is not used
+//! DIRECTORY/           mode 0700; ignored if others can write to it
 //!   NAME.KIND          an entry, mode 0600: a mark, the SHA-256 of its name and content, the content
 //!   lock               held by the process that writes
 //!   new                the entry that is being written
-//!   size               the size of all entries, as far as it was counted
+//!   size               the recorded size of all entries
 //! ```
 //!
-//! The build cache of `syclbin-build` and the program cache of `syclbin-rt` are stores. An entry appears
-//! whole, by a rename, and its hash is verified when it is read. A hash does not prove who wrote an entry,
-//! so files and directories that others can write to are ignored. Nothing here fails or waits for long:
-//! an entry that cannot be read or written does not exist.
+//! The build cache of `syclbin-build` and the program cache of `syclbin-rt` are stores. An entry appears atomically, by
+//! a rename, and its hash is verified when it is read. A hash does not prove who wrote an entry, so files and
+//! directories that others can write to are ignored. Nothing here fails or waits for long: an entry that cannot be read
+//! or written counts as missing.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -28,26 +28,26 @@ use crate::trust::{is_private, is_private_file};
 
 const MARK: &[u8; 16] = b"SYCLBIN stored 1";
 const HEADER: usize = MARK.len() + 32;
-/// How many hexadecimal digits a name has before its kind.
+/// The number of hexadecimal digits in a name, before its kind.
 const DIGITS: usize = 64;
-/// How long to wait for a process that writes. A stopped process must not stop all others.
+/// The time to wait for another writer. It is short, so that a suspended process does not block all others.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// A used entry is marked as used at most this often.
+/// The minimum time between two updates of an entry's time of use.
 const FRESH: Duration = Duration::from_secs(3600);
 
-/// Entries in a directory.
+/// A directory of entries.
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
     limit: u64,
     patience: Duration,
-    /// Whether the lock was unavailable once. Nothing more is written then.
+    /// Whether the lock was ever unavailable. After that, nothing more is written.
     has_given_up: AtomicBool,
 }
 
 impl Store {
-    /// Creates a store in `directory`. The directory is created when the first entry is written. All entries
-    /// together have at most `limit` bytes, and each at most a quarter of that.
+    /// Creates a store in `directory`, which is created when the first entry is written. The total size of all entries
+    /// is limited to `limit` bytes, and each entry to a quarter of that.
     #[must_use]
     pub fn new(directory: PathBuf, limit: u64) -> Self {
         Self {
@@ -58,14 +58,14 @@ impl Store {
         }
     }
 
-    /// Returns how many bytes all entries have.
+    /// Returns the total size of all entries in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.entries().iter().map(|entry| entry.size).sum()
     }
 
-    /// Returns the content of the entry `name` and marks it as used. `name` is 64 hexadecimal digits, a
-    /// dot and a kind. A damaged entry is removed.
+    /// Returns the content of the entry `name`, and marks it as used. `name` consists of 64 hexadecimal digits, a dot
+    /// and a kind. A damaged entry is removed.
     #[must_use]
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
         if !is_private(&self.directory) {
@@ -74,7 +74,7 @@ impl Store {
         let path = self.path(name)?;
         let file = open_private(&path)?;
         let metadata = file.metadata().ok()?;
-        // A larger file is not an entry.
+        // A file beyond the limit is not an entry.
         let bytes = (metadata.len() <= self.limit).then(|| read_all(&file));
         let Some(content) = bytes.flatten().and_then(|bytes| verified(name, bytes)) else {
             self.remove(name);
@@ -83,7 +83,7 @@ impl Store {
         let now = SystemTime::now();
         let used = metadata.modified().ok()?;
         if now.duration_since(used).is_ok_and(|since| since > FRESH) {
-            // Its owner can set the time of a file that is open for reading.
+            // The owner of a file can set its time even if it is open only for reading.
             let _ = file.set_modified(now);
         }
         Some(content)
@@ -94,11 +94,10 @@ impl Store {
         self.update(name, |_| content.to_vec());
     }
 
-    /// Replaces the content of the entry `name` by the result of `change`. Other processes do not write
-    /// meanwhile.
+    /// Replaces the content of the entry `name` with the result of `change`, while other processes cannot write.
     pub fn update(&self, name: &str, change: impl FnOnce(Option<Vec<u8>>) -> Vec<u8>) {
         if !self.has_given_up.load(Ordering::Relaxed) {
-            // Callers go on without an entry where the disk is full or read-only.
+            // If the disk is full or read-only, callers continue without an entry.
             let _ = self.try_update(name, change);
         }
     }
@@ -120,13 +119,13 @@ impl Store {
         if !is_private(&self.directory) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        // The lock goes with its file.
+        // Dropping the file releases the lock.
         let _lock = self
             .lock()
             .inspect_err(|_| self.has_given_up.store(true, Ordering::Relaxed))?;
         let content = change(self.read(name));
         let size = (HEADER + content.len()) as u64;
-        // One entry does not push out all others.
+        // No entry may evict all others.
         if size > self.limit / 4 {
             return self.keep_within_limit(0);
         }
@@ -157,10 +156,10 @@ impl Store {
         }
     }
 
-    /// Replaces a file by a whole one. The caller holds the lock.
+    /// Replaces a file atomically. The caller holds the lock.
     fn replace(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         let new = self.directory.join("new");
-        // A file that a killed process left would keep its mode.
+        // A file from a killed process would keep its mode.
         let _ = fs::remove_file(&new);
         let mut options = File::options();
         options.write(true).create_new(true);
@@ -174,8 +173,8 @@ impl Store {
         replaced.inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
-    /// Adds to the noted size, and removes entries when it is beyond the limit. Entries are counted only
-    /// then, or where the note cannot be read. The caller holds the lock.
+    /// Adds to the recorded size, and removes entries if it exceeds the limit. Entries are counted only in that case,
+    /// or if the record cannot be read. The caller holds the lock.
     fn keep_within_limit(&self, added: u64) -> io::Result<()> {
         let note = self.directory.join("size");
         let noted = open_private(&note).and_then(|file| read_all(&file));
@@ -187,8 +186,8 @@ impl Store {
         self.replace(&note, &[format!("{size}\n").as_bytes()])
     }
 
-    /// Removes the least recently used entries, down to nine tenths of the limit, if there is too much.
-    /// Returns the size of the others.
+    /// If the entries exceed the limit, removes the least recently used ones, down to nine tenths of the limit. Returns
+    /// the size of the remaining entries.
     fn evict(&self) -> u64 {
         let mut entries = self.entries();
         let mut size = entries.iter().map(|entry| entry.size).sum();
@@ -238,7 +237,7 @@ pub fn hex(bytes: impl AsRef<[u8]>) -> String {
         .collect()
 }
 
-/// Returns whether a file of this name is an entry. Other files in the directory are left alone.
+/// Returns whether `name` is the name of an entry. Other files in the directory are left alone.
 fn is_name(name: &OsStr) -> bool {
     let parts = name.to_str().and_then(|name| name.split_once('.'));
     parts.is_some_and(|(digits, kind)| {
@@ -248,7 +247,7 @@ fn is_name(name: &OsStr) -> bool {
     })
 }
 
-/// Opens a file that only this user can have written, without waiting.
+/// Opens a file without blocking, if only this user can have written it.
 fn open_private(path: &Path) -> Option<File> {
     let file = file::open_own(path, File::options().read(true)).ok()?;
     is_private_file(&file).then_some(file)
@@ -260,7 +259,7 @@ fn read_all(mut file: &File) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Returns the content of an entry, if it is whole and has this name.
+/// Returns the content of an entry, if it is undamaged and has this name.
 fn verified(name: &str, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let (mark, rest) = bytes.split_at_checked(MARK.len())?;
     let (found, content) = rest.split_at_checked(HEADER - MARK.len())?;
@@ -278,7 +277,7 @@ fn hash(name: &str, content: &[u8]) -> [u8; 32] {
     hash.finalize()
 }
 
-/// Creates a directory that only its user can look into, and those above it.
+/// Creates a directory that only its owner can access, and all missing parents.
 fn create_private(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Entries that are hostile, damaged, too many, or written at once.
+//! Tests with hostile, damaged, too many, and concurrently written entries.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("the mode");
 }
 
-/// The names of all files beside `lock` and `size`.
+/// Returns the names of all files except `lock` and `size`.
 fn left(store: &Store) -> Vec<String> {
     let files = fs::read_dir(&store.directory).expect("the directory");
     let names = files.flatten().map(|file| file.file_name());
@@ -89,7 +89,7 @@ fn damaged_entries_are_removed() {
         assert_eq!(store.read(&name(1)), None);
         assert!(!path.exists());
     }
-    // A whole entry of another name.
+    // An undamaged entry with another name.
     store.write(&name(2), b"content");
     fs::rename(self::path(&store, 2), &path).unwrap();
     assert_eq!(store.read(&name(1)), None);
@@ -115,7 +115,7 @@ fn least_recently_used_entries_go_first() {
     }
     assert!(store.read(&name(0)).is_some(), "the oldest is used");
     store.write(&name(4), &[4; 900]);
-    // 900 bytes and a header, five times: nine tenths of the limit are three.
+    // There are five entries of 900 bytes plus header. Nine tenths of the limit hold three.
     assert_eq!(store.size(), 3 * (900 + HEADER as u64));
     for (number, is_kept) in [true, false, false, true, true].into_iter().enumerate() {
         let number = u8::try_from(number).unwrap();
@@ -124,12 +124,12 @@ fn least_recently_used_entries_go_first() {
     store.write(&name(5), &[5; 1000]);
     assert_eq!(store.read(&name(5)), None, "more than a quarter");
     assert!(store.directory.join("other").exists() && path(&store, 99).exists());
-    // A wrong note is counted again.
+    // If the recorded size is invalid, entries are counted again.
     fs::write(store.directory.join("size"), "nonsense").unwrap();
     store.write(&name(6), b"6");
     let note = fs::read_to_string(store.directory.join("size")).unwrap();
     assert_eq!(note.trim().parse(), Ok(store.size()));
-    // A process with a lower limit.
+    // Another process with a lower limit.
     Store::new(store.directory.clone(), 1000).write(&name(7), &[7; 900]);
     assert_eq!(left(&store), [name(6), name(99), "other".to_owned()]);
 }
@@ -149,11 +149,11 @@ fn entries_are_counted_only_beyond_the_limit() {
         store.write(&name(number), &[number; 1000 - HEADER]);
     }
     assert_eq!(left(&store).len(), 4, "the limit itself is not too much");
-    // With a note that says less, nothing is counted and nothing removed.
+    // If the recorded size is too small, nothing is counted and nothing is removed.
     fs::write(store.directory.join("size"), "0").unwrap();
     store.write(&name(4), &[4; 1000 - HEADER]);
     assert_eq!(left(&store).len(), 5);
-    // Exactly the limit is kept even where it is counted.
+    // Entries of exactly the limit are kept even after they are counted.
     store.remove(&name(4));
     fs::write(store.directory.join("size"), "nonsense").unwrap();
     store.write(&name(3), &[3; 1000 - HEADER]);
@@ -222,7 +222,7 @@ fn writers_at_once_leave_whole_entries() {
         for writer in 0..8u8 {
             scope.spawn(move || {
                 for turn in 0..10u8 {
-                    // As another process would.
+                    // A separate store, like that of another process.
                     let mut store = Store::new(directory.clone(), 1 << 20);
                     store.patience = Duration::from_secs(60);
                     store.write(&name(turn), &vec![writer; 2000]);
@@ -246,7 +246,7 @@ fn writers_at_once_leave_whole_entries() {
     assert!(note.trim().parse::<u64>().unwrap() >= store.size());
 }
 
-/// Returns what `act` returns, unless it waits for ever.
+/// Returns the result of `act`, and fails if it blocks forever.
 fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(act()));
@@ -315,7 +315,7 @@ fn directories_that_cannot_be_written_are_no_failure() {
         assert_eq!(store.read(&name(1)), None);
         assert_eq!(store.size(), 0);
     }
-    // A directory in the place of the temporary file.
+    // A directory instead of the temporary file.
     let (_parent, store) = store(4000);
     create_private(&store.directory.join("new/child")).unwrap();
     store.write(&name(1), b"content");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Trust: whether only this user or root can have written a file or directory. A hash in a file does not
-//! prove who wrote it.
+//! Trust: checks whether only this user or root can have written a file or directory. A hash in a file does not prove
+//! who wrote it.
 
 use std::fs::{File, Metadata};
 use std::path::Path;
@@ -8,21 +8,20 @@ use std::path::Path;
 const WRITABLE_BY_ALL: u32 = 0o002;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Returns whether only this user, root or a group of theirs can have put `path` there. A group may maintain
-/// an installation together.
+/// Returns whether only this user, root, or their groups can have put `path` there. A group may maintain an
+/// installation together.
 #[must_use]
 pub fn is_trusted(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_ALL)
 }
 
-/// Returns whether only this user or root can have put `path` there, and no group.
+/// Returns whether only this user or root can have put `path` there. Unlike [`is_trusted`], rejects groups.
 #[must_use]
 pub fn is_private(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_OTHERS)
 }
 
-/// Returns the same as [`is_private`] for an open file. An open file stays the same, whatever its path leads
-/// to later.
+/// Like [`is_private`], for an open file. An open file stays the same, even if its path later refers to another file.
 #[must_use]
 pub fn is_private_file(file: &File) -> bool {
     file.metadata()
@@ -37,19 +36,19 @@ fn is_closed_to(path: &Path, writers: u32) -> bool {
 fn is_closed(metadata: &Metadata, writers: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
 
-    // The owner of `/proc/self` is the user of this process. Without `/proc`, only files of root are trusted.
+    // The owner of `/proc/self` is the user of this process. Without `/proc`, only files that root owns are trusted.
     let own = std::fs::metadata("/proc/self").map(|process| process.uid());
     let mode = metadata.mode();
     belongs_to(own.ok(), metadata.uid()) && mode & writers == 0
 }
 
-/// Whether `owner` is root or the user `own`.
+/// Returns whether `owner` is root or the user `own`.
 #[cfg(unix)]
 fn belongs_to(own: Option<u32>, owner: u32) -> bool {
     owner == 0 || own == Some(owner)
 }
 
-/// Other platforms do not have an owner and mode to check.
+/// Always trusts, because other platforms provide no owner and mode to check.
 #[cfg(not(unix))]
 fn is_closed(_metadata: &Metadata, _writers: u32) -> bool {
     true

@@ -15,24 +15,24 @@ use crate::{Component, HOME_VARIABLE};
 pub struct UnsuitableDirectory {
     /// The component.
     pub component: Component,
-    /// The directory, with links resolved.
+    /// The directory, with symbolic links resolved.
     pub path: PathBuf,
 }
 
 impl Component {
-    /// Checks whether this component works in `directory`, which need not exist.
+    /// Checks whether this component works in `directory`, which may not exist yet.
     ///
-    /// Intel's CPU driver (2026.2) reads its own path in `/proc/self/maps`, up to the first white space. It then
-    /// loads libraries from the parent directory of that part, which others may be able to write to. The path there
-    /// is the resolved path, so a link does not help.
+    /// Intel's CPU driver (2026.2) finds its own path in `/proc/self/maps`, but cuts it off at the first white space.
+    /// It then loads libraries from the parent directory of the truncated path, where other users may be able to write.
+    /// A symbolic link does not help, because `/proc/self/maps` contains the resolved path.
     ///
     /// # Errors
     ///
-    /// When the component does not work there.
+    /// Returns an error if the component does not work there.
     pub fn check_directory(self, directory: &Path) -> Result<(), UnsuitableDirectory> {
         let path = resolved(directory);
         let bytes = path.as_os_str().as_encoded_bytes();
-        // The white space of C's `isspace`.
+        // White space according to C's `isspace`.
         let has_white_space = bytes.iter().any(|byte| matches!(byte, b' ' | 9..=13));
         if self == Self::CpuDevice && has_white_space {
             return Err(UnsuitableDirectory {
@@ -44,7 +44,7 @@ impl Component {
     }
 }
 
-/// Returns the path without links, as far as it exists.
+/// Returns the path with symbolic links resolved in the part that exists.
 fn resolved(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
         if let (Ok(mut resolved), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arguments: the files that they make the compiler read.
+//! Compiler arguments: finds the files that they make the compiler read.
 
 use std::path::{Path, PathBuf};
 
-/// Arguments with effects that the cache cannot see. The compiler reads files that no list of headers names,
-/// writes files that the cache does not keep, or runs other programs.
+/// Arguments with effects that the cache cannot see: the compiler reads files that no list of headers names, writes
+/// files that the cache does not store, or runs other programs.
 const UNFIT: [&str; 32] = [
     "@",
     "--config",
@@ -40,10 +40,10 @@ const UNFIT: [&str; 32] = [
     "-specs",
 ];
 
-/// Names the targets.
+/// The argument that names the targets.
 const TARGETS: &str = "-fsycl-targets=";
 
-/// Targets whose images the compiler makes by itself. The program that makes PTX is a part of the compiler.
+/// Targets whose images the compiler creates by itself. The program that creates PTX is part of the compiler.
 const FIT_TARGETS: [&str; 4] = [
     "spir64",
     "spir64-unknown-unknown",
@@ -51,8 +51,8 @@ const FIT_TARGETS: [&str; 4] = [
     "nvptx64-nvidia-cuda",
 ];
 
-/// Arguments that name directories of headers and embedded files. Long arguments come first, because they
-/// begin with short ones.
+/// Arguments that name directories of headers and embedded files. A longer argument precedes those that are its
+/// prefixes.
 const FOLDERS: [&str; 10] = [
     "--embed-dir=",
     "--include-directory-after=",
@@ -66,7 +66,7 @@ const FOLDERS: [&str; 10] = [
     "-F",
 ];
 
-/// Arguments that name headers which the compiler reads before the source.
+/// Arguments that name headers to include before the source.
 const HEADERS: [&str; 6] = [
     "--include=",
     "--imacros=",
@@ -76,12 +76,12 @@ const HEADERS: [&str; 6] = [
     "-imacros",
 ];
 
-/// The directories and headers that the arguments of one compile name.
+/// The directories and headers that the arguments of a compile name.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Named {
     /// The directories that are searched for headers.
     pub(crate) folders: Vec<PathBuf>,
-    /// The headers that are read before the source.
+    /// The headers that are included before the source.
     pub(crate) headers: Vec<PathBuf>,
 }
 
@@ -119,8 +119,8 @@ fn is_unfit(argument: &str) -> bool {
         || targets.is_some_and(|targets| !targets.split(',').all(|one| FIT_TARGETS.contains(&one)))
 }
 
-/// Returns whether an argument names a file, in any position: `a.syclbin`, `-option=a.bc`. A macro may be spelled like
-/// a file name, but a macro definition alone does not read a file.
+/// Returns whether an argument names a file, in any position: `a.syclbin`, `-option=a.bc`. A macro definition does not
+/// count, because it does not read a file even if its value looks like a file name.
 fn names_file(argument: &str) -> bool {
     let is_macro = argument.starts_with("-D") || argument.starts_with("-U");
     let after = argument

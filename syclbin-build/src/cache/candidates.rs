@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Candidates: the files that a compiler could take for the names of headers.
+//! Candidates: the files that a compiler could find under the names of headers.
 //!
-//! A list of the files that were read does not show the name that each was requested by, nor the directories
-//! that were searched. So every split of their paths into a directory and a name counts. Every name is looked
-//! up in every directory. A file that appears or disappears there may change a result.
+//! The list of files that a compiler read shows neither the names by which they were requested, nor the directories
+//! that were searched. So this module splits each path into a directory and a name in every possible way, and looks up
+//! every name in every directory. If a file appears or disappears at one of these places, the result may change.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -12,9 +12,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::files::Files;
 
-/// Returns the files that exist under a requested name in a searched directory. The requested names are
-/// `names` and those by which a file of `read` may have been requested. The directories are `searched` and
-/// those of `read`.
+/// Returns the files that exist under a requested name in a searched directory. The requested names are `names`, and
+/// every name by which a file in `read` may have been requested. The directories are `searched`, and those of the files
+/// in `read`.
 pub(crate) fn candidates<'n>(
     searched: &[String],
     names: impl Iterator<Item = &'n str>,
@@ -33,7 +33,7 @@ pub(crate) fn candidates<'n>(
         for (folder, name) in splits(path) {
             if name.starts_with("../") {
                 is_above = true;
-                // Compilers name their own directories with `..` in them; users write such names.
+                // Compilers spell their own directories with `..`, and users write such names.
                 names.extend(known.contains(folder).then_some(name));
             } else if is_above {
                 break;
@@ -46,7 +46,7 @@ pub(crate) fn candidates<'n>(
     existing(&folders, &names, files)
 }
 
-/// Returns each directory and name that `path` can be split into, the shortest name first.
+/// Returns each directory and name into which `path` can be split, the shortest name first.
 fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let inside = path.rmatch_indices('/').filter(|(at, _)| *at > 0);
     let whole = (!path.starts_with('/')).then_some(("", path));
@@ -55,8 +55,8 @@ fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
         .chain(whole)
 }
 
-/// Returns each file that exists under one of `names` in one of the directories. Each of them is listed once,
-/// because asking for every name would take thousands of calls.
+/// Returns each file that exists under one of `names` in one of the directories. Lists each directory once, because
+/// asking for every name would take thousands of system calls.
 fn existing(
     folders: &BTreeSet<&str>,
     names: &BTreeSet<&str>,

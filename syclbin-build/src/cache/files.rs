@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files as they are at one moment, each read once: their hashes, and every other file whose existence a result depends
-//! on.
+//! A snapshot of files, each read once: their hashes, and the names of other files whose existence affects a result.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -12,17 +11,18 @@ use hmac_sha256::Hash as Sha256;
 use syclbin_toolchain::file::{TICK, changed, stamp_of};
 use syclbin_toolchain::store::hex;
 
-/// A file that was read for a result.
+/// A file that a result depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
     pub(crate) path: PathBuf,
     /// SHA-256 of all bytes, in hexadecimal.
     pub(crate) hash: String,
-    /// The [stamp](syclbin_toolchain::file::stamp) of the file when it had this hash. While the stamp stays, the file is not read.
+    /// The [stamp](syclbin_toolchain::file::stamp) of the file when it had this hash. An unchanged stamp means that the
+    /// file need not be read.
     pub(crate) stamp: String,
 }
 
-/// Files as they are at one moment.
+/// A snapshot of files.
 #[derive(Default)]
 pub(crate) struct Files {
     contents: HashMap<PathBuf, Option<Contents>>,
@@ -50,10 +50,10 @@ impl Files {
         self.state(path).is_some()
     }
 
-    /// Returns the names in a directory, or `None` if it exists and cannot be listed.
+    /// Returns the names in a directory, or `None` if it exists but cannot be listed.
     pub(crate) fn listing(&mut self, folder: &Path) -> Option<Rc<BTreeSet<OsString>>> {
         let list = || {
-            // The directory of `a.cpp` has no name.
+            // The directory of `a.cpp` is an empty path.
             let is_current = folder.as_os_str().is_empty();
             let names = match std::fs::read_dir(if is_current { Path::new(".") } else { folder }) {
                 Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
@@ -66,7 +66,7 @@ impl Files {
         listing.or_insert_with(list).clone()
     }
 
-    /// Returns whether every file has the bytes that it had.
+    /// Returns whether every file still contains the recorded bytes.
     pub(crate) fn hold(&mut self, all: &[Dependency]) -> bool {
         all.iter().all(|read| {
             let state = self.state(&read.path);
@@ -75,7 +75,7 @@ impl Files {
         })
     }
 
-    /// Returns the file as it is now.
+    /// Returns the current state of the file.
     pub(crate) fn read(&mut self, path: PathBuf) -> Option<Dependency> {
         Some(Dependency {
             hash: self.contents(&path)?.hash.clone(),
@@ -84,8 +84,8 @@ impl Files {
         })
     }
 
-    /// Returns whether the file is unchanged since before `moment`. A compiler that started at that moment
-    /// may have read a newer file before or after it changed.
+    /// Returns whether the file has not changed since before `moment`. If it changed later, a compiler that started at
+    /// that moment may have read either version.
     pub(crate) fn is_older(&mut self, path: &Path, moment: SystemTime) -> bool {
         self.state(path)
             .is_some_and(|state| state.changed + TICK < moment)
@@ -94,7 +94,7 @@ impl Files {
     fn state(&mut self, path: &Path) -> Option<&State> {
         let look = || {
             let metadata = path.metadata().ok()?;
-            // A link may point to another file now.
+            // A link may have been changed to point to another file.
             let link = path.symlink_metadata().ok()?;
             Some(State {
                 stamp: stamp_of(&metadata)?,
@@ -106,10 +106,10 @@ impl Files {
     }
 }
 
-/// The compiler replaces these with the time of the compile or of the file.
+/// Macros that the compiler replaces with the time of the compile or of the file.
 const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
 
-/// The operators that ask whether a file exists.
+/// The operators that test whether a file exists.
 const QUESTIONS: [&str; 2] = ["__has_include", "__has_embed"];
 
 /// A file that a compiler reads.
@@ -130,10 +130,10 @@ impl Contents {
     }
 }
 
-/// Returns the names of files that `text` asks for and that may not exist. Returns `None` if the text uses the time, or
-/// asks for a file whose name cannot be determined here.
+/// Returns the names of files whose existence `text` tests. Returns `None` if the text depends on the time, or tests
+/// for a file whose name cannot be determined here.
 ///
-/// Comments are searched too: a false match only costs a compile, but a missed one would reuse a wrong result.
+/// Comments are searched too: a false match only costs a compile, but a missed match would reuse a wrong result.
 pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
     // A backslash at the end of a line joins two lines, even within a word.
     let text = text.replace("\\\n", "").replace("\\\r\n", "");
@@ -152,7 +152,7 @@ pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
             if let Some(argument) = after.strip_prefix('(') {
                 names.insert(quoted(argument.trim_start())?.to_owned());
             } else if after.starts_with('/') {
-                // A comment may precede the argument.
+                // A comment may precede the argument, which this parser does not support.
                 return None;
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Results as bytes, and manifests: the results of one source and setting, each with the files that it was made from.
+//! Encodes results, and manifests: lists of the results for one source and setting, each with its input files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,25 +13,25 @@ use super::files::Dependency;
 use crate::compiler::headers::{local, portable};
 use crate::compiler::output::Compiled;
 
-/// Above this number, the oldest result is removed: a header with so many states is under development.
+/// The maximum number of results. Beyond it, the oldest is removed: a header with so many states is in development.
 const MOST: usize = 16;
 
-/// One result.
+/// A result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The name of its entry.
+    /// The name of its cache entry.
     pub(crate) id: String,
     /// All files that were read, the source first.
     pub(crate) read: Vec<Dependency>,
-    /// The names of files that were asked for and may not exist.
+    /// The names of files whose existence was tested.
     pub(crate) asked: BTreeSet<String>,
     /// The hash of the paths of all [`candidates`](super::candidates).
     pub(crate) candidates: String,
 }
 
 impl Record {
-    /// Creates a record whose id is a hash of all its inputs. Returns `None` if a path or name is not text of
-    /// one line.
+    /// Creates a record whose id is a hash of all its inputs. Returns `None` if a path or name is not a single line of
+    /// UTF-8.
     pub(crate) fn new(
         key: &str,
         read: Vec<Dependency>,
@@ -59,7 +59,7 @@ fn is_line(text: &str) -> bool {
     !text.contains(['\n', '\r'])
 }
 
-/// The results of one source and setting, the latest first.
+/// The results for one source and setting, the latest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) records: Vec<Record>,
@@ -116,8 +116,8 @@ impl Manifest {
     }
 }
 
-/// Encodes a result without the files that were read, which manifests hold. Returns `None` if the modules do
-/// not fit the format.
+/// Encodes a result without its input files, which the manifest lists. Returns `None` if the format cannot represent
+/// the modules.
 pub(crate) fn encode_result(compiled: &Compiled) -> Option<Vec<u8>> {
     let mut file = Syclbin::new(State::Object);
     file.modules.clone_from(&compiled.modules);
@@ -129,7 +129,7 @@ pub(crate) fn encode_result(compiled: &Compiled) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Decodes the result in an entry, for which `files` were read.
+/// Decodes the result in an entry. `files` are its input files.
 pub(crate) fn decode_result(bytes: &[u8], files: Vec<PathBuf>) -> Option<Compiled> {
     let (is_of_use, rest) = bytes.split_first()?;
     let (length, rest) = rest.split_first_chunk::<8>()?;

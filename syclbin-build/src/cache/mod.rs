@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cache: a source is compiled once for all packages, profiles and directories.
 //!
-//! The directory is a [`Store`] with entries of two kinds:
+//! The cache is a [`Store`] with two kinds of entries:
 //!
 //! | entry | |
 //! |---|---|
-//! | `KEY.manifest` | for a source and the way it is compiled: results, each with its inputs |
-//! | `ID.result` | a result: code with declarations, and warnings |
+//! | `KEY.manifest` | the results for a source and setting, each with its input files |
+//! | `ID.result` | a result: code with descriptions of kernels, and warnings |
 //!
-//! | module | noun |
+//! | module | purpose |
 //! |---|---|
-//! | `files` | files as they are at one moment, their hashes, and the other files that they ask for |
-//! | `candidates` | the files that a compiler could take for the names of headers |
+//! | `files` | a snapshot of files: hashes, and other files whose existence matters |
+//! | `candidates` | the files that a compiler could find under the names of headers |
 //! | `setting` | every input except files: compiler, arguments, environment |
-//! | `arguments` | the files that arguments name |
-//! | `manifest` | results as bytes, and the results of one source and setting |
+//! | `arguments` | the files that compiler arguments name |
+//! | `manifest` | encodes results, and lists the results for a source and setting |
 //!
-//! If the cache fails, the build compiles without it.
+//! If the cache fails, the build continues without it.
 
 mod arguments;
 mod candidates;
@@ -41,21 +41,21 @@ use files::Files;
 use manifest::{Manifest, Record, decode_result, encode_result};
 use setting::Setting;
 
-/// The variable that names the directory of the cache, or is `off`.
+/// The environment variable that names the cache directory, or is `off`.
 pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
 
-/// The variable with the size limit: bytes, or a number followed by K, M or G.
+/// The environment variable with the size limit: bytes, or a number followed by K, M or G.
 pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 
 /// The default size limit in bytes.
 pub const LIMIT: u64 = 1 << 30;
 
-/// Returns the directory of the cache: the directory in [`SYCLBIN_CACHE`](CACHE_VARIABLE), else a directory
-/// of the toolchain. Returns `None` without a cache.
+/// Returns the cache directory: the directory in [`SYCLBIN_CACHE`](CACHE_VARIABLE), or otherwise a directory of the
+/// toolchain. Returns `None` if there is no cache.
 ///
 /// # Errors
 ///
-/// Fails if the variable names a relative path, which would mean another directory for each package.
+/// Fails if the variable contains a relative path, which would mean a different directory for each package.
 pub fn folder(named: Option<&OsStr>, home: Option<&Home>) -> Result<Option<PathBuf>, String> {
     match named {
         Some(off) if off.eq_ignore_ascii_case("off") => Ok(None),
@@ -68,7 +68,7 @@ pub fn folder(named: Option<&OsStr>, home: Option<&Home>) -> Result<Option<PathB
     }
 }
 
-/// Returns the size limit in a value of [`SIZE_VARIABLE`].
+/// Parses the value of [`SIZE_VARIABLE`].
 fn size_limit(value: Option<&OsStr>) -> Result<u64, String> {
     let Some(value) = value else {
         return Ok(LIMIT);
@@ -89,15 +89,15 @@ fn size_limit(value: Option<&OsStr>) -> Result<u64, String> {
         })
 }
 
-/// The cache as one build uses it.
+/// The cache, as used by one build.
 pub(crate) struct Cache {
     store: Store,
     setting: Setting,
-    /// The sources and headers as they were before anything was compiled.
+    /// The sources and headers before anything was compiled.
     before: Files,
 }
 
-/// A source that has to be compiled, and the place of its result.
+/// A source that must be compiled, and the key for its result.
 pub(crate) struct Pending {
     key: String,
     /// The hash of the source.
@@ -106,10 +106,10 @@ pub(crate) struct Pending {
 }
 
 impl Cache {
-    /// Opens the cache for sources that `compiler` compiles with `flags`. Returns `None` without a
-    /// cache, or if the result depends on more than this crate can see.
+    /// Opens the cache for sources that `compiler` compiles with `flags`. Returns `None` if there is no cache, or if
+    /// the result depends on anything that this crate cannot observe.
     pub(crate) fn open(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
-        // A build with the cache turned off must compile, so Cargo has to know the variable.
+        // When the cache is turned off, the script must run again, so Cargo has to track the variable.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
         let folder = match folder(named.as_deref(), home.ok().as_ref()) {
@@ -142,8 +142,8 @@ impl Cache {
         })
     }
 
-    /// Returns the result that compiling `source` would produce. The error is the place of the result once the source is
-    /// compiled, or `None` if the result cannot be cached.
+    /// Returns the result that compiling `source` would produce. The error is the key under which to store the result
+    /// once the source is compiled, or `None` if the result cannot be cached.
     pub(crate) fn look_up(&mut self, source: &Path) -> Result<Compiled, Option<Pending>> {
         let contents = self.before.contents(source);
         let Some(contents) = contents.filter(|contents| contents.asked.is_some()) else {
@@ -167,8 +167,8 @@ impl Cache {
         })
     }
 
-    /// Caches the result of compiling `source`, unless something changed meanwhile or the result depends on
-    /// more than files.
+    /// Caches the result of compiling `source`, unless an input changed meanwhile or the result depends on anything but
+    /// files.
     pub(crate) fn keep(
         &self,
         pending: &Pending,
@@ -182,7 +182,7 @@ impl Cache {
         let Some(bytes) = encode_result(compiled) else {
             return;
         };
-        // The result is written first: a manifest without its result is useless.
+        // The result is written first, because a manifest without its result is useless.
         self.store.write(&result_name(&record.id), &bytes);
         self.store.update(&manifest_name(&pending.key), |old| {
             let mut manifest = old.and_then(decoded).unwrap_or_default();
@@ -204,7 +204,7 @@ impl Cache {
         }
     }
 
-    /// Returns the inputs that `compiled` depends on, or `None` if they cannot be known.
+    /// Returns the inputs that `compiled` depends on, or `None` if they cannot be determined.
     fn record(
         &self,
         pending: &Pending,
@@ -220,7 +220,7 @@ impl Cache {
             read.push(after.read(path.to_owned())?);
         }
         let candidates = self.setting.candidates(&read, &asked, after);
-        // A file that changed or appeared while the compiler ran may have been read before or after.
+        // If a file changed or appeared while the compiler ran, the compiler may have read either state.
         let read_paths = read.iter().map(|read| &read.path);
         let mut all = read_paths.chain(&candidates);
         let is_settled = all.all(|path| after.is_older(path, pending.started));
@@ -228,7 +228,7 @@ impl Cache {
             .then(|| Record::new(&pending.key, read, asked, hash_of(&candidates)))?
     }
 
-    /// Returns the files as they are after all compiles.
+    /// Creates a snapshot of the files after all compiles.
     pub(crate) fn after() -> Files {
         Files::default()
     }
@@ -248,7 +248,7 @@ fn result_name(id: &str) -> String {
 
 fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
     let mut hash = Sha256::new();
-    // The order must not depend on where our own headers are.
+    // The hash must not depend on the location of this crate's headers.
     let paths: BTreeSet<_> = paths.iter().map(|path| headers::portable(path)).collect();
     for path in paths {
         hash.update(path.as_os_str().as_encoded_bytes());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The setting: every input of a result except the files.
+//! The setting: every input of a result except files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -14,28 +14,28 @@ use super::candidates::candidates;
 use super::files::{self, Dependency, Files};
 use crate::compiler::{self, Compiler};
 
-/// Changes when the meaning of entries changes.
+/// Must change whenever the meaning of cache entries changes.
 const FORMAT: &str = "syclbin kernels 3";
 
-/// Variables with arguments, which this module does not parse.
+/// Environment variables that add compiler arguments, which this module does not parse.
 const ARGUMENTS: [&str; 3] = [
     "CCC_OVERRIDE_OPTIONS",
     "__INTEL_PRE_CFLAGS",
     "__INTEL_POST_CFLAGS",
 ];
 
-/// The crates that turn the compiler's output into results.
+/// The crates whose code turns compiler output into results.
 const MAKERS: [&str; 3] = [
     env!("CARGO_MANIFEST_DIR"),
     syclbin::__private::FOLDER,
     syclbin_tools::__private::FOLDER,
 ];
 
-/// Directories of the system's compilers, with a subdirectory for each version. Clang uses the newest one's
-/// headers.
+/// Directories of the system's GCC installations, with a subdirectory for each version. Clang uses the headers of the
+/// newest version.
 const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
 
-/// The directories that are searched last.
+/// The header directories that are searched last.
 const LAST: [&str; 2] = ["/usr/local/include", "/usr/include"];
 
 /// Every input except files.
@@ -43,12 +43,12 @@ pub(crate) struct Setting {
     hash: Sha256,
     /// The known directories that are searched for headers.
     searched: Vec<String>,
-    /// The headers that arguments name, and the headers that no list of files has.
+    /// Headers that arguments name, and headers that no list of read files contains.
     headers: Vec<String>,
 }
 
 impl Setting {
-    /// Creates the setting. Returns `None` if the result depends on more than this crate can see.
+    /// Creates the setting. Returns `None` if the result depends on anything that this crate cannot observe.
     pub(crate) fn new(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
         let mut hash = Sha256::new();
         field(&mut hash, FORMAT.as_bytes());
@@ -62,7 +62,7 @@ impl Setting {
         let parts = compiler.parts().iter().map(PathBuf::as_path);
         for part in parts.chain([program.as_path()]).chain(program.parent()) {
             field(&mut hash, part.as_os_str().as_encoded_bytes());
-            // A directory of versions is an input too, and may not exist.
+            // A directory with versions is an input too. It may not exist.
             field(&mut hash, stamp(part).unwrap_or_default().as_bytes());
         }
         for folder in GCC_FOLDERS {
@@ -76,7 +76,7 @@ impl Setting {
             mut folders,
             mut headers,
         } = Named::read(arguments.iter().copied())?;
-        // Headers that arguments name are searched in the current directory first.
+        // Headers that arguments name are looked up in the current directory first.
         folders.extend((!headers.is_empty()).then(|| PathBuf::from(".")));
         for variable in compiler::variables() {
             let value = std::env::var_os(variable).unwrap_or_default();
@@ -89,14 +89,15 @@ impl Setting {
             }
         }
         for text in &arguments {
-            // A macro may ask for the time or for a file.
+            // A macro may test for a file or expand to the time.
             files::asked(text).filter(BTreeSet::is_empty)?;
-            // Our headers are compared only if a source reads them.
+            // The location of this crate's headers does not count. Their content matters only to sources that read
+            // them.
             let word = crate::compiler::headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
         if arguments.iter().any(|text| text.starts_with("-g")) {
-            // Debug information names the directory of the compile, and the directories of headers.
+            // Debug information contains the current directory and the directories of headers.
             let current = std::env::current_dir().ok()?;
             for folder in [crate::compiler::headers::folder(), current] {
                 field(&mut hash, folder.as_os_str().as_encoded_bytes());
@@ -107,7 +108,7 @@ impl Setting {
         let of_machine = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
         let last = LAST.into_iter().chain([of_machine.as_str()]);
         folders.extend(last.map(PathBuf::from));
-        // No list includes the headers inside a compiler.
+        // Compilers do not list their built-in headers.
         headers.extend(["sycl", "CL"].map(PathBuf::from));
         Some(Self {
             hash,
@@ -116,7 +117,7 @@ impl Setting {
         })
     }
 
-    /// Returns the name of the manifest for `source`, whose bytes have the hash `content`.
+    /// Returns the name of the manifest for `source`. `content` is the hash of its bytes.
     pub(crate) fn key(&self, source: &Path, content: &str) -> String {
         let mut hash = self.hash;
         field(&mut hash, source.as_os_str().as_encoded_bytes());
@@ -124,7 +125,7 @@ impl Setting {
         hex(hash.finalize())
     }
 
-    /// Returns the [`candidates`] for a source that reads the files `read`, which ask for the names `asked`.
+    /// Returns the [`candidates`] for a source that reads the files `read`, which test for the names `asked`.
     pub(crate) fn candidates(
         &self,
         read: &[Dependency],
@@ -145,17 +146,17 @@ fn texts(paths: Vec<PathBuf>) -> Option<Vec<String>> {
     texts.collect::<Result<_, _>>().ok()
 }
 
-/// Adds one part of a key. Its length comes first, so that different lists of parts have different keys.
+/// Adds a part of a key. The length comes first, so that different lists of parts have different keys.
 fn field(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
     hash.update(bytes);
 }
 
-/// Files that Cargo puts beside a crate from a registry, and beside a vendored crate.
+/// Files that Cargo adds to crates from a registry, and to vendored crates.
 const RELEASED: [&str; 2] = [".cargo-ok", ".cargo-checksum.json"];
 
-/// Returns a hash that changes when the code of crates changes. A released crate adds nothing, because its
-/// version identifies its code. Returns `None` if one has no code.
+/// Returns a hash that changes whenever the code of these crates changes. Released crates are skipped, because their
+/// version identifies their code. Returns `None` if a crate contains no code.
 fn code(crates: &[&Path]) -> Option<[u8; 32]> {
     let mut hash = Sha256::new();
     for folder in crates {
@@ -175,7 +176,7 @@ fn code(crates: &[&Path]) -> Option<[u8; 32]> {
     Some(hash.finalize())
 }
 
-/// Returns the paths of all entries in a directory, down to a depth.
+/// Returns the paths of all entries in a directory, down to a maximum depth.
 fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     if depth > 0 {
@@ -207,7 +208,7 @@ mod tests {
         let one = of();
         std::fs::write(folder.path().join("src/lib.rs"), "").unwrap();
         assert_ne!(of(), one);
-        // The version identifies the code of a release, in any directory.
+        // The version identifies the code of a release, wherever it is.
         for name in RELEASED {
             std::fs::write(folder.path().join(name), "").unwrap();
             assert_eq!(of(), code(&[]), "{name}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links the sources of a build ahead of time: on request, and for native code, which cannot be linked later.
+//! Links the sources of a build ahead of time: on request, and for native code, because it cannot be linked later.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -18,8 +18,8 @@ use crate::compiler::output::{exports, symbols};
 use crate::compiler::{Compiler, Job};
 use crate::error::{Error, Result};
 
-/// Links the modules of `file`, whose sources use one another's functions. A module that cannot be linked stays as it
-/// was, with a warning.
+/// Links the modules of `file`, whose sources use each other's functions. A module that cannot be linked stays
+/// unchanged, with a warning.
 pub(crate) fn link(
     mut file: Syclbin<'static>,
     compiler: &Compiler,
@@ -45,15 +45,15 @@ pub(crate) fn link(
     Ok(linked)
 }
 
-/// Returns whether a module still imports a symbol that another exports.
+/// Returns whether a module still imports a symbol that another module exports.
 fn needs_linking(file: &Syclbin<'_>) -> bool {
     let exported: BTreeSet<&str> = file.modules.iter().flat_map(exports).collect();
     let mut imported = file.modules.iter().flat_map(imports);
     imported.any(|symbol| exported.contains(symbol))
 }
 
-/// Returns whether a module uses a function or variable of another source. The device library does not count: the
-/// device decides which form of it is linked.
+/// Returns whether a module uses a function or variable of another source. The device library does not count, because
+/// the device determines which variant of it is linked.
 pub(crate) fn uses_other_sources(file: &Syclbin<'_>) -> bool {
     let mut all = file.modules.iter().flat_map(imports);
     all.any(|symbol| Import::of(symbol) == Import::Symbol)
@@ -63,8 +63,8 @@ fn imports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> 
     symbols(module, set::IMPORTED_SYMBOLS)
 }
 
-/// Lets the compiler link the modules, and compile them to native code again. The code that it made of each source
-/// alone lacks the functions of other sources.
+/// Makes the compiler link the modules and compile them to native code again. The native code that it produced from
+/// each source alone lacks the functions of other sources.
 fn compile_natively(
     file: Syclbin<'static>,
     compiler: &Compiler,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Diagnostics: messages of compilers, unchanged, each shown once, and a summary of the failures.
+//! Diagnostics: prints compiler messages unchanged but only once, and summarizes failures.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Returns whether standard error is shown with colours. Cargo captures standard error and prints it
-/// unchanged when a build fails. So the terminal is unknown there, and only a user who forces colours is
-/// known to have them. Warnings go through Cargo and have no colours.
+/// Returns whether diagnostics should have colours. Cargo captures standard error, and prints it unchanged when a build
+/// fails. So the script cannot detect the terminal, and uses colours only if the user forces them. Warnings pass
+/// through Cargo and have no colours.
 pub(crate) fn has_colour() -> bool {
     let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
     let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -34,7 +34,7 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
-/// Returns hints for errors that clang cannot explain, one line each.
+/// Returns hints for errors that clang's messages do not explain, one line each.
 pub(crate) fn hints(diagnostics: &str) -> String {
     let plain = plain(diagnostics);
     let mut hints = BTreeSet::new();
@@ -63,7 +63,7 @@ pub(crate) fn hints(diagnostics: &str) -> String {
     hints.iter().map(|hint| format!("\nhint: {hint}")).collect()
 }
 
-/// The diagnostics of the compilers of several sources, each once.
+/// The diagnostics for several sources, without duplicates.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
     text: String,
@@ -91,7 +91,7 @@ impl Diagnostics {
         new
     }
 
-    /// Returns all new diagnostics.
+    /// Returns all diagnostics so far, without duplicates.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -133,11 +133,11 @@ enum Kind {
     Other,
 }
 
-/// One error or warning, with the lines that belong to it.
+/// An error or warning, with the lines that belong to it.
 struct One {
     kind: Kind,
     text: String,
-    /// The end of the lines about includes, which differ from source to source.
+    /// The end of the include stack, which differs between sources.
     place: usize,
 }
 
@@ -147,11 +147,11 @@ impl One {
     }
 }
 
-/// Splits clang's output into diagnostics. Its own counts ("2 errors generated.") are left out, because they
-/// would not add up.
+/// Splits clang's output into diagnostics. Removes clang's own counts ("2 errors generated."), because they would not
+/// add up.
 fn split(said: &str) -> Vec<One> {
     let mut all: Vec<One> = Vec::new();
-    // Whether the last diagnostic has only lines about includes so far, and waits for its message.
+    // Whether the last diagnostic consists only of an include stack so far, and its message follows.
     let mut waits = false;
     for line in said.split_inclusive('\n') {
         let bare = plain(line);
@@ -189,9 +189,9 @@ fn split(said: &str) -> Vec<One> {
     all
 }
 
-/// Returns the kind of diagnostic that a line begins: `a.cpp:3:7: error: ...`, `clang++: warning: ...`.
+/// Returns the kind of diagnostic that starts on a line: `a.cpp:3:7: error: ...`, `clang++: warning: ...`.
 fn kind(line: &str) -> Option<Kind> {
-    // Clang indents the source line below a diagnostic.
+    // Clang indents the source line that it prints below a diagnostic.
     if line.starts_with(' ') {
         return None;
     }
@@ -209,7 +209,7 @@ fn kind(line: &str) -> Option<Kind> {
     }
 }
 
-/// Returns whether the line is a count: "1 warning and 2 errors generated."
+/// Returns whether the line is a count, such as "1 warning and 2 errors generated."
 fn is_count(line: &str) -> bool {
     line.strip_suffix(" generated.").is_some_and(|counts| {
         let words = ["error", "errors", "warning", "warnings", "and"];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Imports: every device function that one source uses is defined by another, or the build fails.
+//! Imports: checks that every device function that a source uses is defined in some source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,8 +12,8 @@ use syclbin_tools::__private::spelled;
 use crate::compiler::output::{exports, symbols};
 use crate::error::Undefined;
 
-/// Returns the state of `file`, whose modules come from the sources with the numbers `origins`. The state is
-/// `Object` if a module imports a symbol of another, because the modules must then be linked.
+/// Returns the state of `file`. `origins` contains the index of each module's source. The state is `Object` if a module
+/// imports a symbol of another module, because the modules must then be linked.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(state_of(alone), Ok(State::Executable));
         let linked = vec![module(&["_Z5twicef"], &[]), module(&[], &["_Z5twicef"])];
         assert_eq!(state_of(linked), Ok(State::Object));
-        // No source defines the device's own library.
+        // No source defines the device library.
         let library = vec![module(&[], &["__devicelib_assert_fail"]), module(&[], &[])];
         assert_eq!(state_of(library), Ok(State::Executable));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files that a pattern matches and that other sources include. They are parts of those sources, not sources
+//! Files that match a pattern but are included by other sources. They belong to those sources, and are not sources
 //! themselves.
 
 use std::collections::BTreeSet;
@@ -9,11 +9,10 @@ use crate::compiler::output::Compiled;
 use crate::error::Result;
 use crate::request::Request;
 
-/// A source, and the result of its compile.
+/// A source, and the result of compiling it.
 type One<'s> = (&'s Path, Result<Compiled>);
 
-/// Returns the sources without those that a pattern of the request names and another source includes. A file that
-/// does not compile alone is left out too.
+/// Removes sources that only a pattern names and another source includes, even if they do not compile on their own.
 pub(crate) fn without<'s>(
     sources: Vec<(&'s PathBuf, Result<Compiled>)>,
     request: &Request,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Jobs: many compilations, with at most as many at once as there are tokens.
+//! Runs many compilations, as many in parallel as there are tokens.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use crate::compile::tokens::Tokens;
 use crate::compiler::{Compiler, Job, Running};
 use crate::error::Result;
 
-/// One of many compilations.
+/// A compilation.
 pub(crate) struct Task {
     pub(crate) job: Job,
-    /// The earlier task that this one depends on: if that one fails, this one is useless.
+    /// The earlier task that this task depends on. If that task fails, this one is useless.
     pub(crate) only_with: Option<usize>,
 }
 
-/// The outcome of a task: its diagnostics, or why it has no output. `None` if the task was skipped.
+/// The outcome of a task: its diagnostics, or the error. `None` if the task was skipped.
 pub(crate) type JobResult = Option<Result<String>>;
 
-/// The longest pause between two checks: a hundredth of a short compile.
+/// The maximum pause between two checks: a hundredth of a short compile.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// Runs all tasks to their end, even if some fail.
+/// Runs all tasks, even if some fail.
 pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> Vec<JobResult> {
     let limit = crate::compiler::limit();
     let mut outcomes: Vec<JobResult> = tasks.iter().map(|_| None).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles all sources of a request, and returns their kernels with every file that was read for them.
+//! Compiles all sources of a request, and returns their kernels and every file that was read.
 
 mod ahead_of_time;
 pub(crate) mod diagnostics;
@@ -60,8 +60,8 @@ pub(crate) fn compile(
     Ok((whole, files))
 }
 
-/// Returns the arguments for every source. Several sources may use one another's functions, which executable
-/// code cannot. With `-fsyclbin=object`, the compiler keeps the functions linkable.
+/// Returns the arguments for every source. Several sources may use each other's functions, which executables do not
+/// support. With `-fsyclbin=object`, the compiler keeps the functions linkable.
 fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let is_linked = request.sources.len() > 1 || request.links_at_load;
     let state = if is_linked {
@@ -72,11 +72,11 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let own = [
         "-fsycl",
         state,
-        // Without this, compiler drivers that default to the old offloading model ignore `-fsyclbin`.
+        // Otherwise, compiler drivers that default to the old offloading model ignore `-fsyclbin`.
         "--offload-new-driver",
         // Keeps the names of parameters.
         "-fno-discard-value-names",
-        // Otherwise `parallel_for(range)` is compiled twice. Stubs launch only the form for exact ranges.
+        // Otherwise, `parallel_for(range)` is compiled twice. Stubs launch only the variant for exact ranges.
         "-fsycl-range-rounding=disable",
         "-O2",
     ];
@@ -92,7 +92,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     flags
 }
 
-/// Returns the result of each source, from the cache or from the compiler.
+/// Returns the result for each source, from the cache or from the compiler.
 fn compile_each(
     compiler: &Compiler,
     sources: &[PathBuf],
@@ -126,9 +126,9 @@ fn compile_each(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// Compiles each source twice, with as many compilers at once as there are tokens. The first output is the code that
-/// runs. The second is read only for its debug information, which distinguishes `unsigned n` from `int n` but turns
-/// optimization off.
+/// Compiles each source twice, with as many parallel compilers as there are tokens. The first output is the code that
+/// runs. The second is compiled without optimization and provides debug information, which distinguishes `unsigned n`
+/// from `int n`.
 fn run(
     compiler: &Compiler,
     sources: &[&Path],
@@ -154,13 +154,13 @@ fn run(
             depfile: None,
             ..code.clone()
         };
-        // Only SPIR-V has this information, whatever the targets are.
+        // Only SPIR-V contains this information, regardless of the targets.
         debug.flags = default_targets::split(flags).0;
         let described = [
             "-g",
-            // This includes structs that only template arguments use, as in work_group_memory<Pair[]>.
+            // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
             "-fstandalone-debug",
-            // An annotation with the properties of a function, such as nd_range_kernel<2>. Only clang knows them otherwise.
+            // Annotates each function with its properties, such as nd_range_kernel<2>, which otherwise only clang knows.
             "-Dadd_ir_attributes_function(...)=add_ir_attributes_function(__VA_ARGS__),\
              clang::annotate(\"syclbin: \" #__VA_ARGS__)",
         ];
@@ -189,13 +189,12 @@ fn run(
     Ok(results)
 }
 
-/// Returns the diagnostics. A skipped compile has none, because its error is reported elsewhere.
+/// Returns the diagnostics. A skipped compile has none: its error is reported elsewhere.
 fn said(outcome: JobResult) -> Result<String> {
     outcome.unwrap_or_else(|| Ok(String::new()))
 }
 
-/// Emits the warnings of all sources and returns their results, or returns the errors of the sources that
-/// failed.
+/// Prints the warnings of all sources and returns their results. If sources failed, returns their errors instead.
 fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec<Compiled>> {
     let mut said = Diagnostics::default();
     let mut failures = Vec::new();
@@ -253,15 +252,15 @@ fn link(compiled: Vec<Compiled>, sources: &[&Path], request: &Request) -> Result
     Ok(linked)
 }
 
-/// The prefix of the names of working directories.
+/// The name prefix of working directories.
 const WORK: &str = ".compile-";
 
-/// Returns the prefix for this process, which may run several builds at once.
+/// Returns the prefix for this process. A process may run several builds at once.
 fn own_work() -> String {
     format!("{WORK}{}-", std::process::id())
 }
 
-/// Removes the working directories of killed build scripts. Cargo runs one script at a time in `OUT_DIR`.
+/// Removes the working directories of killed build scripts. Cargo runs only one script at a time in `OUT_DIR`.
 fn sweep(folder: &Path) {
     let own = own_work();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -269,7 +268,7 @@ fn sweep(folder: &Path) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with(WORK) && !name.starts_with(&own) {
-            // A directory that cannot be removed only wastes space.
+            // A directory that cannot be removed only wastes disk space.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

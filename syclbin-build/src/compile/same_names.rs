@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels with the same name in several sources: each name is extended by the source.
+//! Kernels with the same name in several sources: adds the source to each name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -11,11 +11,12 @@ use syclbin_tools::__private::rename_kernels;
 
 use crate::compiler::output::{Compiled, exports};
 
-/// Renames kernels, so that each symbol identifies one kernel of the file. `sources` are those of `compiled`.
+/// Renames kernels, so that each symbol identifies one kernel of the file. `sources` lists the source of each element
+/// of `compiled`.
 ///
-/// If two sources have functions with the same name, all lambdas in them are renamed, so that each stub's name depends
-/// on one source only. Native code keeps its names, so its kernels with the same name are left out, with that as the
-/// reason.
+/// If two sources contain functions with the same name, all lambdas in these functions are renamed, so that the name of
+/// a stub depends only on its own source. Native code cannot be renamed, so its kernels with the same name are left
+/// out, with that reason.
 pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
     let kernels: Vec<BTreeSet<String>> = compiled.iter().map(kernels_of).collect();
     let mut owners: BTreeMap<Shared<'_>, BTreeSet<usize>> = BTreeMap::new();
@@ -71,7 +72,7 @@ fn kernels_of(compiled: &Compiled) -> BTreeSet<String> {
     compiled.modules.iter().flat_map(of_module).collect()
 }
 
-/// The part of a name that two sources may share: the function around unnamed lambdas, or the symbol of another kernel.
+/// The part of a name that two sources may share: the function around unnamed lambdas, or else the kernel's symbol.
 type Shared<'s> = Result<KernelName, &'s str>;
 
 fn shared(symbol: &str) -> Shared<'_> {
@@ -82,7 +83,7 @@ fn shared(symbol: &str) -> Shared<'_> {
     Ok(name)
 }
 
-/// Returns an identifier for each source: its file name, preceded by as many directories as it takes to distinguish it.
+/// Returns an identifier for each source: its file name, preceded by as many directories as necessary to be unique.
 fn labels(sources: &[&Path]) -> Vec<String> {
     let parts: Vec<Vec<String>> = sources.iter().map(|path| parts(path)).collect();
     let most = parts.iter().map(Vec::len).max().unwrap_or(1);
@@ -95,7 +96,7 @@ fn labels(sources: &[&Path]) -> Vec<String> {
             }
         }
     }
-    // Names that differ only in characters that identifiers cannot contain are numbered.
+    // Identifiers that are still equal, because special characters were replaced, are numbered.
     let repeated = repeated(&labels);
     let mut taken: BTreeSet<String> = labels.iter().cloned().collect();
     for label in &mut labels {
@@ -116,7 +117,7 @@ fn repeated(labels: &[String]) -> BTreeSet<String> {
     again.cloned().collect()
 }
 
-/// Returns the names in a path, the last first and without its extension.
+/// Returns the components of a path without its extension, the last first.
 fn parts(path: &Path) -> Vec<String> {
     let path: PathBuf = path.with_extension("");
     let names = path.components().rev().filter_map(|part| match part {
@@ -136,7 +137,7 @@ fn joined(parts: &[String], count: usize) -> String {
     }
 }
 
-/// Returns the name as a part of an identifier, which PTX takes too.
+/// Returns the name in a form that identifiers can contain, even in PTX.
 fn words(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     name.chars().map(plain).collect()
@@ -166,7 +167,7 @@ mod tests {
         );
     }
 
-    /// Returns the names of two sources with these kernels, and which of them are left out.
+    /// Returns the kernel names of two sources with these kernels, and the names that are left out.
     fn resolved(symbols: [&str; 2], is_native: bool) -> (Vec<String>, Vec<String>) {
         let mut both = symbols.map(|symbol| {
             let mut module = AbstractModule::default();

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tokens: limit how many compilers run at once, by Cargo's jobserver or else by the number of cores.
+//! Tokens: limits the number of parallel compilers, through Cargo's jobserver or else by the number of cores.
 //!
-//! Crate `jobserver` is not used: its function that reads the jobserver of the environment is unsafe, because
-//! it takes over file descriptors by number. Here they are opened again, by their path.
+//! The crate `jobserver` is not used: its function that opens the jobserver of the environment is unsafe, because it
+//! takes ownership of file descriptors by number. This module opens their paths again instead.
 
 use std::ffi::OsStr;
 use std::num::NonZero;
 
-/// The tokens for processes beside the first. A build script owns one token because Cargo runs it. It
-/// requests all others, and gives them back.
+/// The tokens for additional processes. A build script owns one token because Cargo runs it. It must request all other
+/// tokens and return them.
 pub(crate) struct Tokens {
     source: Source,
-    /// The tokens that were requested, without this process's own token.
+    /// The tokens that were requested. This process's own token is not included.
     held: Vec<u8>,
 }
 
 enum Source {
     #[cfg(unix)]
     Jobserver(unix::Pipe),
-    /// This many tokens, besides the process's own one.
+    /// This many tokens in addition to the process's own token.
     Count(usize),
 }
 
-/// The variables that may describe a jobserver, the preferred variable first.
+/// The environment variables that may describe a jobserver, in order of preference.
 const VARIABLES: [&str; 3] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"];
 
 impl Tokens {
-    /// Returns the tokens of the environment. Cargo does not track these variables, because the number of
-    /// processes does not change the result.
+    /// Finds the tokens of the environment. Cargo does not track these variables, because the number of processes does
+    /// not affect the result.
     pub(crate) fn of_environment() -> Self {
         let flags = VARIABLES.into_iter().find_map(std::env::var_os);
         let jobs = std::env::var("NUM_JOBS").ok();
@@ -39,7 +39,7 @@ impl Tokens {
         if let Some(jobserver) = flags.and_then(OsStr::to_str).and_then(jobserver) {
             return Self::from(match unix::Pipe::open(jobserver) {
                 Some(pipe) => Source::Jobserver(pipe),
-                // A jobserver limits processes but cannot be reached, so only the process's own token is usable.
+                // There is a jobserver, but it is unreachable, so this process may use only its own token.
                 None => Source::Count(0),
             });
         }
@@ -57,7 +57,7 @@ impl Tokens {
         }
     }
 
-    /// Takes one more token if one is available. Never waits.
+    /// Takes another token if one is available. Never waits.
     pub(crate) fn take(&mut self) -> bool {
         let token = match &mut self.source {
             #[cfg(unix)]
@@ -68,7 +68,7 @@ impl Tokens {
         token.is_some()
     }
 
-    /// Returns tokens until at most `count` are held, besides the process's own one.
+    /// Returns tokens until at most `count` are held, in addition to the process's own token.
     pub(crate) fn keep(&mut self, count: usize) {
         while self.held.len() > count {
             let Some(token) = self.held.pop() else { return };
@@ -87,10 +87,10 @@ impl Drop for Tokens {
     }
 }
 
-/// Returns the jobserver in `MAKEFLAGS`: `fifo:PATH`, or two file descriptors.
+/// Finds the jobserver in `MAKEFLAGS`: `fifo:PATH`, or two file descriptors.
 #[cfg(unix)]
 fn jobserver(flags: &str) -> Option<&str> {
-    // Variables of the makefile follow.
+    // Makefile variables follow `--`.
     let flags = flags.split(" -- ").next().unwrap_or_default();
     let words = flags.split_whitespace().rev();
     let mut named = words.filter_map(|word| {
@@ -109,15 +109,15 @@ mod unix {
 
     use rustix::fs::OFlags;
 
-    /// A pipe with a byte in it for every token.
+    /// A pipe that contains a byte for every token.
     pub(super) struct Pipe {
         read: File,
         write: File,
     }
 
     impl Pipe {
-        /// Opens the pipe again, so that reading does not wait here but still waits elsewhere. Whether it
-        /// waits is a property of the open file, which we would share with make and others.
+        /// Opens the pipe again, with non-blocking reads. The original open file is shared with make and other
+        /// processes, for which reads must still block.
         pub(super) fn open(named: &str) -> Option<Self> {
             let (read, write) = match named.strip_prefix("fifo:") {
                 Some(path) => (PathBuf::from(path), PathBuf::from(path)),
@@ -127,7 +127,7 @@ mod unix {
                 }
             };
             let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
-            // The other end may be closed for now, and a blocking open would wait for it.
+            // The other end may be closed at the moment, and a blocking open would wait for it.
             let read = OpenOptions::new()
                 .read(true)
                 .custom_flags(no_wait)
@@ -138,7 +138,7 @@ mod unix {
                 .custom_flags(no_wait)
                 .open(write)
                 .ok()?;
-            // An outdated number may mean any file by now.
+            // An outdated descriptor number may refer to another file by now.
             let is_pipe = |file: &File| {
                 let metadata = file.metadata();
                 metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
@@ -155,13 +155,13 @@ mod unix {
         }
 
         pub(super) fn give_back(&mut self, token: u8) {
-            // There was space for the token when it was taken. If the pipe is gone, no process waits for it.
+            // The pipe had space for the token, which came from it. If the pipe is gone, no process waits for it.
             let _ = self.write.write_all(&[token]);
         }
     }
 
-    /// Returns the path of an open file of this process. Linux opens such a path anew. Other systems duplicate the open
-    /// file, and taking a token might then block forever. So this returns `None` there.
+    /// Returns the path of an open file of this process. On Linux, opening such a path creates a new open file. Other
+    /// systems duplicate the existing one, so taking a token could block forever. There, this returns `None`.
     fn descriptor(number: &str) -> Option<PathBuf> {
         let number: u32 = number.parse().ok()?;
         cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{number}")))

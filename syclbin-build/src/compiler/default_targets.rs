@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Default targets: the targets of a build that names none.
+//! Default targets: the targets of builds that name none.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
 
 use crate::search::Detected;
 
-/// The variable with the targets of builds that name none, separated by commas.
+/// The environment variable with the default targets, separated by commas.
 pub const VARIABLE: &str = "SYCLBIN_TARGETS";
 
-/// The option of `syclbin-clang` for an optional target. If a source cannot be compiled for it, a warning
-/// says why.
+/// `syclbin-clang`'s option for an optional target. If a source cannot be compiled for it, the compiler warns and
+/// continues.
 pub(crate) const OPTIONAL: &str = "--optional-target=";
 
 /// The option that names targets.
@@ -21,8 +21,8 @@ pub(crate) const TARGETS: &str = "-fsycl-targets=";
 /// PTX, for every NVIDIA GPU.
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
-/// Returns the arguments for the default targets of `found`: the targets in `SYCLBIN_TARGETS`, else SPIR-V,
-/// and PTX where `syclbin-clang` has component `nvidia` beside it.
+/// Returns the arguments for the default targets of `found`: the targets in `SYCLBIN_TARGETS`, or otherwise SPIR-V, and
+/// PTX if the component `nvidia` is installed for `syclbin-clang`.
 ///
 /// `variable` returns the value of an environment variable.
 pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<OsString> {
@@ -38,7 +38,7 @@ pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) 
     target.into_iter().collect()
 }
 
-/// Returns the existing files and directories that decide whether `found` makes PTX, and which PTX.
+/// Returns the existing files and directories that determine whether `found` generates PTX, and which PTX.
 pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut parts = Vec::new();
     for home in homes(found, variable) {
@@ -50,7 +50,7 @@ pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString
     parts
 }
 
-/// Returns whether `flags` may name native code of SPIR-V: for processors or Intel's GPUs.
+/// Returns whether `flags` may name native code that is compiled from SPIR-V: for CPUs or Intel GPUs.
 pub(crate) fn name_native(flags: &[OsString]) -> bool {
     let is_native = |target: &str| target != "spir64" && !target.starts_with("nv");
     flags.iter().any(|flag| {
@@ -62,7 +62,7 @@ pub(crate) fn name_native(flags: &[OsString]) -> bool {
     })
 }
 
-/// Returns the flags that have nothing to do with targets, and those that name targets or are for their compilers.
+/// Splits `flags` into those unrelated to targets, and those that name targets or apply to their compilers.
 pub(crate) fn split(flags: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     const BACKEND: &str = "-Xsycl-target-backend";
     let (mut others, mut of_targets) = (Vec::new(), Vec::new());
@@ -86,7 +86,8 @@ pub(crate) fn split(flags: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     (others, of_targets)
 }
 
-/// Returns where the compiler looks for component `nvidia`. Only `syclbin-clang` knows components.
+/// Returns the directories in which the compiler looks for the component `nvidia`. Only `syclbin-clang` uses
+/// components.
 fn homes(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Home> {
     if !found.is_own() {
         return Vec::new();

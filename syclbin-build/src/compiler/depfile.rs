@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Depfiles: the makefile rule in which a compiler lists the files it read (`-MD -MF`).
+//! Depfiles: makefile rules in which a compiler lists the files that it read (`-MD -MF`).
 //!
-//! Shared with `syclbin-clang`, which drops the headers that live inside the compiler library.
+//! Shared with `syclbin-clang`, which removes the headers that are built into the compiler library.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Returns the prerequisites of all rules in `text`, in order. It decodes the escapes that clang and gcc
-/// write: `\ `, `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line.
+/// Returns the prerequisites of all rules in `text`, in order. Decodes the escapes that clang and gcc write: `\ `,
+/// `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line.
 #[must_use]
 pub fn prerequisites(text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -38,7 +38,7 @@ pub fn prerequisites(text: &str) -> Vec<PathBuf> {
                 in_target = true;
             }
             (' ' | '\t' | '\r', _) => finish(&mut word, in_target, &mut found),
-            // A colon ends the targets when a blank or the end follows: `C:\x` is a path.
+            // A colon ends the targets only before white space or at the end, because `C:\x` is a path.
             (':', None | Some(' ' | '\t' | '\n' | '\r' | '\\')) if in_target => {
                 word.clear();
                 in_target = false;
@@ -57,7 +57,7 @@ fn finish(word: &mut String, in_target: bool, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns one rule that makes `target` from `prerequisites`, one per line.
+/// Returns a rule for `target` with these `prerequisites`, one per line.
 #[must_use]
 pub fn rule<'p>(target: &Path, prerequisites: impl IntoIterator<Item = &'p Path>) -> String {
     let mut text = format!("{}:", escape(target));
@@ -68,7 +68,7 @@ pub fn rule<'p>(target: &Path, prerequisites: impl IntoIterator<Item = &'p Path>
     text
 }
 
-/// Returns a path as spelled in a rule.
+/// Escapes a path for a rule.
 #[must_use]
 pub fn escape(path: &Path) -> String {
     let mut text = String::new();

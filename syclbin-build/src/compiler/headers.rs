@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The headers `<syclbin/...>`: the part of SYCL that kernels need, in pieces that compile fast.
+//! The headers `<syclbin/...>`: the part of SYCL that kernels need, split so that it compiles fast.
 //!
-//! They are in this crate's own directory, and every build passes them to its compiler.
-//! `cargo syclbin toolchain install` installs the same headers beside `syclbin-clang`.
+//! They are part of this crate's source, and every build adds them to the search path of its compiler.
+//! `cargo syclbin toolchain install` installs the same headers next to `syclbin-clang`.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ macro_rules! header {
     };
 }
 
-/// Each header: its path below an include directory, and its text.
+/// Each header: its path relative to an include directory, and its text.
 pub const ALL: [(&str, &str); 8] = [
     header!("atomic"),
     header!("constants"),
@@ -32,27 +32,27 @@ pub const ALL: [(&str, &str); 8] = [
 /// The header that records failed asserts. Compilers include it before each source.
 pub const ASSERT: &str = include_str!("../../include/syclbin_assert.hpp");
 
-/// Returns the arguments that include [`ASSERT`] before a source, for a compiler that does not do so by itself.
+/// Returns the arguments that include [`ASSERT`] before a source, for compilers that do not include it by themselves.
 pub(crate) fn assert_arguments() -> [OsString; 2] {
     ["-include".into(), "syclbin_assert.hpp".into()]
 }
 
-/// Returns the include directory, which is a part of this crate's source.
+/// Returns the include directory, which is part of this crate's source.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// Returns the arguments that add the headers to the search path, after all directories of the user. They are
-/// system headers, so the compiler emits no warnings about them.
+/// Returns the arguments that add the headers to the search path, after all directories of the user. They are system
+/// headers, so compilers emit no warnings about them.
 pub(crate) fn arguments() -> [OsString; 2] {
     ["-isystem".into(), folder().into()]
 }
 
-/// A placeholder for our include directory, which other checkouts can read.
+/// A placeholder for the include directory, which every checkout can resolve.
 const PLACE: &str = "<syclbin-build>";
 
-/// Returns a path that does not depend on the directory of this crate.
+/// Returns the path in a form that does not depend on the location of this crate.
 pub(crate) fn portable(path: &Path) -> Cow<'_, Path> {
     match path.strip_prefix(folder()) {
         Ok(rest) => Cow::Owned(Path::new(PLACE).join(rest)),
@@ -60,7 +60,7 @@ pub(crate) fn portable(path: &Path) -> Cow<'_, Path> {
     }
 }
 
-/// Returns the local path for a path that may be [`portable`].
+/// Returns the local path for the result of [`portable`].
 pub(crate) fn local(path: PathBuf) -> PathBuf {
     match path.strip_prefix(PLACE) {
         Ok(rest) => folder().join(rest),

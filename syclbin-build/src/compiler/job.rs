@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Jobs: one compilation each. A job ends within its time limit, and its diagnostics are never lost.
+//! Jobs: compilations with a time limit. A job never loses diagnostics.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::process::{self, COMPILE_LIMIT_VARIABLE, Ended, Process};
 
-/// The default limit: much longer than any kernel takes, yet short enough to notice.
+/// The default limit: much longer than any kernel takes, yet short enough for users to wait.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// One compilation.
+/// A compilation.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) flags: Vec<OsString>,
@@ -25,8 +25,7 @@ pub(crate) struct Job {
 
 /// Returns the time limit of a compilation.
 pub(crate) fn limit() -> Duration {
-    // Cargo does not track this variable: the limit does not change the result, and a failed build runs
-    // again.
+    // Cargo does not track this variable: the limit does not affect the result, and a failed build runs again anyway.
     process::time_limit(cargo::env_again(COMPILE_LIMIT_VARIABLE), LIMIT)
 }
 
@@ -36,13 +35,12 @@ pub(crate) struct Running {
     pub(super) program: PathBuf,
     pub(super) source: PathBuf,
     pub(super) log: PathBuf,
-    /// A command that repeats the compilation.
+    /// A command that reproduces the compilation.
     pub(super) line: String,
 }
 
 impl Running {
-    /// Returns the diagnostics once it has compiled, and `None` while it runs. Stops a compilation that runs
-    /// for longer than `limit`.
+    /// Returns the diagnostics once the compiler has ended, or `None` while it runs. Stops it if it exceeds `limit`.
     pub(crate) fn poll(&mut self, limit: Duration) -> Option<Result<String>> {
         match self.process.ended() {
             Ok(Some(status)) => Some(self.outcome(status)),
@@ -99,7 +97,7 @@ mod tests {
     fn unreadable_compiler_log_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("a.log");
-        // For writing only.
+        // For writing only, so that reading it fails.
         let stderr = std::fs::File::create(&log).unwrap();
         let mut running = Running {
             process: Process::start(Command::new("true"), Stdio::null(), Stdio::null(), stderr)

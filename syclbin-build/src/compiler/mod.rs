@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The compiler of a build. Cargo tracks every file and variable that affects which compiler is chosen.
+//! The compiler of a build. Cargo tracks every file and variable that affects the choice.
 
 pub mod default_targets;
 pub mod depfile;
@@ -21,7 +21,7 @@ use crate::request::{Request, Triples};
 use crate::search::{Detected, Origin, Problem, Search, SearchResult};
 pub(crate) use job::{Job, Running, limit};
 
-/// Variables that clang, icpx, their GCC parts and `syclbin-clang` read.
+/// Environment variables that clang, icpx, the GCC tools that they run, and `syclbin-clang` read.
 const READ_BY_CLANG: [&str; 10] = [
     "CPATH",
     "CPLUS_INCLUDE_PATH",
@@ -35,7 +35,7 @@ const READ_BY_CLANG: [&str; 10] = [
     "__INTEL_POST_CFLAGS",
 ];
 
-/// Variables that name a file with arguments, or a directory of such files.
+/// Environment variables that name a file with arguments, or a directory with such files.
 const CONFIGURATIONS: [&str; 4] = [
     "CLANG_CONFIG_FILE_SYSTEM_DIR",
     "CLANG_CONFIG_FILE_USER_DIR",
@@ -43,22 +43,22 @@ const CONFIGURATIONS: [&str; 4] = [
     "ICXCFG",
 ];
 
-/// Returns all variables that a compiler reads.
+/// Returns all environment variables that a compiler reads.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
 }
 
-/// A program that takes clang's command line and supports `-fsyclbin`.
+/// A program that accepts clang's command line and supports `-fsyclbin`.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
     found: Detected,
-    /// The files of the compiler: when one changes, kernels are compiled again.
+    /// The files of the compiler. If one changes, kernels are recompiled.
     parts: Vec<PathBuf>,
 }
 
 impl Compiler {
-    /// Returns the compiler that `request` names, else the first that [`Search`] finds. Cargo then tracks what the choice
-    /// depends on.
+    /// Returns the compiler that `request` names, or otherwise the first that [`Search`] finds. Makes Cargo track
+    /// everything that affects the choice.
     pub(crate) fn find(request: &Request) -> Result<Self> {
         for variable in variables() {
             cargo::env(variable);
@@ -87,7 +87,7 @@ impl Compiler {
         let mut parts: Vec<PathBuf> = Vec::new();
         match &found.candidate.origin {
             Origin::Installed { folder, .. } => {
-                // A newer version beside this one replaces it, as soon as it is installed.
+                // A newer version replaces this one as soon as it is installed next to it.
                 parts.extend(folder.parent().map(Path::to_owned));
                 parts.push(folder.join(COMPILER_LIBRARY));
             }
@@ -105,12 +105,12 @@ impl Compiler {
         Ok(Self { found, parts })
     }
 
-    /// Returns the arguments for the default targets. Cargo then tracks the variables that decide.
+    /// Returns the arguments for the default targets. Makes Cargo track the variables that affect them.
     pub(crate) fn default_targets(&self) -> Vec<OsString> {
         default_targets::arguments(&self.found, &cargo::env)
     }
 
-    /// Returns whether it links SYCLBIN files, with `-fsycl-link`.
+    /// Returns whether the compiler links SYCLBIN files, with `-fsycl-link`.
     pub(crate) fn links_files(&self) -> bool {
         self.is_own()
     }
@@ -129,7 +129,7 @@ impl Compiler {
         &self.found.version
     }
 
-    /// Returns the program to start, with the arguments that precede all others.
+    /// Returns the program to run, and the arguments that precede all others.
     pub(crate) fn words(&self) -> impl Iterator<Item = &OsStr> {
         let leading = self.found.candidate.leading.iter();
         std::iter::once(self.program().as_os_str()).chain(leading.map(OsString::as_os_str))
@@ -139,7 +139,7 @@ impl Compiler {
         &self.parts
     }
 
-    /// Starts a compilation. Its diagnostics go to a file beside its output.
+    /// Starts a compilation. Its diagnostics go to a file next to its output.
     pub(crate) fn start(&self, job: &Job) -> Result<Running> {
         let mut command: Command = self.found.candidate.command();
         command.args(&job.flags);
@@ -176,8 +176,8 @@ impl Compiler {
         })
     }
 
-    /// Returns a shell command that repeats the compilation in any directory. The files of this build are
-    /// gone by then, so it writes to the directory of Cargo.toml.
+    /// Returns a shell command that reproduces the compilation in any directory. It writes to the directory of
+    /// Cargo.toml, because the directories of this build no longer exist then.
     fn line_to_repeat(&self, job: &Job) -> String {
         let output = OsStr::new("crash.syclbin");
         let arguments = job.flags.iter().map(OsString::as_os_str);
@@ -195,8 +195,8 @@ impl Compiler {
     }
 }
 
-/// Returns the configuration files that programs read by themselves: beside the programs, and in the directories that
-/// variables name.
+/// Returns the configuration files that programs read implicitly: files next to the programs, and files in directories
+/// that environment variables name.
 fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<PathBuf> {
     let mut folders = BTreeSet::new();
     for program in programs {

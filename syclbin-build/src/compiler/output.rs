@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Output: the result of compiling one source. It is complete or an error: modules, list of files read,
-//! diagnostics.
+//! Output: the modules, files read and diagnostics that result from compiling one source. It is complete, or an error.
 
 use std::path::{Path, PathBuf};
 
@@ -16,11 +15,11 @@ use crate::error::{Error, Result};
 pub(crate) struct Compiled {
     /// The modules, with a description of each kernel and variable.
     pub(crate) modules: Vec<AbstractModule<'static>>,
-    /// All existing files that were read. Headers inside a compiler do not exist as files.
+    /// All existing files that were read. A compiler's built-in headers do not exist as files.
     pub(crate) files: Vec<PathBuf>,
     /// Warnings, without colours.
     pub(crate) diagnostics: String,
-    /// Whether the result has a kernel or an exported function.
+    /// Whether the result contains a kernel or an exported function.
     pub(crate) is_of_use: bool,
 }
 
@@ -32,8 +31,8 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Returns the files of one source, in a directory of its own. So the output of one compile is never
-    /// mistaken for the output of another.
+    /// Returns the files for one source, in a separate directory, so that the outputs of different compiles are never
+    /// confused.
     pub(crate) fn in_folder(work: &Path) -> Self {
         Self {
             code: work.join("code.syclbin"),
@@ -42,7 +41,7 @@ impl Outputs {
         }
     }
 
-    /// Reads the files.
+    /// Reads the output files.
     pub(crate) fn read(
         &self,
         program: &Path,
@@ -61,7 +60,7 @@ impl Outputs {
         let code = syclbin::read::parse(&bytes)?;
         let bytes = std::fs::read(&self.described)?;
         let described = describe(&syclbin::read::parse(&bytes)?)?;
-        // Without the list of headers, kernels would go stale silently.
+        // Without the list of headers, kernels would silently become stale.
         let list = std::fs::read(&self.dependencies).map_err(|error| {
             format!("cannot read the list of files that it read (-MD -MF): {error}")
         })?;
@@ -81,7 +80,7 @@ impl Outputs {
     }
 }
 
-/// Returns a warning for a source without kernels, with the likely causes: compilers report none of them.
+/// Returns a warning for a source without kernels, with likely causes, which compilers do not report.
 pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
     let is_slim = |file: &PathBuf| file.ends_with("syclbin/kernel.hpp");
     let macros = if files.iter().any(is_slim) {
@@ -96,7 +95,7 @@ pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
     )
 }
 
-/// Returns whether the code has a kernel. The names alone do not decide this, because they include exported
+/// Returns whether the code contains a kernel. The list of kernel names is not sufficient, because it includes exported
 /// functions.
 fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
     for image in file.modules.iter().flat_map(|module| &module.images) {
@@ -127,7 +126,7 @@ pub(crate) fn symbols<'m>(
         .map(|(symbol, _)| symbol)
 }
 
-/// Returns the descriptions of the kernels from the debug information in `file`.
+/// Returns the kernel descriptions from the debug information in `file`.
 fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error> {
     let mut found = debug_info::Described::default();
     let images = file.modules.iter().flat_map(|module| &module.images);

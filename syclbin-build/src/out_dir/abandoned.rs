@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Abandoned files: a file that a build script no longer builds is hidden once another is built, and removed
-//! by the next run.
+//! Abandoned files: hides a file that the build script no longer builds as soon as another file is built. The next run
+//! removes it.
 //!
-//! A script builds one file after the other, and nothing marks the last. After each file is built, all files
-//! that this run has not reached are moved to a separate directory. A file is moved back when the run reaches
-//! it. Moving a file keeps its time, so Cargo does not recompile the crates that embed it. After an error, it
-//! is unknown what the script would have built, so all files are moved back.
+//! A script builds one file after the other, and does not mark the last. So after each file, all files that this run
+//! has not reached are moved to a separate directory. A file is moved back when the run reaches it. Moving preserves
+//! the modification time, so Cargo does not recompile the crates that embed the file. After an error, it is unknown
+//! what the script would have built, so all files are moved back.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,11 +14,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::out_dir::listing;
 
-/// The separate directory, beside the files.
+/// The separate directory, next to the files.
 const FOLDER: &str = ".abandoned";
 
-/// The notes of all files that this process reached. The lock is held while files are moved, because a script
-/// may build several files at once.
+/// The notes of all files that this process reached. The lock is held while files are moved, because a script may build
+/// several files in parallel.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn ours() -> MutexGuard<'static, BTreeSet<PathBuf>> {
@@ -31,21 +31,21 @@ pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
     let files = listing::folder(out_dir);
     let is_first = !ours.iter().any(|note| note.parent() == Some(&*files));
     if is_first {
-        // These are the files that the previous run did not reach.
+        // These files are the ones that the previous run did not reach.
         none_is_fine(std::fs::remove_dir_all(files.join(FOLDER)))?;
     }
     ours.insert(listing::note(&files, name));
     restore(&files, name)
 }
 
-/// Hides the files that this run has not reached, after a file was built: they may be abandoned.
+/// Hides the files that this run has not reached. Call this after a file was built.
 pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
     let ours = ours();
     let files = listing::folder(out_dir);
     let aside = files.join(FOLDER);
     for name in listing::names(&files)? {
         let note = listing::note(&files, &name);
-        // Compares files instead of names: where `A` and `a` are one file, either may be its name.
+        // Compares files instead of names: on a case-insensitive file system, `A` and `a` are the same file.
         let is_same = |other: &PathBuf| match (other.canonicalize(), note.canonicalize()) {
             (Ok(one), Ok(other)) => one == other,
             _ => false,
@@ -54,7 +54,7 @@ pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
             continue;
         }
         std::fs::create_dir_all(&aside)?;
-        // The note is moved last: a file without a note would stay forever.
+        // The note is moved last, because a file without a note would never be removed.
         let file = listing::file_in(&files, &name);
         none_is_fine(std::fs::rename(file, listing::file_in(&aside, &name)))?;
         std::fs::rename(&note, listing::note(&aside, &name))?;
@@ -62,8 +62,8 @@ pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Restores all files after a failed build. Ignores files that cannot be moved, because there is already an
-/// error to report.
+/// Restores all files after a failed build. Ignores files that cannot be moved, because another error is already
+/// reported.
 pub(crate) fn restore_others() {
     let ours = ours();
     let folders: BTreeSet<_> = ours.iter().filter_map(|note| note.parent()).collect();
@@ -83,7 +83,7 @@ fn restore(files: &Path, name: &str) -> io::Result<()> {
     std::fs::rename(note, listing::note(files, name))?;
     let file = listing::file_in(&aside, name);
     none_is_fine(std::fs::rename(file, listing::file_in(files, name)))?;
-    // Succeeds as soon as the directory is empty.
+    // Succeeds only if the directory is empty.
     let _ = std::fs::remove_dir(aside);
     Ok(())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Listing: a note in `OUT_DIR` records the request of each file, for `cargo syclbin list` and `watch`.
+//! Notes in `OUT_DIR` that record the request for each file, for `cargo syclbin list` and `watch`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,10 +11,10 @@ use crate::file;
 use crate::request::{Request, Triples};
 use crate::words;
 
-/// The prefix of the names of notes; the name of the file follows.
+/// The prefix of the names of notes. The name of the file follows.
 const PREFIX: &str = ".sources-";
 
-/// Returns the directory of our files in `OUT_DIR`.
+/// Returns the directory for SYCLBIN files in `OUT_DIR`.
 pub(crate) fn folder(out_dir: &Path) -> PathBuf {
     out_dir.join("syclbin")
 }
@@ -25,7 +25,7 @@ pub fn file(out_dir: &Path, name: &str) -> PathBuf {
     file_in(&folder(out_dir), name)
 }
 
-/// Returns the path of the file called `name`, in the directory of our files.
+/// Returns the path of the file called `name` in this directory.
 pub(crate) fn file_in(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.syclbin"))
 }
@@ -35,7 +35,7 @@ pub(crate) fn note(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{PREFIX}{name}"))
 }
 
-/// Writes a note with the request of the file called `name`.
+/// Writes a note with the request for the file called `name`.
 pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result<()> {
     let mut words = Vec::new();
     let mut add = |key: &str, value: &OsStr| {
@@ -72,7 +72,7 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
     file::replace(&note(&folder(out_dir), name), &bytes)
 }
 
-/// Reads the request of the file called `name`.
+/// Reads the request for the file called `name`.
 pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
     let bytes = std::fs::read(note(&folder(out_dir), name))?;
     let mut request = Request::default();
@@ -93,7 +93,7 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
             "link" => request.links = true,
             "target" => triples.target = value.into_string().ok(),
             "host" => triples.host = value.into_string().ok(),
-            // The headers of a program that was built on another machine are not here.
+            // Headers of this crate at another location, such as on another machine.
             "headers" if Path::new(&value) != headers::folder() => {
                 request.arguments.extend(["-isystem".into(), value]);
             }
@@ -104,7 +104,7 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
     Ok(request)
 }
 
-/// Reads the names of all files, and their sources relative to the directory of the package.
+/// Returns the names of all files, and their sources relative to the package directory.
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ pub fn read(out_dir: &Path) -> io::Result<BTreeMap<String, Vec<PathBuf>>> {
     each.collect()
 }
 
-/// Returns the names that have a note in a directory of our files.
+/// Returns the names for which a directory contains notes.
 pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `OUT_DIR`: the paths of the file that a build makes there.
+//! `OUT_DIR`: the paths of the files that a build writes there.
 
 pub(crate) mod abandoned;
 pub mod listing;
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::cargo;
 use crate::error::{Error, Result};
 
-/// Where a build happens, and the file that it makes.
+/// The directories of a build, and the file that it produces.
 pub(crate) struct Paths {
     /// The directory of Cargo.toml, in which build scripts run.
     pub(crate) package: PathBuf,
     pub(crate) out_dir: PathBuf,
-    /// The directory of our files in `OUT_DIR`.
+    /// The directory for SYCLBIN files in `OUT_DIR`.
     pub(crate) directory: PathBuf,
-    /// The file to make.
+    /// The file to produce.
     pub(crate) file: PathBuf,
 }
 

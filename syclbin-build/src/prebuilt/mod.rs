@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Prebuilt: a compiled file beside its sources. It is used whole, and its record shows when it is stale.
+//! Prebuilt files: compiled files next to their sources. Each records its sources, to detect that it is stale.
 
 pub mod orders;
 
@@ -17,7 +17,7 @@ use syclbin_tools::verify::Severity;
 
 use crate::error::{Error, Result};
 
-/// Why a prebuilt file does not match its sources.
+/// The reason why a prebuilt file does not match its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stale {
     /// The file does not record its sources.
@@ -76,7 +76,7 @@ impl Prebuilt {
         Ok(Some(Self { sources, bytes }))
     }
 
-    /// Returns why the file does not match the current sources and arguments, or `None` if it matches.
+    /// Returns the reason why the file does not match the current sources and arguments, or `None` if it matches.
     pub(crate) fn stale(&self, root: &Path, arguments: &[String]) -> Option<Stale> {
         let Some(recorded) = &self.sources else {
             return Some(Stale::Unknown);
@@ -93,7 +93,7 @@ impl Prebuilt {
         })
     }
 
-    /// Returns the existing files that it was compiled from.
+    /// Returns the files that it was compiled from, as far as they exist.
     pub(crate) fn files(&self, root: &Path) -> Vec<PathBuf> {
         let files = self.sources.iter().flat_map(|sources| sources.files.keys());
         files
@@ -103,20 +103,20 @@ impl Prebuilt {
     }
 }
 
-/// Returns the start time of a compile, for [`record`]. A file that was written before this call has an older
-/// time. A file that is written after it returns has a newer time.
+/// Returns the start time of a compile, for [`record`]. Files written before this call get an earlier time, and files
+/// written after it returns get a later time.
 pub(crate) fn begin() -> SystemTime {
     let now = SystemTime::now();
-    // Operating systems stamp files with a clock that lags by up to a tick.
+    // Operating systems timestamp files with a clock that lags by up to a tick.
     std::thread::sleep(Duration::from_millis(20));
     now
 }
 
-/// Records the sources of `file`, compiled since `begun`: `files` as the compiler names them, relative to the
-/// directory `root`.
+/// Records the sources of `file`, which was compiled since `begun`. `files` are paths from the compiler, relative to
+/// the directory `root`.
 ///
-/// The files are read after the compiler read them, so a file that changed meanwhile is an error. Otherwise
-/// the record would pair old kernels with new sources.
+/// The files are read after the compiler read them, so a file that changed meanwhile is an error. Otherwise, the record
+/// would pair old kernels with new sources.
 pub(crate) fn record(
     file: &mut Syclbin<'_>,
     begun: SystemTime,
@@ -124,7 +124,7 @@ pub(crate) fn record(
     files: &BTreeSet<PathBuf>,
     mut sources: Sources,
 ) -> Result<()> {
-    // The headers of this crate belong to no package.
+    // The headers of this crate do not belong to a package.
     let own = crate::compiler::headers::folder();
     for path in files.iter().filter(|path| !path.starts_with(&own)) {
         let Some(name) = of_package(path, root, out_dir) else {
@@ -135,10 +135,10 @@ pub(crate) fn record(
             source,
         };
         let bytes = syclbin_toolchain::file::read(path).map_err(unreadable)?;
-        // The time is read after the bytes, so that no change goes unnoticed in between.
+        // The times are read after the bytes, so that no change in between goes unnoticed.
         let metadata = path.metadata().map_err(unreadable)?;
         let now = SystemTime::now();
-        // A time in the future was set by a user, or comes from another clock.
+        // A time in the future was set by a user or comes from another clock.
         if times(&metadata).any(|time| begun < time && time <= now) {
             return Err(Error::Changed(path.clone()));
         }
@@ -148,8 +148,7 @@ pub(crate) fn record(
     Ok(())
 }
 
-/// Returns when a file was written, and when it got its name. A file that replaces another may have been
-/// written long before.
+/// Returns when a file was written, and when it got its name. A file may replace another long after it was written.
 fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
     #[cfg(unix)]
     let changed = {
@@ -164,7 +163,7 @@ fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
     metadata.modified().ok().into_iter().chain(changed)
 }
 
-/// Returns the SHA-256 of a text. Line endings are ignored, because version control may change them.
+/// Returns the SHA-256 of a text file. Line endings are normalized, because version control may change them.
 fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -176,9 +175,9 @@ fn hash(bytes: &[u8]) -> [u8; 32] {
     hash.finalize()
 }
 
-/// Returns the name of a file that belongs to the package: a file in its directory, or named relative to it,
-/// such as `../shared/k.hpp`. Headers of the compiler and the system differ between machines. Files that a
-/// build script wrote do not exist on another machine.
+/// Returns the name of a file if it belongs to the package: it is in the package directory, or is named relative to it,
+/// such as `../shared/k.hpp`. Headers of the compiler and the system differ between machines, and files that a build
+/// script wrote do not exist on another machine.
 fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     let whole = std::path::absolute(root.join(path)).ok()?;
     if whole.starts_with(out_dir) {
@@ -202,10 +201,10 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     Some(name.join("/"))
 }
 
-/// Returns an argument in a form that is the same on every machine.
+/// Returns an argument in a form that is the same on all machines.
 pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String {
     let mut text = argument.to_string_lossy().into_owned();
-    // Cargo's path may contain links, which the current directory never does.
+    // Cargo's path may contain symbolic links, which the current directory never contains.
     let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(std::path::PathBuf::from);
     let root = [Some(root), spelled.as_deref()];
     // OUT_DIR comes first, because it is usually inside the package.
@@ -217,15 +216,15 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     for (folder, name) in folders {
         text = replaced(&text, &folder.to_string_lossy(), name);
     }
-    // A value in a file has no line breaks.
+    // A value in a property set cannot contain line breaks.
     text.replace(['\n', '\r'], " ")
 }
 
-/// Replaces each path to a directory or into it by `name`. `/p` is neither in `/p2` nor in `/home/p`.
+/// Replaces each path that is or starts with the directory `folder`. `/p` matches neither `/p2` nor `/home/p`.
 fn replaced(text: &str, folder: &str, name: &str) -> String {
     let folder = folder.trim_end_matches(std::path::is_separator);
     if folder.is_empty() {
-        // Every path leads into the root.
+        // The root directory would match every path.
         return text.to_owned();
     }
     let ends_path = |c: char| c.is_whitespace() || "=,:;\"'()".contains(c);
@@ -233,7 +232,7 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(folder) {
         replaced.push_str(before);
-        // An option such as `-I` may precede a path directly.
+        // An option such as `-I` may directly precede a path.
         let begins = replaced
             .rsplit(ends_path)
             .next()
@@ -248,7 +247,7 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
     replaced + rest
 }
 
-/// Returns a file without kernels, for builds that compile nothing for this reason.
+/// Returns a file without kernels, for builds that compile nothing. `reason` is recorded in the file.
 pub(crate) fn placeholder(reason: &str) -> Result<Vec<u8>> {
     let mut file = Syclbin::new(State::Executable);
     let reason = Value::from(reason);

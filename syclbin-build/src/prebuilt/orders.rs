@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Orders: what `cargo syclbin build` asks of build scripts about prebuilt files, and their reports.
+//! Orders: what `cargo syclbin build` tells build scripts to do with prebuilt files, and their reports.
 //!
-//! A variable names a directory that contains the orders. Each [`Build`](crate::Build) with a prebuilt file
-//! writes a report there. Every call uses another directory, so Cargo runs the scripts.
+//! An environment variable names a directory with the orders. Each [`Build`](crate::Build) with a prebuilt file writes
+//! a report there. Every call uses a new directory, which makes Cargo run the scripts.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,13 +11,13 @@ use syclbin_toolchain::store::hex;
 
 use crate::{file, words};
 
-/// The variable that names the directory.
+/// The environment variable that names the directory.
 pub const VARIABLE: &str = "SYCLBIN_PREBUILT_ORDERS";
 
 const ORDERS: &str = "orders";
 const REPORT: &str = "report-";
 
-/// The action for prebuilt files.
+/// What to do with prebuilt files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Compiles, and writes the prebuilt files.
@@ -29,9 +29,9 @@ pub enum Order {
 /// Orders for the build scripts of some packages. The prebuilt files of other packages must not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orders {
-    /// The action.
+    /// What to do.
     pub order: Order,
-    /// The directories of the packages.
+    /// The directories of the selected packages.
     pub packages: Vec<PathBuf>,
 }
 
@@ -51,11 +51,11 @@ pub struct Report {
 pub enum Outcome {
     /// The file was written.
     Written,
-    /// The file matches its sources, or matched before it would have been written.
+    /// The file matches its sources, or matched before it was written again.
     Fresh,
     /// The file is stale, for this reason.
     Stale(String),
-    /// The build has no prebuilt file.
+    /// The build does not use a prebuilt file.
     NotKept,
 }
 
@@ -75,7 +75,7 @@ impl Orders {
         std::fs::write(folder.join(ORDERS), words::join(all))
     }
 
-    /// Returns the order for the package in `package`, if there is one.
+    /// Returns the order for the package in the directory `package`, if there is one.
     pub(crate) fn read(folder: &Path, package: &Path) -> Option<Order> {
         let bytes = std::fs::read(folder.join(ORDERS)).ok()?;
         let mut words = words::split(&bytes);
@@ -84,7 +84,7 @@ impl Orders {
             "check" => Order::Check,
             _ => return None,
         };
-        // Links may lead to one directory by several paths.
+        // With symbolic links, several paths may lead to one directory.
         let package = package.canonicalize().ok()?;
         words
             .any(|word| {

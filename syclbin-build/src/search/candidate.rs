@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A program that may be a compiler with support for `-fsyclbin`, and how it was found.
+//! A program that may be a compiler that supports `-fsyclbin`, and how it was found.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -11,20 +11,20 @@ use std::process::Command;
 pub enum Origin {
     /// [`Build::compiler`](crate::Build::compiler) names it.
     Chosen,
-    /// A variable names it.
+    /// A variable names it, such as `CXX`.
     Variable {
         /// The variable.
         name: String,
         /// Its value.
         value: OsString,
     },
-    /// A variable names its directory.
+    /// A variable names its directory, such as `CMPLR_ROOT`.
     Folder(&'static str),
     /// `cargo syclbin toolchain install` installed it.
     Installed {
-        /// The directory it was installed to.
+        /// The directory of the installation.
         folder: PathBuf,
-        /// The version that was installed.
+        /// The installed version.
         version: String,
     },
     /// It is in a directory of `PATH`.
@@ -33,14 +33,14 @@ pub enum Origin {
     Default,
 }
 
-/// A program that may be a compiler with support for `-fsyclbin`.
+/// A program that may be a compiler that supports `-fsyclbin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// How it was found.
     pub origin: Origin,
     /// The program to start: the compiler, or a wrapper such as ccache.
     pub program: PathBuf,
-    /// The arguments that precede all others: the compiler behind a wrapper, flags of `CXX`.
+    /// The arguments that precede all others: the compiler behind a wrapper, and flags in `CXX`.
     pub leading: Vec<OsString>,
     /// The compiler behind a wrapper.
     pub wrapped: Option<PathBuf>,
@@ -56,7 +56,7 @@ impl Candidate {
         }
     }
 
-    /// Returns the files of the candidate: when one changes, it may be another compiler.
+    /// Returns the files of the candidate. If one changes, the candidate may be a different compiler.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.program.as_path()).chain(self.wrapped.as_deref())
     }
@@ -71,7 +71,7 @@ impl Candidate {
         self.program == other.program && self.leading == other.leading
     }
 
-    /// Returns a command for it, which has only the leading arguments so far.
+    /// Returns a command for it, so far with only the leading arguments.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Locations: where a search looks for candidates, always in the same order.
+//! Locations: the places in which a search looks for candidates, in a fixed order.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -8,14 +8,13 @@ use syclbin_toolchain::{Component, NoHome};
 
 use super::{Candidate, Origin, Search};
 
-/// Names of compilers that may support `-fsyclbin`: oneAPI's, the compiler that Ubuntu packages, and the compiler that
-/// DPC++ builds from its sources.
+/// Names of compilers that may support `-fsyclbin`: oneAPI's, Ubuntu's package, and DPC++ built from source.
 const NAMES: [&str; 3] = ["icpx", "dpclang++", "clang++"];
 
 /// The default directory of oneAPI.
 const ONEAPI: &str = "/opt/intel/oneapi";
 
-/// Programs that crate `cc` treats as wrappers of a compiler.
+/// Programs that the crate `cc` treats as compiler wrappers.
 const WRAPPERS: [&str; 7] = [
     "ccache",
     "distcc",
@@ -26,10 +25,10 @@ const WRAPPERS: [&str; 7] = [
     "kache",
 ];
 
-/// A place that is searched. Returns its candidates, best first, without asking them.
+/// A place to search. Returns its candidates, best first, without probing them.
 type Place = fn(&Search<'_>) -> Result<Vec<Candidate>, NoHome>;
 
-/// The places that are searched for candidates, in this order.
+/// The places to search, in order.
 pub(super) const PLACES: [Place; 4] = [in_variables, installed, on_path, by_default];
 
 /// Returns the candidates that `CXX` and its variants, `CMPLR_ROOT` and `ONEAPI_ROOT` name.
@@ -54,7 +53,7 @@ fn in_variables(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
 fn installed(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     let home = match search.home() {
         Ok(home) => home,
-        // Nothing can be installed there, but the search continues elsewhere.
+        // Nothing can be installed there, so the search continues elsewhere.
         Err(NoHome::Unknown) => return Ok(Vec::new()),
         Err(relative) => return Err(relative),
     };
@@ -70,7 +69,7 @@ fn installed(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
 /// Returns the compilers in the directories of `PATH`.
 fn on_path(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     let path = (search.variable)("PATH").unwrap_or_default();
-    // To a shell, an empty entry means the current directory.
+    // In a shell, an empty entry means the current directory.
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let folders: Vec<_> = folders.collect();
     let programs = NAMES
@@ -94,11 +93,11 @@ fn existing(programs: impl Iterator<Item = PathBuf>, origin: &Origin) -> Vec<Can
         .collect()
 }
 
-/// Returns the variables that crate `cc` reads for a C++ compiler, in its order, then the host's variables.
-/// Both kinds of compilers can make code for a device.
+/// Returns the variables that the crate `cc` reads for a C++ compiler, in its order, then the variables for the host.
+/// Compilers for either can compile device code.
 ///
-/// `cc` itself is only a dependency of the tests. It returns one compiler, so the next variable could not be
-/// tried. It does not name the variable, and it runs the compiler without a time limit.
+/// `cc` itself is only a test dependency. It returns a single compiler, so the search could not try the next variable.
+/// It also does not name the variable, and runs the compiler without a time limit.
 pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<String> {
     let mut names = Vec::new();
     let crosses = target != host;
@@ -119,7 +118,7 @@ pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<Str
     names
 }
 
-/// Returns the compilers in `root/bin`. oneAPI has its `clang++` one directory deeper.
+/// Returns the compilers in `root/bin`. oneAPI's `clang++` is one directory deeper.
 fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     let folders = ["bin", "bin/compiler"];
     let programs = NAMES
@@ -128,7 +127,7 @@ fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     existing(programs, origin)
 }
 
-/// Returns the compilers in `root/compiler/VERSION/bin`, `latest` first, then by version.
+/// Returns the compilers in `root/compiler/VERSION/bin`: `latest` first, then by version.
 fn versions_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     let entries = std::fs::read_dir(root.join("compiler"))
         .into_iter()
@@ -151,8 +150,8 @@ fn program(name: &str) -> String {
 }
 
 impl Search<'_> {
-    /// Parses the value of `CXX` as crate `cc` does: a path, else a program with arguments. The first
-    /// argument is the compiler if the program is a known wrapper.
+    /// Parses the value of `CXX` like the crate `cc`: a path, or otherwise a program with arguments. If the program is
+    /// a known wrapper, the first argument is the compiler.
     fn command_line(&self, name: String, value: &OsStr) -> Option<Candidate> {
         let text = value.to_string_lossy();
         let text = text.trim();
@@ -163,7 +162,7 @@ impl Search<'_> {
         let mut words = text.split_whitespace();
         let first = words.next()?;
         let rest: Vec<&str> = words.collect();
-        // The blanks in the path of an existing file belong to the path.
+        // If the whole value is an existing file, spaces belong to its path.
         if rest.is_empty() || self.on_path(text.as_ref()).is_some() {
             return Some(self.candidate(origin, value.to_owned().as_os_str(), text));
         }
@@ -186,7 +185,7 @@ impl Search<'_> {
         Candidate::program(origin, found.unwrap_or_else(|| PathBuf::from(text)))
     }
 
-    /// Returns the program itself, or the program of that name on `PATH`.
+    /// Returns the program itself if it exists, or otherwise the program with that name on `PATH`.
     pub(super) fn on_path(&self, program: &OsStr) -> Option<PathBuf> {
         let program = Path::new(program);
         if program.components().count() > 1 {

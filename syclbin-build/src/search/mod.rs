@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Search: finds the first candidate that supports `-fsyclbin`, and says why each earlier candidate was
-//! rejected.
+//! Search: finds the first candidate that supports `-fsyclbin`, and explains why earlier candidates were rejected.
 //!
 //! Shared with `cargo syclbin doctor`, which shows what a build would do.
 //!
 //! 1. [`Build::compiler`](crate::Build::compiler), then `SYCLBIN_CLANG`: the only candidate that is tried.
-//! 2. The variables of crate `cc`, `CXX` and its variants, where the user names a compiler for C++.
+//! 2. The variables of the crate `cc`, `CXX` and its variants: the user named a C++ compiler.
 //! 3. `CMPLR_ROOT` and `ONEAPI_ROOT`: the user entered a oneAPI environment.
 //! 4. The installed compiler: it was installed for this, and is the same on every machine.
-//! 5. `PATH`, then `/opt/intel/oneapi`: whatever exists there.
+//! 5. `PATH`, then `/opt/intel/oneapi`: compilers that happen to be there.
 
 mod candidate;
 mod locations;
@@ -30,19 +29,19 @@ use locations::PLACES;
 /// The variable that names the only compiler to try.
 pub const VARIABLE: &str = "SYCLBIN_CLANG";
 
-/// The variable with the time limit for each answer of a candidate, in seconds.
+/// The environment variable with the time limit for each probe of a candidate, in seconds.
 pub const LIMIT_VARIABLE: &str = "SYCLBIN_PROBE_SECONDS";
 
-/// The default limit. Compilers answer in milliseconds, but may be on a slow disk.
+/// The default limit. Compilers answer within milliseconds, but may be on a slow disk.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The inputs of a search, beside the file system.
+/// The inputs of a search, apart from the file system.
 pub struct Search<'s> {
-    /// Returns the value of an environment variable; a build script reports the variable to Cargo.
+    /// Returns the value of an environment variable. In a build script, also reports the variable to Cargo.
     pub variable: &'s dyn Fn(&str) -> Option<OsString>,
-    /// The triple that Cargo compiles for.
+    /// The triple for which Cargo compiles.
     pub target: Option<String>,
-    /// The triple that Cargo compiles on.
+    /// The triple on which Cargo compiles.
     pub host: Option<String>,
 }
 
@@ -51,7 +50,7 @@ pub struct Search<'s> {
 pub struct Detected {
     /// Its path, and how it was found.
     pub candidate: Candidate,
-    /// The version that it prints.
+    /// The version that it reports.
     pub version: String,
 }
 
@@ -67,7 +66,7 @@ impl Detected {
 pub struct PassedOver {
     /// Its path, and how it was found.
     pub candidate: Candidate,
-    /// Why it was rejected.
+    /// The reason why it was rejected.
     pub problem: Problem,
 }
 
@@ -80,14 +79,14 @@ impl std::fmt::Display for PassedOver {
 /// The compiler that a search chose, and the candidates that it rejected.
 #[derive(Debug)]
 pub struct SearchResult {
-    /// The compiler, or why there is none.
+    /// The compiler, or the reason why there is none.
     pub taken: Result<Detected>,
-    /// The candidates before it, which were rejected.
+    /// The candidates that were tried before it and rejected.
     pub passed_over: Vec<PassedOver>,
 }
 
 impl Search<'_> {
-    /// Finds the first candidate that supports `-fsyclbin`, without asking the candidates after it.
+    /// Finds the first candidate that supports `-fsyclbin`. Does not probe later candidates.
     #[must_use]
     pub fn run(&self, forced: Option<&Path>) -> SearchResult {
         let mut passed_over = Vec::new();
@@ -95,7 +94,7 @@ impl Search<'_> {
         SearchResult { taken, passed_over }
     }
 
-    /// Returns the candidates after `found`, which a search does not ask.
+    /// Returns the candidates after `found`, which a search does not probe.
     #[must_use]
     pub fn behind(&self, found: &Detected) -> Vec<Candidate> {
         let mut all = Vec::new();
@@ -137,7 +136,7 @@ impl Search<'_> {
         let mut seen: Vec<Candidate> = Vec::new();
         for candidates in PLACES {
             for candidate in candidates(self)? {
-                // The directory that a variable names is usually in PATH too.
+                // `PATH` usually contains the directory that a variable names.
                 if seen.iter().any(|one| one.is_same_program(&candidate)) {
                     continue;
                 }
@@ -173,7 +172,7 @@ impl Search<'_> {
         process::time_limit((self.variable)(LIMIT_VARIABLE), LIMIT)
     }
 
-    /// Returns the program that a variable names: a path or a name on `PATH`, which may contain blanks.
+    /// Returns the program that a variable names: a path or a name on `PATH`, possibly with spaces.
     fn named(&self, variable: &str, value: OsString) -> Candidate {
         let program = self.on_path(&value);
         let origin = Origin::Variable {
@@ -186,7 +185,7 @@ impl Search<'_> {
     fn home(&self) -> Result<syclbin_toolchain::Home, NoHome> {
         let mut explicit = None;
         for name in syclbin_toolchain::VARIABLES {
-            // Reads all variables, because Cargo has to know what the result depends on.
+            // Reads all variables, so that Cargo tracks everything that the result depends on.
             let value = (self.variable)(name);
             if name == syclbin_toolchain::HOME_VARIABLE {
                 explicit = value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Asks a program for its version and for `-fsyclbin`, within a time limit.
+//! Probes a program for its version and for `-fsyclbin`, within a time limit.
 
 use std::fmt;
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Candidate, LIMIT_VARIABLE};
 use crate::process::{self, Ended};
 
-/// Why a candidate was rejected, and what to do.
+/// The reason why a candidate was rejected, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -16,18 +16,18 @@ pub enum Problem {
     NotFound,
     /// It could not be started.
     Start(String),
-    /// No temporary file can be made.
+    /// A temporary file could not be created.
     NoTemporary(String),
-    /// It did not end in time.
+    /// It did not end within the time limit.
     Hangs {
-        /// The command that it was asked.
+        /// The command of the probe.
         question: &'static str,
         /// The time limit.
         limit: Duration,
     },
     /// It crashed, or did not print its version.
     Failed {
-        /// The command that it was asked.
+        /// The command of the probe.
         question: &'static str,
         /// How it ended.
         how: String,
@@ -36,14 +36,14 @@ pub enum Problem {
     },
     /// It succeeded and printed nothing.
     NoVersion,
-    /// It answered, but does not support SYCLBIN.
+    /// It works, but does not support SYCLBIN.
     NoOption {
-        /// The version that it prints.
+        /// The version that it reports.
         version: String,
     },
-    /// It answered, and is another C++ compiler, such as LLVM's own `clang++`.
+    /// It works, but is another C++ compiler, such as LLVM's own `clang++`.
     NotDpcpp {
-        /// The version that it prints.
+        /// The version that it reports.
         version: String,
     },
 }
@@ -96,10 +96,10 @@ impl fmt::Display for Problem {
 
 const VERSION: &str = "--version";
 const OPTION: &str = "-fsyclbin -###";
-/// An option that every DPC++ has and no other compiler.
+/// An option that every DPC++ supports, and no other compiler.
 const OF_DPCPP: &str = "-fsycl-device-code-split=auto";
 
-/// Returns the first line of `--version` of a program that supports `-fsyclbin`.
+/// Returns the first line of `--version`, if the program supports `-fsyclbin`.
 pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Problem> {
     let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
     let folder = tempfile::tempdir().map_err(unwritten)?;
@@ -112,14 +112,14 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     let Some(version) = first_line(&said.stdout) else {
         return Err(Problem::NoVersion);
     };
-    // Our own driver supports the option in every version, and older versions do not know `-###`.
+    // `syclbin-clang` always supports the option, and its older versions do not support `-###`.
     if version.starts_with("syclbin-clang ") {
         return Ok(version);
     }
     let source = folder.path().join("probe.cpp");
     std::fs::write(&source, "").map_err(unwritten)?;
     let mut command = candidate.command();
-    // With `-###`, the driver parses its command line and runs nothing.
+    // With `-###`, the compiler driver parses its command line but runs nothing.
     command
         .args(["-###", "-fsycl", "--offload-new-driver", OF_DPCPP])
         .args(["-fsyclbin=executable", "-o"])
@@ -131,7 +131,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     }
     let stderr = String::from_utf8_lossy(&said.stderr);
     let mut lines = stderr.lines();
-    // Drivers with the old offloading model know the option, and report it as unused.
+    // Drivers with the old offloading model accept the option, but report it as unused.
     let is_unused = |line: &str| line.contains("-fsyclbin") && line.contains("unused");
     if said.status.success() && !lines.any(is_unused) {
         Ok(version)
@@ -155,7 +155,7 @@ fn failed(said: &Output, question: &'static str) -> Problem {
     }
 }
 
-/// Runs a program to its end or its limit. At the limit, stops it and the processes that it started.
+/// Runs a program until it ends or reaches the limit. At the limit, stops it and the processes that it started.
 fn run(command: Command, question: &'static str, limit: Duration) -> Result<Output, Problem> {
     let output = process::output(command, limit);
     let output = output.map_err(|error| Problem::Start(error.to_string()))?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The best device: chooses a device and explains the choice.
+//! The best device: chooses a device and explains why.
 //!
-//! All functions here are pure: [`Facts`] describe the devices.
+//! All functions here are pure: devices are described by their [`Facts`].
 
 #[cfg(test)]
 #[path = "best_tests.rs"]
@@ -10,8 +10,8 @@ pub(crate) mod tests;
 use crate::backend::facts::{DeviceKind, Facts};
 use crate::load::coverage::Coverage;
 
-/// Returns the index of the best device. Among the devices that fit the file best, it prefers a GPU, then an
-/// accelerator, then a CPU.
+/// Returns the index of the best device. Among the devices with the best [`Coverage`] of the file, prefers a GPU, then
+/// an accelerator, then a CPU.
 ///
 /// Never chooses a device of another kind, or a device that cannot run kernels of SYCLBIN files.
 pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The best device of several.
+//! Choosing the best of several devices.
 
 use syclbin::{Image, IrType, Syclbin};
 
 use super::*;
 use crate::backend::facts::PtxFacts;
 
-/// The best of `devices` for a file.
+/// Returns the best of `devices` for a file.
 fn best_for(devices: &[&Facts], file: &Syclbin<'_>) -> Option<usize> {
     let fits: Vec<_> = (devices.iter())
         .map(|facts| (*facts, Coverage::of(file, facts)))
@@ -14,12 +14,12 @@ fn best_for(devices: &[&Facts], file: &Syclbin<'_>) -> Option<usize> {
     best(&fits)
 }
 
-/// The same for all files.
+/// Returns the best of `devices` for a file that runs anywhere.
 fn best_of(devices: &[&Facts]) -> Option<usize> {
     best_for(devices, &Syclbin::default())
 }
 
-/// A device of the maker "Maker".
+/// Returns a device of the vendor "Maker".
 pub(crate) fn device(name: &str, kind: DeviceKind, takes_spirv: bool) -> Facts {
     Facts {
         name: name.to_owned(),
@@ -30,7 +30,7 @@ pub(crate) fn device(name: &str, kind: DeviceKind, takes_spirv: bool) -> Facts {
     }
 }
 
-/// A machine with a bit of everything.
+/// Returns the devices of a varied machine.
 pub(crate) fn machine() -> Vec<Facts> {
     vec![
         device("Portable CPU", DeviceKind::Cpu, false),
@@ -58,7 +58,7 @@ fn gpus_come_before_accelerators_and_cpus() {
     assert_eq!(best_name(), None);
 }
 
-/// A CUDA GPU and a CPU.
+/// Returns a CUDA GPU and a CPU.
 fn gpu_and_cpu() -> [Facts; 2] {
     let cuda = PtxFacts {
         sm: 90,
@@ -72,9 +72,9 @@ fn gpu_and_cpu() -> [Facts; 2] {
     [gpu, device("Xeon CPU", DeviceKind::Cpu, true)]
 }
 
-/// A file with a module for each list of kinds of code.
+/// Returns a file with one module for each element of `modules`, which lists the kinds of its images.
 fn file(modules: &[&[IrType]]) -> Syclbin<'static> {
-    // Only the header distinguishes SPIR-V from other bytes.
+    // Code counts as SPIR-V if it starts with this header.
     let spirv: Vec<u8> = [0x0723_0203u32, 0x0001_0000, 0, 1, 0]
         .into_iter()
         .flat_map(u32::to_le_bytes)
@@ -112,7 +112,7 @@ fn best_device_has_all_code_of_the_file() {
         let file = file(&modules);
         assert_eq!(best_for(&[gpu, cpu], &file), chosen, "{modules:?}");
     }
-    // A device that runs part of the file is better than nothing, but only where no device runs all of it.
+    // A device that runs part of the file is chosen only if no device runs all of it.
     let mixed = file(&[&[spirv, ptx], &[spirv]]);
     assert_eq!(best_for(&[gpu], &mixed), Some(0));
     assert_eq!(best_for(&[cpu], &file(&[&[ptx]])), None);

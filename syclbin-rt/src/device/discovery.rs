@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::load::coverage::Coverage;
 use crate::log;
 
-/// The devices found so far, and the search result for each place.
+/// The devices found so far, and the outcome for each location that was searched.
 pub(crate) struct Discovery {
     devices: Vec<Device>,
     tried: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    /// Searches the libraries of the system.
+    /// Searches the system's libraries.
     pub(crate) fn of_system() -> Self {
         let mut search = Self {
             devices: Vec::new(),
@@ -83,7 +83,7 @@ impl Discovery {
         })
     }
 
-    /// Returns how well each device fits the file. Without a file, all devices fit.
+    /// Returns how much of the file each device covers. Without a file, every device covers everything.
     fn fits(&self, file: Option<&Syclbin<'_>>) -> Vec<(&'static Facts, Coverage)> {
         let fit = |facts| file.map_or(Coverage::Whole, |file| Coverage::of(file, facts));
         let facts = self.devices.iter().map(Device::facts);
@@ -139,7 +139,7 @@ impl Discovery {
                 None => {}
             }
         }
-        // The error lists all devices, whatever the terms requested.
+        // The error lists all devices, whatever the selector requested.
         self.add_installed();
         if self.devices.is_empty() {
             return Err(self.no_device());
@@ -150,8 +150,8 @@ impl Discovery {
         Err(not_selected(text, &reason, available.collect()))
     }
 
-    /// Explains why nothing matches. If a term requests a CUDA device, this includes the search result for NVIDIA's
-    /// driver.
+    /// Explains why nothing matches. If the selector requests a CUDA device, includes why NVIDIA's driver was not
+    /// found.
     fn unmatched(&self, selector: &Selector) -> String {
         let asked = selector.terms().iter().any(Term::is_cuda);
         let tried = self.tried.iter();
@@ -166,7 +166,7 @@ impl Discovery {
         }
     }
 
-    /// Searches the installed CPU driver, once.
+    /// Adds the devices of the installed CPU driver, unless that was already done.
     fn add_installed(&mut self) {
         if !std::mem::replace(&mut self.installed, true) {
             self.add(driver_libraries::installed());
@@ -183,7 +183,8 @@ impl Discovery {
             Ok(devices) => {
                 let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
                 let described: Vec<String> = devices.iter().map(Device::described).collect();
-                // Two libraries may load the same driver, but equal devices of the same library are distinct.
+                // Two libraries may load the same driver and list the same devices twice. Within one library, identical
+                // devices are distinct.
                 let known = self.devices.len();
                 for device in devices {
                     let same = |other: &Device| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Division: splits a device into parts, each of which is a device with a subset of the compute units.
+//! Division: splits a device into parts, which are devices with a subset of the compute units.
 
 use crate::backend::facts::{Affinity, Facts, Partition};
 use crate::device::Device;
@@ -9,7 +9,7 @@ impl Device {
     /// Divides the device into parts, to leave some compute units to other programs or to run separate work on each
     /// part.
     ///
-    /// A part is a device with its own queues and modules. A buffer of the whole device cannot be used on a part. Code
+    /// A part is a device with its own queues and modules. Buffers of the whole device cannot be used on a part. Code
     /// that was compiled and cached for the whole device is reused for its parts.
     ///
     /// The same partition always returns the same parts. Like all devices, parts live as long as the process.
@@ -26,8 +26,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Fails if the device cannot be divided like this: it has too few compute units, or its driver does not support
-    /// it.
+    /// Fails if the device cannot be divided in this way, because it has too few compute units or its driver does not
+    /// support it.
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
         let checked = match self.depth() {
             ..DEEPEST => check(how, self.facts()),
@@ -44,20 +44,20 @@ impl Device {
         Error::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// Returns how deeply the device is divided.
+    /// Returns how many times the device has been divided.
     fn depth(&self) -> usize {
         std::iter::successors(self.parent(), Self::parent).count()
     }
 
-    /// Returns the device that this device is a part of.
+    /// Returns the device that this part belongs to, or `None` for a whole device.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let part = self.driver_device().part()?;
         Some(Self::new(part.parent))
     }
 
-    /// Returns part `number`, as selectors count parts. The device is divided by [`Affinity::Next`] if it supports
-    /// that, else into the smallest parts that the driver allows.
+    /// Returns part `number`, as selectors count parts. The device is divided by [`Affinity::Next`] if supported, or
+    /// else into the smallest parts that the driver allows.
     pub(crate) fn numbered_part(&self, number: usize) -> Result<Self> {
         let facts = self.facts();
         let how = if can(facts, Affinity::Next) {
@@ -79,18 +79,18 @@ impl Device {
     }
 }
 
-/// The limit on dividing parts again. Each list of parts stays in memory.
+/// The limit on dividing parts further, because every list of parts stays in memory.
 const DEEPEST: usize = 8;
 
 fn can(facts: &Facts, by: Affinity) -> bool {
     facts.partitions.affinities.contains(&by)
 }
 
-/// Checks whether a device can be divided like this at all.
+/// Checks whether a device can be divided in this way at all.
 ///
 /// # Errors
 ///
-/// Fails if it cannot.
+/// Returns the reason if it cannot.
 fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
     let has = &facts.partitions;
     let no_units = || "each part needs at least one compute unit".to_owned();

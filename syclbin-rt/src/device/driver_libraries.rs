@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The places that are searched for driver libraries, and the result for each place.
+//! The locations that are searched for driver libraries, and the outcome for each.
 //!
-//! The libraries of the system come first: NVIDIA's driver, the OpenCL libraries that `OPENCL_DYLIB_PATH` names, then
-//! the platform's OpenCL loader. The CPU driver that `cargo syclbin toolchain install` installs comes last. It is
-//! loaded only on request, because it is large.
+//! The system's libraries come first: NVIDIA's driver, the OpenCL libraries listed in `OPENCL_DYLIB_PATH`, and the
+//! platform's OpenCL loader. The CPU driver installed by `cargo syclbin toolchain install` comes last. It is loaded
+//! only on request, because it is large.
 
 use std::env;
 use std::ffi::OsString;
@@ -17,10 +17,10 @@ use crate::backend::Library;
 /// Paths of OpenCL libraries, separated by `;`. `cl3` uses the same variable.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 
-/// The name of NVIDIA's driver in messages.
+/// NVIDIA's driver, for messages.
 pub(crate) const CUDA: &str = "NVIDIA's driver";
 
-/// The name of the CPU driver's place in messages, if the driver is not installed.
+/// The location of the CPU driver, for messages, if the driver is not installed.
 pub(crate) const INSTALLED: &str = "the installed cpu-device component";
 
 /// The names of the platform's OpenCL loader.
@@ -31,17 +31,17 @@ const LOADERS: &[&str] = &["/System/Library/Frameworks/OpenCL.framework/OpenCL"]
 #[cfg(not(any(windows, target_os = "macos")))]
 const LOADERS: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 
-/// The home directory that this crate was built with.
+/// The toolchain home that this crate was built with.
 ///
-/// A program that was built with a custom home finds its driver without setting that variable again, as a program finds
-/// its libraries by a RUNPATH.
+/// A program built with a custom home finds its driver without the environment variable, as a RUNPATH lets a program
+/// find its libraries.
 const BUILT_WITH: Option<&str> = option_env!("SYCLBIN_HOME");
 
-/// The result of looking for a library at one place.
+/// The outcome of looking for a library in one location.
 pub(crate) struct LibraryLookup {
-    /// The name of the library, or the place where a library was expected.
+    /// The name of the library, or the location where a library was expected.
     pub(crate) name: String,
-    /// The library, or why there is none.
+    /// The library, or the reason why there is none.
     pub(crate) library: Result<Library, String>,
 }
 
@@ -55,8 +55,8 @@ impl LibraryLookup {
     }
 }
 
-/// Returns the libraries of the system. NVIDIA's driver comes first, because NVIDIA's OpenCL does not accept SPIR-V and
-/// so cannot run kernels on these GPUs.
+/// Returns the system's libraries. NVIDIA's driver comes first, because NVIDIA's OpenCL does not accept SPIR-V and
+/// therefore cannot run kernels on these GPUs.
 pub(crate) fn system() -> Vec<LibraryLookup> {
     let mut lookups: Vec<LibraryLookup> = Vec::new();
     if cfg!(feature = "cuda") {
@@ -125,8 +125,8 @@ fn found_path() -> Result<PathBuf, String> {
         ));
     };
     let entry = device.entry();
-    // No variable named this directory in this run, and a compiled-in path may belong to another user by now. Code from
-    // it must be as trustworthy as the program.
+    // The environment did not name this directory, and the compiled-in path may belong to another user by now. Code
+    // loaded from it must be as trustworthy as the program.
     let up_to_home = entry
         .ancestors()
         .take_while(|path| path.starts_with(built_with));

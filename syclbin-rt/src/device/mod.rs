@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Devices: finding or choosing a device never starts work on it.
+//! Devices. Finding or choosing a device never starts work on it.
 
 pub(crate) mod best;
 pub(crate) mod discovery;
@@ -22,10 +22,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// The environment variable that overrides [`Device::best`].
 const VARIABLE: &str = "SYCLBIN_DEVICE";
 
-/// A device that a driver of this machine offers.
+/// A device of a driver on this machine.
 ///
-/// A device lives as long as the process. Two devices are equal when they are the same device of the same
-/// library.
+/// A device lives until the process ends. Two values are equal if they denote the same device of the same library.
 #[derive(Clone)]
 pub struct Device(DriverDevice);
 
@@ -44,7 +43,7 @@ impl DeviceChoice {
         &self.device
     }
 
-    /// Returns the request that selected this device, or the devices that would have been preferred to it.
+    /// Returns the request that selected this device, or why no other device was preferred.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
@@ -64,14 +63,14 @@ impl Device {
 
     /// Returns every device of every driver, starting with the system's drivers.
     ///
-    /// It looks for drivers in this order:
+    /// Drivers are searched in this order:
     ///
     /// - NVIDIA's driver (feature `cuda`),
-    /// - the OpenCL libraries that `OPENCL_DYLIB_PATH` names (separated by `;`),
+    /// - the OpenCL libraries listed in `OPENCL_DYLIB_PATH` (separated by `;`),
     /// - the system's OpenCL loader,
-    /// - the CPU driver that `cargo syclbin toolchain install` installs.
+    /// - the CPU driver installed by `cargo syclbin toolchain install`.
     ///
-    /// A device that two libraries offer is listed once.
+    /// A device offered by two libraries is listed once.
     ///
     /// # Errors
     ///
@@ -82,13 +81,13 @@ impl Device {
 
     /// Returns the best device, regardless of any SYCLBIN file.
     ///
-    /// This is the device that `SYCLBIN_DEVICE` selects if it is set (see [`Device::select`]). Otherwise it is the
-    /// first GPU, else accelerator, else CPU, that accepts SPIR-V or PTX.
+    /// If `SYCLBIN_DEVICE` is set, this is the device that it selects (see [`Device::select`]). Otherwise it is the
+    /// first GPU, accelerator or CPU, in this order, that accepts SPIR-V or PTX.
     ///
     /// This function does not know which devices a file has code for. To run kernels, prefer [`Device::best_for`], or
     /// `kernels::Module::best_device()` in generated code.
     ///
-    /// It loads the installed CPU driver only if the system has no such device.
+    /// The installed CPU driver is loaded only if the system has no such device.
     ///
     /// # Errors
     ///
@@ -101,9 +100,10 @@ impl Device {
         }
     }
 
-    /// Returns the best device that a SYCLBIN file has code for: a GPU, else an accelerator, else a CPU.
+    /// Returns the best device that a SYCLBIN file contains code for: preferably a GPU, then an accelerator, then a
+    /// CPU.
     ///
-    /// `file` is the bytes of the file, or `kernels::Module::FILE` of generated code. The generated
+    /// `file` contains the bytes of the file, or is `kernels::Module::FILE` of generated code. The generated function
     /// `kernels::Module::best_device()` does the same.
     ///
     /// For instance, if the file contains only SPIR-V, a GPU that accepts only PTX is skipped and the CPU is chosen. A
@@ -126,7 +126,7 @@ impl Device {
         Ok(Self::choose_for(file)?.device)
     }
 
-    /// Returns the device of [`Device::best_for`] with the reason for the choice and the devices that were
+    /// Returns the same device as [`Device::best_for`], with the reason for the choice and the devices that were
     /// skipped, for `cargo syclbin doctor`.
     #[doc(hidden)]
     pub fn choose_for(file: impl AsRef<[u8]>) -> Result<DeviceChoice> {
@@ -300,7 +300,7 @@ impl Device {
         self.facts().max_work_item_sizes
     }
 
-    /// Describes the device for lists in errors.
+    /// Describes the device in lists of errors.
     pub(crate) fn described(&self) -> String {
         if self.is_usable() {
             self.to_string()
@@ -314,7 +314,7 @@ impl Device {
         self.facts().is_usable()
     }
 
-    /// Returns a function that creates the error for `action`, which failed in the driver.
+    /// Returns a function that creates the error for a driver failure during `action`.
     pub(crate) fn failed<'e>(
         &'e self,
         action: impl fmt::Display + 'e,
@@ -357,7 +357,7 @@ impl fmt::Display for Device {
         let facts = self.facts();
         if let Some(part) = self.driver_device().part() {
             write!(f, "part {} of {} of ", part.index, part.of)?;
-            // A part of a part is displayed with every device above it.
+            // A part of a part is displayed with all the devices above it.
             return Self::new(part.parent).fmt(f);
         }
         write!(

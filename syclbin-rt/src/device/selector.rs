@@ -11,10 +11,10 @@
 //! kind     = "gpu" | "cpu" | "accelerator" | "*"
 //! ```
 //!
-//! So `opencl:gpu`, `cuda:gpu:0` and `*:gpu` mean the same as in SYCL. After a backend and `*`, an index counts
-//! the devices of that backend.
+//! So `opencl:gpu`, `cuda:gpu:0` and `*:gpu` have the same meaning as in SYCL. In `backend:*:index`, the index counts
+//! all devices of that backend.
 //!
-//! Matching ignores case. All functions here are pure: [`Facts`] describe the devices.
+//! Matching ignores case. All functions here are pure: devices are described by their [`Facts`].
 
 #[cfg(test)]
 #[path = "selector_tests.rs"]
@@ -33,7 +33,7 @@ pub(crate) struct Term {
     backend: Option<&'static str>,
     kind: Option<DeviceKind>,
     pick: Pick,
-    /// The number of the part, if the term selects a part of the device.
+    /// The number of the part to select, if any.
     part: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ enum Pick {
 /// The backends.
 const BACKENDS: [&str; 2] = ["opencl", "cuda"];
 
-/// Backend names of SYCL that this crate does not support.
+/// SYCL's names of backends that this crate does not support.
 const OTHER_BACKENDS: [&str; 3] = ["level_zero", "hip", "native_cpu"];
 
 impl Selector {
@@ -66,7 +66,7 @@ impl Selector {
             .map(Self)
     }
 
-    /// Returns the alternatives, the preferred one first.
+    /// Returns the alternatives in order of preference.
     pub(crate) fn terms(&self) -> &[Term] {
         &self.0
     }
@@ -119,7 +119,7 @@ impl Term {
                     .to_owned(),
             );
         }
-        // A name may contain digits, but a number alone is not a name.
+        // A name may contain digits, but a bare number is an index.
         let numbers: Option<Vec<usize>> = pick.split('.').map(|part| part.parse().ok()).collect();
         let (pick, part) = match numbers.as_deref() {
             Some([index]) => (Pick::Index(*index), None),
@@ -140,7 +140,7 @@ impl Term {
         })
     }
 
-    /// Returns the number of the part, if the term selects a part of the device.
+    /// Returns the number of the part to select, if any.
     pub(crate) fn part(&self) -> Option<usize> {
         self.part
     }
@@ -150,7 +150,7 @@ impl Term {
         self.backend == Some("cuda")
     }
 
-    /// Returns whether a CPU device can match. Otherwise the installed CPU driver is not loaded.
+    /// Returns whether a CPU device can match. If not, the installed CPU driver need not be loaded.
     pub(crate) fn may_be_cpu(&self) -> bool {
         self.kind.is_none_or(|kind| kind == DeviceKind::Cpu)
             && self.backend.is_none_or(|backend| backend == "opencl")
@@ -158,8 +158,8 @@ impl Term {
 
     /// Returns the device that the term selects, as an index into `devices`.
     ///
-    /// An index selects that device, even if it cannot run kernels. Otherwise the best match that runs kernels is
-    /// chosen. If no match runs kernels, the first match is chosen, so that the error can name it.
+    /// An index selects that device, even if it cannot run kernels. Otherwise this returns the best match that runs
+    /// kernels. If no match runs kernels, it returns the first match, so that the error can name it.
     pub(crate) fn choose(&self, devices: &[&Facts]) -> Option<usize> {
         let mut matches = devices
             .iter()

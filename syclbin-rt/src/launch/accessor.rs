@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accessors: which elements of a buffer a kernel can access, and how the device receives that range.
+//! Accessors: the elements of a buffer that a kernel can access, and how that range is passed to the device.
 
 use std::fmt;
 
 use crate::backend::range::Extent;
 
-/// The range of an `accessor`: the layout of the buffer's elements, and the part that the kernel accesses. Sizes are in
-/// SYCL's order: dimension 0 varies slowest.
+/// The range of an `accessor`: the layout of the buffer's elements, and the part that the kernel may access. Sizes are
+/// in SYCL's order: dimension 0 varies slowest.
 ///
-/// A number or an array of numbers converts into a range that covers all elements.
+/// Converts from a number or an array of numbers, for access to all elements.
 ///
 /// ```
 /// use syclbin_rt::AccessorRange;
@@ -19,10 +19,10 @@ use crate::backend::range::Extent;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessorRange {
-    /// The values for the device: access range, memory range, offset. Each has 8 bytes per dimension, dimension 0
-    /// first. Every argument contains them, so they are small.
+    /// The values passed to the device: access range, memory range, offset. Each occupies 8 bytes per dimension,
+    /// dimension 0 first. Kept small, because every argument has room for them.
     ids: [[u64; 3]; AccessorRange::IDS],
-    /// The number of dimensions of each of them.
+    /// The number of dimensions of each value.
     dimensions: [u8; AccessorRange::IDS],
 }
 
@@ -40,8 +40,8 @@ impl AccessorRange {
         }
     }
 
-    /// Restricts access to `range` elements from `offset` on, like a ranged accessor in C++. The device receives these
-    /// values, but does not enforce them: the kernel must stay inside the range.
+    /// Restricts access to `range` elements, starting at `offset`, like a ranged accessor in C++. The device receives
+    /// these values but does not enforce them: the kernel must stay inside the range.
     #[must_use]
     pub fn part(self, offset: impl Into<Extent>, range: impl Into<Extent>) -> Self {
         let [_, memory, _] = self.ids;
@@ -54,7 +54,7 @@ impl AccessorRange {
         }
     }
 
-    /// Checks that the range fits into a buffer of `elements` elements.
+    /// Checks that the range fits into a buffer with this many elements.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl AccessorRange {
         ))
     }
 
-    /// Returns how many elements are accessed.
+    /// Returns the number of accessible elements.
     pub(crate) fn items(&self) -> i128 {
         let sizes = self.id(0).iter();
         sizes.fold(1, |items: i128, size| {
@@ -91,14 +91,14 @@ impl AccessorRange {
         })
     }
 
-    /// Returns how many elements are accessed in a dimension; 0 beyond the last dimension.
+    /// Returns the number of accessible elements in a dimension; 0 beyond the last dimension.
     pub(crate) fn size(&self, dimension: usize) -> i128 {
         self.id(0)
             .get(dimension)
             .map_or(0, |size| i128::from(*size))
     }
 
-    /// Returns device value `id`; empty beyond the last value.
+    /// Returns the value `id` passed to the device, or an empty slice beyond the last value.
     fn id(&self, id: usize) -> &[u64] {
         let dimensions = self.dimensions.get(id).copied().unwrap_or(0);
         let id = self.ids.get(id).map_or(&[][..], |id| id);
@@ -124,7 +124,7 @@ impl<E: Into<Extent>> From<E> for AccessorRange {
     }
 }
 
-/// Sizes in SYCL's order, padded with 0, and the number of dimensions.
+/// Returns sizes in SYCL's order, padded with 0, and the number of dimensions.
 fn words(extent: Extent) -> ([u64; 3], u8) {
     let mut words = [0; 3];
     let mut dimensions = 0;

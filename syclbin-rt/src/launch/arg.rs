@@ -33,12 +33,12 @@ pub struct Arg<'a>(Value<'a>);
 /// The largest value that is stored inside an [`Arg`], in bytes.
 const INLINE: usize = 64;
 
-/// The largest number, in bytes.
+/// The size of the largest number, in bytes.
 const WORD: usize = 8;
 
 enum Value<'a> {
-    /// The first `size` bytes, as below. Nearly all values are this small, so no other bytes of the argument are
-    /// written or read.
+    /// The first `size` bytes. Nearly all values are this small, so this variant avoids reading and writing the other
+    /// bytes.
     Word {
         bytes: [u8; WORD],
         size: usize,
@@ -59,7 +59,7 @@ enum Value<'a> {
         written: bool,
         range: AccessorRange,
     },
-    /// Bytes of work-group memory.
+    /// This many bytes of work-group memory.
     Local(usize),
     LocalAccessor {
         bytes: usize,
@@ -71,7 +71,7 @@ enum Value<'a> {
         written: bool,
     },
     Pointer(u64),
-    /// A kernel handler.
+    /// The `kernel_handler`.
     Null,
 }
 
@@ -139,8 +139,8 @@ impl<'a> Arg<'a> {
         Self(Value::Borrowed(bytemuck::bytes_of(value)))
     }
 
-    /// Passes a pointer to elements that the kernel only reads. The elements are those of a
-    /// [`Buffer`](crate::Buffer), an array such as a [`DeviceArray`](crate::DeviceArray), or a part of either.
+    /// Passes a pointer to elements that the kernel only reads. They may belong to a [`Buffer`](crate::Buffer), to an
+    /// array such as a [`DeviceArray`](crate::DeviceArray), or to a part of either.
     #[must_use]
     pub fn read<T: Pod>(slice: &'a DeviceSlice<T>) -> Self {
         let (region, written) = (slice.region(), false);
@@ -271,13 +271,13 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns device argument `part`.
+    /// Returns device argument `part` of this argument.
     pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
         if let Some(bytes) = self.value_bytes() {
             return Argument::Bytes(bytes);
         }
         match &self.0 {
-            // The compiler lowers an accessor to a pointer, followed by the three sizes.
+            // The compiler lowers an accessor to a pointer followed by three sizes.
             Value::Accessor {
                 region,
                 written,
@@ -302,9 +302,9 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the only device argument, if this is a small value or a slice. Launches have a separate path for these
-    /// arguments, because nearly all are of this kind. It uses two branches, which processors predict better than the
-    /// jump of a `match`, and does not go through memory.
+    /// Returns the only device argument, if this is a small value or a slice. Nearly all arguments are, so launches
+    /// have a fast path for them. Its two branches are easier to predict than the jump of a `match`, and it avoids
+    /// going through memory.
     #[inline(always)]
     pub(crate) fn plain(&self) -> Option<Argument<'_>> {
         if let Value::Word { bytes, size } = &self.0 {
@@ -316,8 +316,8 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns how many elements of `element_bytes` the kernel can reach: in a buffer, in an accessor's part of
-    /// a buffer, or in work-group memory. Otherwise 0.
+    /// Returns the number of elements of `element_bytes` that the kernel can reach: in a buffer, in the accessible part
+    /// of a buffer, or in work-group memory. Returns 0 for other arguments.
     pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
         let bytes = match &self.0 {
             Value::Slice { region, .. } => region.bytes(),
@@ -328,7 +328,7 @@ impl<'a> Arg<'a> {
         bytes.checked_div(element_bytes).unwrap_or(0) as i128
     }
 
-    /// Returns the size of a dimension of an accessor; 0 beyond its dimensions, and for other arguments.
+    /// Returns the size of a dimension of an accessor; 0 beyond its dimensions and for other arguments.
     pub(crate) fn extent(&self, dimension: usize) -> i128 {
         match &self.0 {
             Value::Accessor { range, .. } | Value::LocalAccessor { range, .. } => {
@@ -338,7 +338,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the device memory of the argument.
+    /// Returns the device memory that the argument refers to.
     fn memory(&self) -> Option<&Region<[()]>> {
         match &self.0 {
             Value::Slice { region, .. } | Value::Accessor { region, .. } => Some(region),
@@ -350,12 +350,12 @@ impl<'a> Arg<'a> {
     pub(crate) fn alignment(&self) -> Option<u64> {
         let region = self.memory()?;
         Some(match region.bytes() {
-            0 => 1 << 63, // nothing there is read or written
+            0 => 1 << 63, // an empty slice is never accessed, so any alignment holds
             _ => region.memory.alignment(region.offset),
         })
     }
 
-    /// Returns the same for the whole allocation that contains the argument, up to the minimum alignment of all memory.
+    /// Returns the same for the allocation that contains the argument, capped at the device's minimum alignment.
     pub(crate) fn whole_alignment(&self) -> Option<u64> {
         let memory = &self.memory()?.memory;
         Some(memory.alignment(0).min(memory.least_alignment()))
@@ -412,8 +412,7 @@ impl std::fmt::Debug for Arg<'_> {
     }
 }
 
-/// Work-group memory for elements of `T`. Its size is set at launch. Use `into` to convert it to an
-/// [`Arg`].
+/// Work-group memory for elements of `T`, whose size is set at launch. Convert it to an [`Arg`] with `into`.
 ///
 /// ```
 /// use syclbin_rt::{Arg, LocalMemory};

@@ -23,7 +23,7 @@ fn a_bool_is_one_byte() {
 
 #[test]
 fn an_argument_is_small() {
-    // Launches move their arguments in memory.
+    // Every launch moves its arguments in memory.
     assert!(size_of::<Arg<'_>>() <= 112, "{}", size_of::<Arg<'_>>());
 }
 

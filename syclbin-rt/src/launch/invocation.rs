@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Invocations: pass a kernel with any number of arguments from a launch to the driver.
+//! Invocations: pass a kernel and its arguments to the driver, whatever their number.
 //!
-//! Launch types are generic over the number of arguments; an invocation is not. So its functions are compiled once, in
-//! this crate, instead of in each program for each number of arguments.
+//! Launch types are generic over the number of arguments; an invocation is not. So its functions are compiled only
+//! once, in this crate, rather than in each program for each number of arguments.
 
 use std::fmt;
 
@@ -24,15 +24,15 @@ pub(crate) struct Invocation<'l> {
     pub(crate) after: &'l [&'l Event],
 }
 
-/// The conditions on arguments and range beyond the standard checks.
+/// Checks the conditions of a contract, which go beyond the standard checks.
 pub(crate) type Contract = fn(&LaunchView<'_>) -> Result<(), Broken>;
 
 impl<'l> Invocation<'l> {
-    /// Enqueues the kernel in the queue of its module.
+    /// Enqueues the kernel on its module's queue.
     ///
     /// # Safety
     ///
-    /// The requirements of [`Launch::launch`](crate::Launch::launch) apply, where `contract` holds.
+    /// The requirements of [`Launch::launch`](crate::Launch::launch) apply whenever `contract` holds.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) unsafe fn launch(
         &self,
@@ -54,8 +54,8 @@ impl<'l> Invocation<'l> {
         Ok(Event::of_kernel(kernel.command(), event))
     }
 
-    /// Checks `range` and gives it the size of its work-groups, unless the driver chooses that. Then checks `contract`,
-    /// before the kernel is locked: its conditions are code of the user.
+    /// Checks `range` and sets its work-group size, unless the driver chooses that. Then checks `contract`, before the
+    /// kernel is locked, because its conditions are user code.
     #[inline]
     fn divide(&self, range: &mut AnyRange, contract: Option<Contract>) -> Result<()> {
         let kernel = self.kernel;
@@ -76,7 +76,7 @@ impl<'l> Invocation<'l> {
             .map_err(|broken| refused(broken.describe(self.names)))
     }
 
-    /// Checks the arguments, `range` and `contract` as a launch does. Returns the range with its work-groups.
+    /// Checks the arguments, `range` and `contract` as a launch does. Returns the range with its work-group size.
     pub(crate) fn checked(
         &self,
         mut range: AnyRange,
@@ -103,12 +103,12 @@ impl<'l> Invocation<'l> {
         Ok(passed)
     }
 
-    /// Checks each argument and passes it on to `to`, except the arguments and parts of arguments that the compiler has
-    /// removed. Checks their number last.
+    /// Checks each argument and passes it to `to`, except for arguments and parts that the compiler removed. Checks the
+    /// number of arguments last.
     ///
     /// # Safety
     ///
-    /// The arguments are of the kinds that the kernel takes, where its code does not state them.
+    /// Where the code does not contain the parameter types, the arguments must match the kernel's parameters.
     #[inline(always)]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) unsafe fn pass(&self, to: &mut impl Arguments<'l>) -> Result<()> {
@@ -136,11 +136,11 @@ impl<'l> Invocation<'l> {
         unsafe { self.pass_hidden(&seen, to) }
     }
 
-    /// Passes an argument that may have several parts.
+    /// Passes an argument that may consist of several device arguments.
     ///
     /// # Safety
     ///
-    /// As for [`Invocation::pass`].
+    /// The requirements of [`Invocation::pass`] apply.
     #[inline(never)]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_parts(
@@ -160,12 +160,12 @@ impl<'l> Invocation<'l> {
             .try_for_each(|part| unsafe { self.pass_value(index, arg.raw(part), seen, to) })
     }
 
-    /// Passes the device value of argument `index`, or of a part of it.
+    /// Passes a device argument: argument `index`, or a part of it.
     ///
     /// # Safety
     ///
-    /// As for [`Invocation::pass`].
-    // Not inlined, as compilers choose by default, this function costs 10 ns for ten arguments.
+    /// The requirements of [`Invocation::pass`] apply.
+    // Without forced inlining, which compilers do not choose here, ten arguments cost 10 ns more.
     #[inline(always)]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_value(
@@ -213,18 +213,18 @@ impl<'l> Invocation<'l> {
             }
             _ => {}
         }
-        // SAFETY: the kind is checked, as far as the code states it; the caller guarantees the rest.
+        // SAFETY: the kind is checked if the code contains the type; the caller guarantees the rest.
         match unsafe { to.set(position, value) } {
             Ok(()) => Ok(()),
             Err(failure) => Err(self.refused(index, value, failure)),
         }
     }
 
-    /// Passes the address of specialization constants, if the kernel expects it after the arguments of the launch.
+    /// Passes the address of the specialization constants, if the kernel expects it after the launch's arguments.
     ///
     /// # Safety
     ///
-    /// As for [`Invocation::pass`].
+    /// The requirements of [`Invocation::pass`] apply.
     #[cold]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_hidden(&self, seen: &Seen, to: &mut impl Arguments<'l>) -> Result<()> {
@@ -241,7 +241,7 @@ impl<'l> Invocation<'l> {
         Err(self.wrong_count())
     }
 
-    /// Creates the error for a value of argument `index` that the driver or the backend rejects.
+    /// Creates the error for a value of argument `index` that the driver or the backend rejected.
     #[cold]
     fn refused(&self, index: usize, value: Argument<'_>, failure: Failure) -> Error {
         let queue = self.kernel.queue().device();
@@ -263,7 +263,8 @@ impl<'l> Invocation<'l> {
         Error::driver(failure, action, queue)
     }
 
-    /// Returns the error to report for `error` of an argument: with a wrong number of arguments, they are out of place.
+    /// Chooses the error to report for a mismatched argument. If the number of arguments is wrong, that is the real
+    /// problem.
     #[cold]
     fn misplaced(&self, error: Error) -> Error {
         let number = self.args.iter().map(Arg::lowered).sum();
@@ -278,7 +279,7 @@ impl<'l> Invocation<'l> {
 
     /// Checks that the start of a part of a buffer is aligned as the device requires.
     fn check_part(&self, index: usize, region: &Region<[()]>) -> Result<()> {
-        // A part without elements is not used.
+        // An empty part is never accessed.
         if region.bytes() == 0 {
             return Ok(());
         }
@@ -297,7 +298,7 @@ impl<'l> Invocation<'l> {
         }
     }
 
-    /// Returns the amount of work-group memory in use, including `bytes`.
+    /// Checks the work-group memory of an argument, and returns the total so far, including `bytes`.
     fn check_local(&self, index: usize, bytes: usize, used: u64) -> Result<u64> {
         let device = self.kernel.queue().device();
         let max = device.local_memory_bytes();
@@ -315,7 +316,7 @@ impl<'l> Invocation<'l> {
         ))
     }
 
-    /// Creates the error for a problem of argument `index`.
+    /// Creates the error for a problem with argument `index`.
     #[cold]
     fn of_argument(&self, index: usize, problem: fmt::Arguments<'_>) -> Error {
         let problem = format_args!("{} {problem}", argument(self.names, index));
@@ -366,7 +367,7 @@ struct Seen {
     local: u64,
 }
 
-/// Takes values that are of the context of this queue, and sets no argument.
+/// Only checks that values belong to the context of this queue; sets no argument.
 struct CheckOnly<'k>(&'k backend::Queue);
 
 impl<'a> Arguments<'a> for CheckOnly<'_> {

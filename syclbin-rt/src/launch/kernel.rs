@@ -24,61 +24,60 @@ use crate::queue::Queue;
 use crate::queue::asserts::Asserting;
 use crate::queue::event::Command;
 
-/// A kernel of a [`Module`](crate::Module), ready to be launched. A clone is the same kernel.
+/// A kernel of a [`Module`](crate::Module), ready to be launched. Clones refer to the same kernel.
 ///
-/// Several threads may launch a kernel at the same time. OpenCL does not let two threads set arguments of the
-/// same kernel object at once, so each launch waits while another launch of the kernel is enqueued.
+/// Several threads may launch the same kernel. OpenCL does not let two threads set arguments of the same kernel object
+/// at once, so each launch waits while another launch of the kernel is being enqueued.
 #[derive(Clone)]
 pub struct Kernel(Arc<Inner>);
 
 struct Inner {
     symbol: Symbol,
-    /// The kernel's name in messages.
+    /// The kernel's name, for messages.
     name: String,
     checked: Checked,
     /// In SYCL's order.
     required_local: Option<Vec<usize>>,
     queue: Queue,
     raw: backend::Kernel,
-    /// Set if kernels of its program have asserts.
+    /// Present if kernels of its program contain asserts.
     asserting: Option<Arc<Asserting>>,
 }
 
-/// The data that each launch reads. It is contiguous, because the driver evicts much of the processor's cache between
-/// launches.
+/// The data that each launch reads. Contiguous, because the driver evicts much of the CPU cache between launches.
 pub(crate) struct Checked {
-    /// The allowed kinds of each device argument, without the removed arguments. All kinds, if the code does not contain
-    /// the type.
+    /// The allowed kinds of each device argument, without the removed arguments. Every kind is allowed if the code does
+    /// not contain the type.
     pub(crate) kinds: Vec<Kinds>,
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
-    /// The argument for its `kernel_handler`, where the code reads specialization constants from memory.
+    /// The value of the `kernel_handler`, if the code reads specialization constants from memory.
     pub(crate) constants: Option<ConstantsBuffer>,
     /// The work-group memory that the kernel uses besides its arguments, in bytes.
     pub(crate) local_memory: u64,
-    /// The driver's queue of `queue`.
+    /// The driver's handle of `queue`.
     pub(crate) raw_queue: backend::Queue,
     pub(crate) limits: Limits,
 }
 
-/// The file's description of a kernel.
+/// What a file records about a kernel.
 #[derive(Clone, Default)]
 pub(crate) struct Symbol {
     pub(crate) name: String,
     /// `true` for each argument that the compiler removed.
     pub(crate) eliminated: Vec<bool>,
-    /// The types of the parameters, without the removed parameters; empty if the code does not contain them.
+    /// The types of the parameters, without the removed ones; empty if the code does not contain them.
     pub(crate) parameters: Vec<Takes>,
-    /// Whether the last argument is scratch memory that is not a parameter of the code, as in PTX.
+    /// Whether the last argument is scratch memory that the code does not declare as a parameter, as in PTX.
     pub(crate) scratch: bool,
-    /// Whether the last argument is scratch memory, which may be a parameter of the code.
+    /// Whether the last argument is scratch memory, declared as a parameter or not.
     pub(crate) last_is_local: bool,
-    /// The positions of its parameters, if the code contains them.
+    /// The positions of the parameters, if the code contains them.
     pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
-    /// The size of work-item ids in the code.
+    /// The range of work-item ids that the code supports.
     pub(crate) id_range: Option<IdRange>,
-    /// Why it cannot run, although the driver builds it.
+    /// Why the kernel must not run, although the driver builds it.
     pub(crate) unfit: Option<String>,
 }
 
@@ -96,7 +95,7 @@ impl Kernel {
                 vec![reason.clone()],
             ));
         }
-        // A name that contains a NUL cannot be a symbol.
+        // A name that contains a NUL is not a symbol.
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
         let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
@@ -123,7 +122,7 @@ impl Kernel {
         };
         raw.restrict(limits.max_items, limits.max_declared);
         let required_local = limits.required.map(|required| {
-            // The driver pads to three dimensions; the file records the actual number.
+            // The driver pads the size to three dimensions; the file records the actual number.
             let dimensions = match (sizes.dimensions, sizes.required) {
                 (Some(dimensions), _) => dimensions.get(),
                 (None, Some(_)) => required.len(),
@@ -243,9 +242,9 @@ impl Kernel {
         eliminated.copied().unwrap_or(false)
     }
 
-    /// Returns the specialization constants, if their address may be argument `number`, after the arguments of the launch,
-    /// without being a parameter in C++. Lambdas and functors have such an argument, and free functions declare a
-    /// `kernel_handler`.
+    /// Returns the specialization constants, if the kernel may expect their address as argument `number`, after the
+    /// launch's arguments. Lambdas and functors have this hidden argument; free functions declare a `kernel_handler`
+    /// instead.
     pub(crate) fn constants_behind(&self, number: usize) -> Option<&ConstantsBuffer> {
         let Symbol {
             name,
@@ -256,8 +255,8 @@ impl Kernel {
         self.checked().constants.as_ref().filter(|_| may)
     }
 
-    /// Returns whether the code contains the types of all arguments, so that the checks are complete. Otherwise a
-    /// driver could interpret the bytes of a number as a handle.
+    /// Returns whether the code contains the types of all arguments, so that the checks are complete. If not, a driver
+    /// could interpret the bytes of a number as a handle.
     pub(crate) fn types_are_known(&self) -> bool {
         let known = |position| self.parameter(position).is_some_and(Takes::is_known);
         (0..self.checked().kinds.len()).all(known)
@@ -270,19 +269,19 @@ impl Kernel {
         Error::driver(failure, action, self.queue().device())
     }
 
-    /// Returns the data of the kernel that its events need.
+    /// Returns what the kernel's events need to know about it.
     #[inline]
     pub(crate) fn command(&self) -> Arc<dyn Command> {
         Arc::clone(&self.0) as Arc<dyn Command>
     }
 
-    /// Returns how many device arguments the kernel has, including the removed arguments.
+    /// Returns the number of device arguments, including the removed ones.
     pub(crate) fn takes(&self) -> usize {
         let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
         self.0.checked.kinds.len() + removed.count()
     }
 
-    /// Returns the type of parameter `position`, if the code contains it. Removed arguments do not count.
+    /// Returns the type of the parameter at `position`, not counting removed arguments, if the code contains it.
     pub(crate) fn parameter(&self, position: usize) -> Option<Takes> {
         self.0.symbol.parameters.get(position).copied()
     }
@@ -313,7 +312,7 @@ impl Command for Inner {
     }
 }
 
-/// Checks that the device has sub-groups of the size that a kernel was compiled for.
+/// Checks that the device supports the sub-group size that a kernel was compiled for.
 fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
     let checked = requirements::check_sub_group(size, device.sub_group_sizes());
     checked.map_err(|problem| {
@@ -347,7 +346,7 @@ pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
     match ids {
         Some(IdRange::Size) => usize::MAX,
         Some(IdRange::UnsignedInt) => u32::MAX as usize,
-        // Compilers omit `Int`. For unknown values of later compilers, this is the safe choice.
+        // Compilers do not record `Int`. It is also the safe choice for unknown values of later compilers.
         None | Some(IdRange::Int | IdRange::Other(_)) => INT,
     }
 }
@@ -358,16 +357,16 @@ impl fmt::Debug for Kernel {
     }
 }
 
-/// The values of a module's specialization constants in device memory. A clone is the same memory.
+/// The values of a module's specialization constants in device memory. Clones share the memory.
 #[derive(Clone)]
 pub(crate) struct ConstantsBuffer {
     address: [u8; 8],
-    /// Owns the values.
+    /// Keeps the values alive.
     _memory: Arc<Memory>,
 }
 
 impl ConstantsBuffer {
-    /// Uploads `values`, which have the layout that the file describes.
+    /// Uploads `values`, which must have the layout described in the file.
     pub(crate) fn new(queue: &Queue, values: &[u8]) -> Result<Self, Failure> {
         let queue = queue.raw();
         let memory = queue.zeroed(Some(UsmKind::Device), values.len())?;
@@ -379,7 +378,7 @@ impl ConstantsBuffer {
         })
     }
 
-    /// Returns the argument for a `kernel_handler`: the address, or a struct that consists of the address.
+    /// Returns the value of a `kernel_handler`: the address, or a struct that contains only the address.
     pub(crate) fn argument(&self, takes: Option<Takes>) -> Argument<'_> {
         match takes {
             Some(Takes::Struct(_)) => Argument::Bytes(&self.address),

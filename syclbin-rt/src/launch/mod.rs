@@ -39,7 +39,7 @@ use crate::queue::event::Event;
 #[must_use = "nothing runs until `launch` is called"]
 pub struct Launch<'a, const N: usize, R = AnyRange, T = Unchecked> {
     kernel: Result<&'a Kernel>,
-    /// For messages; empty if unknown.
+    /// Parameter names for messages; empty if unknown.
     names: &'static [&'static str],
     args: [Arg<'a>; N],
     after: &'a [&'a Event],
@@ -47,7 +47,7 @@ pub struct Launch<'a, const N: usize, R = AnyRange, T = Unchecked> {
     range: PhantomData<fn(R)>,
 }
 
-/// What holds for a launch beyond the checks of its arguments and its range.
+/// The conditions under which a launch is sound, in addition to the checks of its arguments and range.
 pub trait Terms: Copy {
     /// Returns the contract, if the launch has one.
     #[doc(hidden)]
@@ -77,8 +77,8 @@ impl Terms for Checked {
 }
 
 impl<'a, const N: usize> Launch<'a, N> {
-    /// Creates a launch of `kernel` with `args`. Messages use the `names` of the arguments. For generated code, in
-    /// which a kernel that does not fit the device fails only when it is launched.
+    /// Creates a launch of `kernel` with `args`, whose `names` appear in messages. For generated code, where a kernel
+    /// that does not fit the device fails only when it is launched.
     #[doc(hidden)]
     pub fn new(
         kernel: &'a Result<Kernel>,
@@ -170,7 +170,7 @@ impl<'a, const N: usize, R, T: Terms> Launch<'a, N, R, T> {
     ///
     /// # Errors
     ///
-    /// Fails if the kernel is missing.
+    /// Fails if the kernel is not available.
     pub(crate) fn call(&self) -> Result<Invocation<'_>> {
         Ok(Invocation {
             kernel: self.kernel()?,
@@ -316,7 +316,7 @@ mod tests {
     use crate::memory::buffer::Buffer;
     use crate::queue::Queue;
 
-    /// A public queue shares the context of its device; this one stands for another device.
+    /// Returns a queue in a separate context, as if it belonged to another device.
     fn foreign_queue(device: &Device) -> Queue {
         let context = device.driver_device().separate_context().unwrap();
         Queue::in_context(device, context, QueueOptions::new()).unwrap()
@@ -337,7 +337,7 @@ mod tests {
             Arg::write(&mut y),
             Arg::scalar(1u32),
         ];
-        // SAFETY: refused before the driver sees it.
+        // SAFETY: rejected before the driver sees it.
         let launched = unsafe { Launch::new(&kernel, &["a", "x", "y", "n"], args).launch(1) };
         let device = queue.device();
         assert_eq!(
@@ -375,10 +375,10 @@ mod tests {
         let there = common::kernel(&foreign, file, symbol);
         let here = common::kernel(&queue, file, symbol);
         let mut out = foreign.zeroed::<f32>(2)?;
-        // SAFETY: two elements are written, here and below.
+        // SAFETY: two elements are written, both here and below.
         let event = unsafe { iota(&there, &mut out).launch(1)? };
         let mut out = queue.upload(&[7.0f32; 2])?;
-        // SAFETY: refused before the driver sees it.
+        // SAFETY: rejected before the driver sees it.
         let launched = unsafe { iota(&here, &mut out).after(&[&event]).launch(1) };
         let device = queue.device();
         assert_eq!(

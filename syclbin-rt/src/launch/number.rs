@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Numbers in contracts: 128-bit integers. A condition never holds if it overflowed, or compared a length with a
-//! negative number.
+//! Numbers in contracts: 128-bit integers. A condition fails if its arithmetic overflows, or if it compares a length
+//! with a negative number.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
-/// The fault in the current condition.
+/// The reason why the current condition has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Overflow,
-    /// A negative number, which kernels convert to a very large `size_t`.
+    /// A negative number compared with a length. Kernels would convert it to a very large `size_t`.
     NegativeLength,
-    /// It uses the work-group size, and the driver chooses it.
+    /// The condition uses the work-group size, but the driver chooses that.
     NoLocalSize,
-    /// An integer whose signedness the file does not record, and whose sign would matter.
+    /// An integer whose signedness the file does not record, in a condition where the sign matters.
     UnknownSign,
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Fault {
 #[derive(Clone, Copy, Debug)]
 pub struct Number<'g> {
     value: i128,
-    /// Whether it was computed from a length.
+    /// Whether a length went into its computation.
     length: bool,
     fault: &'g Cell<Option<Fault>>,
 }
@@ -62,13 +62,13 @@ impl<'g> Number<'g> {
         self.with(rounded, length)
     }
 
-    /// Returns the smallest multiple of `other` that is not less than the number.
+    /// Returns the smallest multiple of `other` that is greater than or equal to the number.
     #[must_use]
     pub fn next_multiple_of(self, other: impl Integer) -> Self {
         self.div_ceil(other) * other
     }
 
-    /// Wraps the result of arithmetic with this number; `None` is an overflow.
+    /// Creates the result of an operation on this number; `None` records an overflow.
     fn with(self, value: Option<i128>, length: bool) -> Self {
         if value.is_none() {
             self.fault.set(Some(Fault::Overflow));
@@ -91,7 +91,7 @@ impl<'g> Number<'g> {
 
 /// A Rust integer, or a [`Number`].
 pub trait Integer: Copy {
-    /// Returns the value, and whether it was computed from a length.
+    /// Returns the value, and whether a length went into its computation.
     #[doc(hidden)]
     fn parts(self) -> (i128, bool);
 }

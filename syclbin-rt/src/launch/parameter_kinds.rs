@@ -8,10 +8,10 @@ use crate::load::code::Takes;
 /// The kinds of arguments that a parameter accepts.
 #[derive(Clone, Copy)]
 pub(crate) struct Kinds {
-    /// A bit for each kind.
+    /// One bit for each kind.
     bits: u8,
-    /// The size of a value in bytes; 0 if the code does not contain it. For an image, its dimensions, plus [`WRITTEN`]
-    /// if the kernel writes it.
+    /// The size of the value in bytes; 0 if the code does not contain it. For an image, the number of dimensions, plus
+    /// [`WRITTEN`] if the kernel writes it.
     bytes: u32,
 }
 
@@ -23,7 +23,7 @@ const POINTER: u8 = 16;
 const NULL: u8 = 32;
 const IMAGE: u8 = 64;
 
-/// Added to the dimensions of an image.
+/// Added to an image's dimensions if the kernel writes the image.
 const WRITTEN: u32 = 8;
 
 /// The size of a null pointer.
@@ -38,7 +38,7 @@ impl Kinds {
 
     /// Returns the kinds that a parameter accepts.
     pub(crate) fn of(takes: Takes) -> Self {
-        // Free functions take a handler as a struct; lambdas and functors take the pointer in it.
+        // Free functions take the handler as a struct; lambdas and functors take the pointer inside it.
         let (bits, bytes) = match takes {
             Takes::Number(bytes) => (BYTES, bytes),
             Takes::Struct(bytes) => (BYTES | NULL, bytes),
@@ -67,7 +67,7 @@ impl Kinds {
             Argument::Null => return fits(NULL_BYTES) && self.bits & NULL != 0,
             Argument::Memory(..) => MEMORY,
             Argument::Local(_) => LOCAL,
-            // A kernel that only reads also accepts a writable image.
+            // A kernel that only reads also accepts an image passed for writing.
             Argument::Image(given, written) => {
                 let dimensions = given.shape().dimensions;
                 let fits = |written| self.bytes == 0 || self.bytes == image(dimensions, written);

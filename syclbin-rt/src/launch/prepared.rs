@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Prepared launches: checked once and launched repeatedly. A change updates only the arguments that differ.
+//! Prepared launches, which are checked once and launched repeatedly. A change sets only the arguments that differ.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -51,13 +51,13 @@ pub struct Prepared<R = AnyRange, T = Unchecked> {
 }
 
 /// A prepared launch with a contract, which was checked when the launch was prepared. Created by
-/// [`SafeLaunch::prepare`](crate::SafeLaunch::prepare). It holds for every launch, because a contract depends only on the arguments and the range,
-/// which do not change.
+/// [`SafeLaunch::prepare`](crate::SafeLaunch::prepare). The contract then holds for every launch, because it depends
+/// only on the arguments and the range, which do not change.
 pub type SafePrepared<R = AnyRange> = Prepared<R, Checked>;
 
 impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
-    /// Checks the launch over `range`, with its contract, and sets all arguments, to launch it repeatedly. Later launches
-    /// do not repeat the checks: [`Prepared::launch`] costs one driver call.
+    /// Checks the launch over `range`, with its contract, and sets all arguments, so that it can be launched
+    /// repeatedly. Later launches skip the checks: [`Prepared::launch`] costs a single driver call.
     ///
     /// # Errors
     ///
@@ -65,9 +65,9 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     ///
     /// - The launch has events to wait for ([`Launch::after`]). Pass events to each launch instead
     ///   ([`Prepared::launch_after`]).
-    /// - It has no contract, and the file does not contain the types of all parameters, as is the case for a file with
-    ///   only native code. This function is safe, so its caller does not guarantee them. [`Launch::record`] accepts such
-    ///   kernels.
+    /// - It has no contract, and the file does not contain the types of all parameters, for example because it
+    ///   contains only native code. This function is safe, so its caller does not guarantee the types.
+    ///   [`Launch::record`] accepts such kernels.
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R, T>> {
         let (call, contract) = (self.call()?, self.terms.contract());
         check_types(&call, contract)?;
@@ -78,8 +78,8 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     }
 }
 
-/// Without a contract, arguments are set here and launched by `unsafe` functions later, so setting them must be sound by
-/// itself.
+/// Without a contract, safe code sets the arguments here, and `unsafe` functions launch them later. So setting them
+/// must be sound by itself.
 fn check_types(call: &Invocation<'_>, contract: Option<Contract>) -> Result<()> {
     // A wrong number of arguments is reported separately.
     call.check()?;
@@ -95,7 +95,7 @@ fn check_types(call: &Invocation<'_>, contract: Option<Contract>) -> Result<()> 
 
 impl<R: Into<AnyRange>, T: Terms> Prepared<R, T> {
     /// Replaces the arguments and the range with those of `launch`, which must launch the same kernel. Repeats all
-    /// checks, with the contract, but sets only the arguments that differ.
+    /// checks, including the contract, but sets only the arguments that differ.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
@@ -163,7 +163,8 @@ impl<R> Prepared<R> {
 }
 
 impl<R> Prepared<R, Checked> {
-    /// Enqueues the kernel on its module's queue, and returns without waiting for it, as [`SafeLaunch::launch`](crate::SafeLaunch::launch) does.
+    /// Enqueues the kernel on its module's queue, and returns without waiting for it, as
+    /// [`SafeLaunch::launch`](crate::SafeLaunch::launch) does.
     ///
     /// # Errors
     ///
@@ -192,7 +193,7 @@ impl<R, T> fmt::Debug for Prepared<R, T> {
     }
 }
 
-/// A separate kernel object with its arguments, and everything that it keeps alive.
+/// A separate kernel object with its arguments, and everything that must stay alive for it.
 pub(crate) struct BoundKernel {
     pub(crate) kernel: Kernel,
     pub(crate) object: KernelObject,
@@ -205,7 +206,7 @@ pub(crate) struct BoundKernel {
 
 /// The stored value of an argument.
 enum Kept {
-    /// No value yet, or a value that the driver rejected.
+    /// Not set yet, or rejected by the driver.
     Unset,
     Bytes(Vec<u8>),
     Memory {
@@ -241,12 +242,12 @@ impl BoundKernel {
         Ok(fixed)
     }
 
-    /// Changes to `call` over `range`, if it is valid, launches the same kernel, and `contract` holds. Sets only the
+    /// Switches to `call` over `range`, if it is valid, launches the same kernel, and `contract` holds. Sets only the
     /// arguments that differ.
     ///
     /// # Errors
     ///
-    /// The kernel is unchanged, unless the driver refuses an argument: then it is not
+    /// On failure the kernel is unchanged, unless the driver rejected an argument: then it is no longer
     /// [complete](BoundKernel::check_complete).
     fn change(
         &mut self,
@@ -276,8 +277,8 @@ impl BoundKernel {
     )]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;
-        // SAFETY: the kind of each argument is checked, as far as the kernel's code contains the types. Otherwise the
-        // caller of an unsafe function or a contract guarantees it.
+        // SAFETY: the kind of each argument is checked if the code contains the type. Otherwise the caller of an unsafe
+        // function or a contract guarantees it.
         unsafe { call.pass(self) }?;
         self.complete = true;
         Ok(())
@@ -299,18 +300,18 @@ impl BoundKernel {
             list = kernel.queue().wait_list(events, None)?;
             &list
         };
-        // SAFETY: the events are of this context, and the arguments are set, checked and kept alive; the caller
+        // SAFETY: the events belong to this context, and the arguments are set, checked and kept alive; the caller
         // guarantees the rest.
         let launched = unsafe { self.object.enqueue(raw_queue, &self.range, after) };
         let event = launched.map_err(|failure| kernel.failed("launching", failure))?;
-        // As with other launches, a failed flush is not a failure of the launch.
+        // As with other launches, a failed flush does not fail the launch.
         let _ = raw_queue.flush();
         Ok(Event::of_kernel(kernel.command(), event))
     }
 
     /// # Errors
     ///
-    /// Fails if an argument is not set, because the driver refused it.
+    /// Fails if an argument is not set because the driver rejected it.
     fn check_complete(&self) -> Result<()> {
         if self.complete {
             return Ok(());
@@ -330,7 +331,7 @@ impl<'a> Arguments<'a> for BoundKernel {
         if kept.is(value) {
             return Ok(());
         }
-        // Release the old value only once the driver has the new value.
+        // Keep the old value alive until the driver has accepted the new value.
         let _old = std::mem::replace(kept, Kept::Unset);
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.object.set(position, value) }?;

@@ -32,8 +32,8 @@ pub struct NdRange<const D: usize>(AnyRange);
 
 /// Sizes in `D` dimensions, one to three: the number of work-items of a launch, or of a work-group.
 ///
-/// A number or an array of numbers converts into it, in SYCL's order. A kernel with a required work-group size is
-/// launched over such a range, without a work-group size:
+/// Converts from a number or an array of numbers, in SYCL's order. A kernel with a required work-group size is launched
+/// over such a range, without a work-group size:
 ///
 /// ```
 /// use syclbin_rt::{NdRange, Range};
@@ -56,7 +56,7 @@ pub struct NdRange<const D: usize>(AnyRange);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range<const D: usize> {
-    /// It has `D` dimensions.
+    /// Has exactly `D` dimensions.
     sizes: Extent,
 }
 
@@ -158,7 +158,7 @@ impl<E: Into<Extent>> From<E> for AnyRange {
     }
 }
 
-/// One work-item, like `single_task` in C++.
+/// A single work-item, like `single_task` in C++.
 impl From<()> for AnyRange {
     fn from((): ()) -> Self {
         Self::from(1)

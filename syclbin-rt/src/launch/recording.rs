@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recordings: launches and copies that are enqueued together, repeatedly.
+//! Recordings: launches and copies that are enqueued together and can be replayed.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -157,7 +157,7 @@ impl Recorder {
     }
 }
 
-/// Returns the error for an action that needs more than one command.
+/// Returns the error for an operation that needs more than one command.
 fn unrecordable(what: &str) -> Error {
     let message = format_args!(
         "{what} needs more than one command and cannot be recorded; enqueue it between two recordings"
@@ -165,7 +165,7 @@ fn unrecordable(what: &str) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// Returns the steps as a graph; `None` if the driver does not support graphs.
+/// Records the steps as a graph, or returns `None` if the driver does not support graphs.
 #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
 fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
     if steps.is_empty() {
@@ -176,7 +176,8 @@ fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failur
     };
     for step in steps {
         match step {
-            // SAFETY: the arguments are set, checked and kept. The code that recorded the launch guarantees the rest.
+            // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch guarantees the
+            // rest.
             Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.range)? },
             Step::Copy { from, to, .. } => graph.add_copy(from, to)?,
             Step::Fill {
@@ -199,7 +200,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// The action of a replay, for messages.
+/// Describes a replay in messages.
 const REPLAY: &str = "replaying a recording";
 
 /// A sequence of launches and copies that was checked once and can be replayed repeatedly.
@@ -225,12 +226,12 @@ const REPLAY: &str = "replaying a recording";
 /// # }
 /// ```
 ///
-/// With CUDA 12 and later, a recording is a CUDA graph, and a replay is one driver call
-/// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. OpenCL drivers
-/// enqueue the commands one after the other.
+/// With CUDA 12 and later, a recording is a CUDA graph, and a replay is a single driver call
+/// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. OpenCL drivers enqueue the
+/// commands one after the other.
 #[must_use = "nothing runs until `replay` is called"]
 pub struct Recording {
-    // Dropped first: this waits until no replay uses the steps.
+    // Dropped first: its destructor waits until no replay uses the steps.
     graph: Option<Box<dyn Graph>>,
     steps: Vec<Step>,
     queue: Queue,
@@ -238,7 +239,7 @@ pub struct Recording {
     replaying: Mutex<()>,
 }
 
-/// One command.
+/// A recorded command.
 enum Step {
     Launch(Box<BoundKernel>),
     Copy {
@@ -280,7 +281,7 @@ impl Recording {
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
         let _guard = CallGuard::new();
-        // Drivers interleave commands that threads enqueue concurrently, including the commands of a graph.
+        // Held because drivers interleave commands of concurrent threads, even the commands of a graph.
         let _alone = self
             .replaying
             .lock()
@@ -306,11 +307,10 @@ impl Recording {
         let Some((last, others)) = self.steps.split_last() else {
             return raw.barrier(after);
         };
-        // Each step waits for `after`: if the step before it failed because of `after`, that would not stop the
-        // next step.
+        // Every step waits for `after`: if a step fails because of `after`, that would not stop the next step.
         for step in others {
             if let Step::Launch(fixed) = step {
-                // SAFETY: as in `recorder::graph`.
+                // SAFETY: as in `graph`.
                 unsafe {
                     fixed
                         .object
@@ -322,7 +322,7 @@ impl Recording {
             raw.in_order()?;
         }
         let last = self.start(last, after)?;
-        // As with a launch, a failed flush is not a failure of the replay, which is enqueued.
+        // The replay is enqueued, so a failed flush does not fail it.
         let _ = raw.flush_after(self.steps.len());
         Ok(last)
     }
@@ -332,7 +332,7 @@ impl Recording {
         let raw = self.queue.raw();
         match step {
             Step::Launch(fixed) => {
-                // SAFETY: as in `recorder::graph`.
+                // SAFETY: as in `graph`.
                 unsafe { fixed.object.enqueue(raw, &fixed.range, after) }
             }
             Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
@@ -342,7 +342,7 @@ impl Recording {
         }
     }
 
-    /// Returns whether a replay is one driver call: a CUDA graph.
+    /// Returns whether a replay is a single driver call, which requires a CUDA graph.
     #[must_use]
     pub fn is_one_call(&self) -> bool {
         self.graph.is_some()
@@ -390,7 +390,7 @@ mod tests {
         let replayed = recording.replay_after(&[&event])?;
         assert!(!replayed.is_complete()?);
         user.end(-9999);
-        // If a dependency failed, the CPU driver (2026.2) reports the failure only to callbacks.
+        // If a dependency failed, the CPU driver (2026.2) reports that only to callbacks.
         let _ = replayed.wait();
         assert_eq!(queue.device().queue()?.download(&buffer)?, [7, 7]);
         if recording.replay()?.wait().is_err() {

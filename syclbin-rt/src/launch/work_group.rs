@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Work-groups of a launch: checks their size and the range, and suggests a size.
+//! Work-groups: checks the range and work-group size of a launch, and suggests a size.
 
 use std::fmt;
 
@@ -9,30 +9,30 @@ use crate::launch::kernel::Kernel;
 use crate::launch::range::NdRange;
 use crate::launch::{Launch, Terms};
 
-/// The bounds on ranges and work-groups of a kernel on a device. Sizes are in the driver's order.
+/// The limits on a kernel's ranges and work-groups on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// The largest number of work-items of a range that the code can count.
+    /// The largest number of work-items in a range that the code supports.
     pub(crate) max_range: usize,
     /// The number of dimensions that the kernel was compiled for, if the file records it.
     pub(crate) dimensions: Option<usize>,
-    /// The only size the kernel was compiled for.
+    /// The work-group size that the kernel requires.
     pub(crate) required: Option<[usize; 3]>,
-    /// The largest size the kernel was compiled for.
+    /// The largest work-group size that the kernel was compiled for.
     pub(crate) max_declared: Option<[usize; 3]>,
-    /// The largest number of work-items in a work-group.
+    /// The maximum number of work-items in a work-group.
     pub(crate) max_items: usize,
-    /// The largest number of work-items in each dimension.
+    /// The maximum number of work-items in each dimension of a work-group.
     pub(crate) max_sizes: [usize; 3],
 }
 
-/// Gives a range without a work-group size the size that the kernel requires. If there is neither, the driver chooses a
+/// Sets the work-group size that the kernel requires, if the range has none. If there is neither, the driver chooses a
 /// size.
 ///
 /// # Errors
 ///
-/// Fails if the range is empty or exceeds the kernel's limit, or the size does not match the range, the kernel or the
-/// device.
+/// Fails if the range is empty or exceeds the kernel's limit, or if the size does not match the range, the kernel or
+/// the device.
 #[inline]
 pub(crate) fn choose(
     range: &mut AnyRange,
@@ -41,7 +41,7 @@ pub(crate) fn choose(
 ) -> Result<(), String> {
     let global = range.global;
     let items = global.checked_items();
-    // A product that overflows may have a factor of 0 after it.
+    // The multiplication may overflow before it reaches a factor of 0.
     if items == Some(0) || items.is_none() && global.items() == 0 {
         return Err(format!(
             "the range {global} is empty; skip the launch when there is nothing to do"
@@ -51,7 +51,7 @@ pub(crate) fn choose(
     if let Some(offset) = range.offset {
         reach = global.checked_reach(offset);
     }
-    // Larger ids are undefined behaviour, because the compiler assumes that there are none.
+    // Larger ids are undefined behaviour, because the compiler assumes that they do not occur.
     if reach.is_none_or(|items| items > limits.max_range) {
         let remedy = if limits.max_range == usize::MAX {
             ""
@@ -119,14 +119,14 @@ pub(crate) fn choose(
     Ok(())
 }
 
-/// Returns whether a dimension is larger than `max`, which is in the driver's order.
+/// Returns whether the work-group exceeds `max`, which is in the driver's order, in any dimension.
 #[inline]
 fn exceeds(local: Extent, max: [usize; 3]) -> bool {
     let mut sizes = local.driver_order().iter().zip(max);
     sizes.any(|(size, max)| *size > max)
 }
 
-/// Returns the required size in the dimensions of the range. It is padded with 1 to three.
+/// Returns the required size, which is padded to three dimensions, in the dimensions of the range.
 fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> {
     let used = Extent::used(sizes);
     if used > global.dimensions() {
@@ -140,7 +140,7 @@ fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> 
     Ok(Extent::from_driver(sizes, global.dimensions()))
 }
 
-/// Returns the attributes of C++ that require a work-group size.
+/// Returns the C++ attributes that require a work-group size.
 fn attributes(required: Extent) -> String {
     let sizes = join(required.sycl_order());
     format!("work_group_size<{sizes}> or reqd_work_group_size({sizes}) in C++")
@@ -152,8 +152,8 @@ impl Kernel {
     /// Otherwise it is the largest size that divides the range, is within the limits, and gives every compute unit a
     /// work-group. If the driver prefers multiples of some number, the size is such a multiple if possible.
     ///
-    /// This function does not query the driver, because drivers need the arguments. [`Launch::suggested_local_size`]
-    /// does.
+    /// This function does not query the driver, because drivers need the arguments for that. Use
+    /// [`Launch::suggested_local_size`] to query it.
     ///
     /// ```no_run
     /// # fn sizes(kernel: &syclbin_rt::Kernel) -> syclbin_rt::Result<()> {
@@ -177,7 +177,7 @@ impl Kernel {
         Ok(self.suggested(range.into().into(), None)?.sizes())
     }
 
-    /// Queries the driver if there are values for the arguments; otherwise calculates the size.
+    /// Queries the driver if argument values are given; otherwise calculates the size.
     fn suggested(&self, mut range: AnyRange, values: Option<&[Argument<'_>]>) -> Result<Extent> {
         let queue = self.queue();
         let limits = &self.checked().limits;
@@ -233,7 +233,7 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     }
 }
 
-/// Returns the largest work-group that fits.
+/// Calculates the largest work-group size within the limits.
 fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) -> Extent {
     let multiple = multiple.max(1);
     let share = (global.items() / units.max(1)).max(multiple);
@@ -244,7 +244,7 @@ fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) ->
         let most = left
             .min(limits.max_sizes[dimension])
             .min(declared[dimension]);
-        // Neighbouring work-items in x run side by side.
+        // Only along x do neighbouring work-items run side by side.
         let multiple = if dimension == 0 { multiple } else { 1 };
         sizes[dimension] = divisor(*global, most, multiple)
             .or_else(|| divisor(*global, most, 1))
@@ -274,7 +274,7 @@ mod tests {
         max_items: 256,
         max_sizes: [256, 128, 64],
     };
-    /// SYCL's `work_group_size<2, 4, 8>`.
+    /// As declared by `work_group_size<2, 4, 8>` in SYCL.
     const FIXED: Limits = Limits {
         required: Some([8, 4, 2]),
         ..OPEN
@@ -427,7 +427,7 @@ mod suggestion_tests {
         assert_eq!(of(1024, 2), [256]);
         assert_eq!(of(480, 1), [240]);
         assert_eq!(of(96, 1), [96]);
-        // None of its divisors is a multiple of 16.
+        // No divisor is a multiple of 16.
         assert_eq!(of(1000, 1), [250]);
         assert_eq!(of(997, 1), [1]);
         assert_eq!(of(1, 8), [1]);
@@ -449,7 +449,7 @@ mod suggestion_tests {
     #[test]
     fn no_compute_unit_is_left_without_a_group() {
         assert_eq!(of(1024, 16), [64]);
-        // But not for less than the number that runs side by side.
+        // Groups never get smaller than the number of work-items that run side by side.
         assert_eq!(of(1024, 1024), [16]);
     }
 }

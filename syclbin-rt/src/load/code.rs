@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Code: determines whether a device accepts the SPIR-V or PTX of an image, and reads its symbols and parameters.
+//! Code: checks whether a device accepts an image's SPIR-V or PTX, and reads its symbols and parameters.
 //!
-//! All decisions use only the file and the device's facts. An image must pass these checks before it reaches a driver,
-//! because some drivers crash the process on code that they do not support.
+//! All decisions depend only on the file and the device's facts. An image must pass these checks before it reaches a
+//! driver, because some drivers crash the process on unsupported code.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// Returns the symbols of its kernels.
+    /// Returns the symbols of the kernels.
     pub(crate) fn kernels(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.kernels().collect(),
@@ -34,7 +34,7 @@ impl Code {
         }
     }
 
-    /// Returns the symbols that it uses but does not define.
+    /// Returns the symbols that the code uses but does not define.
     pub(crate) fn imports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.imports().collect(),
@@ -42,7 +42,7 @@ impl Code {
         }
     }
 
-    /// Returns the symbols that it defines for others.
+    /// Returns the symbols that the code exports.
     pub(crate) fn exports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.exports().collect(),
@@ -50,7 +50,7 @@ impl Code {
         }
     }
 
-    /// Returns the exported symbols that other modules may also define.
+    /// Returns the exported symbols that other modules may define as well.
     pub(crate) fn weak_exports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.weak_exports().collect(),
@@ -83,7 +83,7 @@ impl Code {
         }
     }
 
-    /// Returns the positions of a kernel's parameters, where the language contains them.
+    /// Returns the positions of a kernel's parameters, if the language specifies them.
     pub(crate) fn slots(&self, kernel: &str) -> Option<Vec<Slot>> {
         match self {
             Self::SpirV(_) => None,
@@ -102,12 +102,12 @@ impl Code {
     }
 }
 
-/// The type of a kernel's parameter, as far as the code contains it.
+/// The type of a kernel's parameter, as far as the code specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
-    /// A number of this many bytes, where the code contains that.
+    /// A number of this many bytes, if the code specifies the size.
     Number(Option<u32>),
-    /// A struct of this many bytes, where the code contains that.
+    /// A struct of this many bytes, if the code specifies the size.
     Struct(Option<u32>),
     Buffer,
     LocalMemory,
@@ -118,9 +118,9 @@ pub(crate) enum Takes {
         /// Whether the kernel writes it.
         written: bool,
     },
-    /// A type that the code does not contain; drivers still know its size.
+    /// A type that the code does not specify; drivers still know its size.
     Unknown,
-    /// As `Unknown`, and also work-group memory: for CUDA both are numbers.
+    /// Like `Unknown`, but possibly work-group memory: on CUDA, both are numbers.
     Anything,
 }
 
@@ -145,12 +145,12 @@ impl Takes {
         }
     }
 
-    /// Returns whether the code contains the type.
+    /// Returns whether the code specifies the type.
     pub(crate) fn is_known(self) -> bool {
         !matches!(self, Self::Unknown | Self::Anything)
     }
 
-    /// Returns the type of a PTX parameter. With `shared`, numbers may be addresses of work-group memory.
+    /// Returns the type of a PTX parameter. With `shared`, a number may be an address in work-group memory.
     pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
         match parameter {
             Passed::Number {
@@ -174,12 +174,11 @@ impl Takes {
     }
 }
 
-/// Returns the code of `image`, if it is in a language that the device compiles. Its imports are not resolved
-/// yet.
+/// Reads the code of `image`, if the device compiles its language. Imports are not resolved yet.
 ///
 /// # Errors
 ///
-/// Returns the reason why the device does not take it.
+/// Returns the reason why the device does not accept it.
 pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
     if let Some(takes) = facts.ptx {
         return read_ptx(image, takes).map(Code::Ptx);
@@ -187,14 +186,14 @@ pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
     read_spirv(image, facts).map(Box::new).map(Code::SpirV)
 }
 
-/// Returns the SPIR-V of `image`, if it is SPIR-V, whatever a device takes.
+/// Reads `image` if it is SPIR-V, whether or not the device accepts it.
 pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
     let is_spirv = !image.native && image.bytes.starts_with(&spirv::MAGIC_BYTES);
     let module = is_spirv.then(|| spirv::Module::parse(&image.bytes).ok());
     module.flatten().map(Box::new).map(Code::SpirV)
 }
 
-/// Returns whether `image` is PTX, even if it is filed as another kind.
+/// Returns whether `image` is PTX, even if it is labelled as another kind.
 pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     Content::of(&image.bytes) == Content::Ptx
 }
@@ -202,7 +201,7 @@ pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
 /// Reads the PTX of `image`.
 fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     match image.kind() {
-        // Compilers file PTX as native code if no SPIR-V precedes it in a module.
+        // Compilers label PTX as native code if no SPIR-V precedes it in the module.
         ImageKind::Native { .. } if is_ptx(image) => {}
         ImageKind::Native { .. } => {
             return Err("it is native code, which cannot be linked with other code".to_owned());
@@ -244,11 +243,11 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     Ok(module)
 }
 
-/// Reads the SPIR-V of `image`. Its imports are not resolved yet.
+/// Reads the SPIR-V of `image`. Imports are not resolved yet.
 ///
 /// # Errors
 ///
-/// Returns the reason why the device does not take it.
+/// Returns the reason why the device does not accept it.
 pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Module, String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {
@@ -263,7 +262,7 @@ pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Modu
         }
     };
     check_fpga(target)?;
-    // An image without architecture is always filed as SPIR-V, so both are checked.
+    // Compilers label every image without an architecture as SPIR-V, so both the target and the bytes are checked.
     if !spirv::is_target(target) {
         return Err(format!("the target {target} is not 64-bit SPIR-V"));
     }
@@ -279,7 +278,7 @@ pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Modu
     Ok(module)
 }
 
-/// Refuses code for FPGAs, which no driver of this crate takes.
+/// Rejects code for FPGAs, which no supported driver accepts.
 pub(crate) fn check_fpga(target: &str) -> Result<(), String> {
     if Target::of_triple(target).is_fpga() {
         return Err(format!(
@@ -289,7 +288,7 @@ pub(crate) fn check_fpga(target: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns SPIR-V of one program, which [`read_spirv`] has accepted, in a form that the driver takes.
+/// Rewrites the SPIR-V modules of one program, which [`read_spirv`] has accepted, into a form that the driver accepts.
 pub(crate) fn portable<'c>(
     codes: Vec<Cow<'c, [u8]>>,
     facts: &Facts,
@@ -297,11 +296,11 @@ pub(crate) fn portable<'c>(
     portable::rewrite_all(codes, &reader(facts)).map_err(|unfit| unfit.to_string())
 }
 
-/// Returns the kernels of a program that its device cannot run or its driver compiles wrongly, each with the reason.
+/// Returns the kernels that the device cannot run or that its driver miscompiles, each with the reason.
 ///
 /// # Errors
 ///
-/// When the device can run no kernel of the program. A driver may end the process on such code.
+/// Fails if the device can run no kernel of the program, because a driver may abort the process on such code.
 pub(crate) fn unfit_kernels(
     codes: &[Cow<'_, [u8]>],
     facts: &Facts,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Specialization constants: values that are set after compilation and before the build. Native code either has them
-//! compiled in or reads them from memory.
+//! Specialization constants: values that are set after compilation and before the build. Native code either contains
+//! the values or reads them from memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,11 +13,11 @@ use crate::backend::facts::Facts;
 use crate::error::{Error, ErrorKind, join};
 use crate::load::native;
 
-/// Checks names and sizes of `values` against the modules of a file.
+/// Checks the names and sizes of `values` against the modules of a file.
 ///
 /// # Errors
 ///
-/// Fails if no module has such a constant, or if a module has it in another size.
+/// Fails if no module contains such a constant, or if a module declares it with a different size.
 pub(crate) fn check_given<'m>(
     values: &[(String, Vec<u8>)],
     modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,
@@ -25,7 +25,7 @@ pub(crate) fn check_given<'m>(
     for (name, value) in values {
         let mut found = false;
         for metadata in modules.clone() {
-            // A malformed module has no metadata.
+            // A malformed module counts as having no constants.
             let layout = metadata.specialization.layout().unwrap_or_default();
             let Some(place) = layout.get(name) else {
                 continue;
@@ -54,8 +54,8 @@ pub(crate) fn check_given<'m>(
     Ok(())
 }
 
-/// Returns whether a value of `bytes` bytes is for the constant at `place`. After an emulated constant, which has one
-/// part, may come padding up to the next constant, which does not belong to its type.
+/// Returns whether a value of `bytes` bytes fits the constant at `place`. The place of an emulated constant, which has
+/// a single part, may include padding up to the next constant.
 fn takes(place: &SpecConstantLayout, bytes: usize) -> bool {
     let without_padding = match place.leaves.as_slice() {
         [only] if only.start == place.start => only.size,
@@ -64,8 +64,8 @@ fn takes(place: &SpecConstantLayout, bytes: usize) -> bool {
     bytes == place.size || bytes == without_padding
 }
 
-/// Returns the values of all constants in the layout of the file: the given values, and the values of the file.
-/// Returns `None` if the file has no values.
+/// Returns the values of all constants, in the layout of the file. Constants that are not set keep the value from the
+/// file. Returns `None` if the file contains no values.
 pub(crate) fn blob(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -84,11 +84,11 @@ pub(crate) fn blob(
     Some(blob)
 }
 
-/// Makes the given values, and the values that the file sets itself, the defaults in SPIR-V. Scalars that `spirv` does
-/// not have are left out, because nothing in it reads them.
+/// Makes the given values, and the values set in the file, the defaults in SPIR-V. Scalars that `spirv` does not
+/// contain are skipped, because no code reads them.
 ///
-/// OpenCL has a function for it, `clSetProgramSpecializationConstant`. But PoCL (6.0) lacks it, and rusticl (Mesa 25.0)
-/// refuses some types and leaves the values out of the native code that it returns.
+/// OpenCL offers `clSetProgramSpecializationConstant` for this, but PoCL (6.0) lacks it. In rusticl (Mesa 25.0), it
+/// rejects some types, and the native code that rusticl returns ignores the values.
 ///
 /// # Errors
 ///
@@ -121,13 +121,13 @@ pub(crate) fn as_defaults<'c>(
         .map_err(|error| error.to_string())
 }
 
-/// Returns `size` bytes of `blob`.
+/// Returns `size` bytes of `blob`, starting at `start`.
 fn part(blob: &[u8], start: usize, size: usize) -> Option<Vec<u8>> {
     Some(blob.get(start..)?.get(..size)?.to_vec())
 }
 
-/// Returns the values for the constant variables of PTX and of code made from it, by the names of the
-/// variables. They are the given values, and the values that the file sets itself.
+/// Returns the values for the variables that hold specialization constants in PTX and in code made from it, keyed by
+/// variable name. They are the given values, and the values set in the file.
 pub(crate) fn variables(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -140,7 +140,7 @@ pub(crate) fn variables(
     Ok(layout.iter().filter_map(variable).collect())
 }
 
-/// Returns the value of a constant if it is not the default.
+/// Returns the value of a constant if it was given or differs from the default.
 fn in_force(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -178,8 +178,8 @@ fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
     ids
 }
 
-/// Returns whether the kernels of an image take the address of their specialization constants as an argument.
-/// DPC++ compiles them so for CUDA and ahead of time.
+/// Returns whether the kernels of an image take the address of their specialization constants as an argument. DPC++
+/// generates such code for CUDA and for ahead-of-time compilation.
 pub(crate) fn are_emulated(image: &Image<'_>, metadata: &ModuleMetadata, facts: &Facts) -> bool {
     if metadata.specialization.constants.is_empty() || are_folded(metadata) {
         return false;
@@ -188,7 +188,7 @@ pub(crate) fn are_emulated(image: &Image<'_>, metadata: &ModuleMetadata, facts: 
         return !native::has_constants(&image.bytes);
     }
     match image.kind() {
-        // Code from a driver has the target of its SPIR-V, or none in files from before July 2025.
+        // Code from a driver keeps the target of its SPIR-V, or has none in files from before July 2025.
         ImageKind::Native { target, .. } => !matches!(
             Target::of_triple(target),
             Target::Spir64 | Target::Other("")
@@ -197,12 +197,12 @@ pub(crate) fn are_emulated(image: &Image<'_>, metadata: &ModuleMetadata, facts: 
     }
 }
 
-/// Returns whether the compiler replaced the constants with their defaults.
+/// Returns whether the compiler replaced the constants by their defaults.
 fn are_folded(metadata: &ModuleMetadata) -> bool {
     metadata.misc.specialized_with_defaults == Some(true)
 }
 
-/// Checks whether the constants of native code can have the values in force: `values`, else the values of the file.
+/// Checks whether native code can use the current values of its constants: `values`, or else the values from the file.
 ///
 /// # Errors
 ///
@@ -223,7 +223,7 @@ pub(crate) fn check(
         return in_force.map(drop).ok_or_else(|| missing.to_owned());
     }
     if facts.ptx.is_some() && !are_folded(metadata) {
-        // They are variables, which are set after the code is loaded.
+        // The constants are variables, which are set after the code is loaded.
         return Ok(());
     }
     let compiled_in = if are_folded(metadata) {
@@ -252,7 +252,7 @@ mod tests {
 
     use crate::backend::facts::PtxFacts;
 
-    /// Returns a module with a constant of one byte, whose default is 3 and whose value in the file is 5.
+    /// Returns metadata with a one-byte constant, whose default is 3 and whose value in the file is 5.
     fn metadata() -> ModuleMetadata {
         let part = SpecConstantDescriptor {
             id: 0,
@@ -301,7 +301,7 @@ mod tests {
         );
         metadata.misc.specialized_with_defaults = Some(true);
         assert_eq!(with(&metadata, &[3]), Ok(()));
-        // The value in the file is not the default, and nothing requested the default.
+        // The file sets a value that is not the default, and no value was given.
         let refused = with(&metadata, &[]).unwrap_err();
         assert!(refused.ends_with("constant radius"), "{refused}");
         assert!(check(&native("nvptx64"), &metadata, &[], &cuda).is_err());

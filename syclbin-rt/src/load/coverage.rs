@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Coverage: how much of a file a device has code for, determined before any driver sees the file.
+//! Coverage: how much of a file a device has code for, determined before a driver sees the file.
 
 use syclbin::metadata::ModuleMetadata;
 use syclbin::property::PropertySets;
@@ -8,25 +8,25 @@ use syclbin::{AbstractModule, Image, Syclbin};
 use crate::backend::facts::Facts;
 use crate::load::{code, native, requirements};
 
-/// How much of a file a device runs.
+/// How much of a file a device can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
     /// Every module has code for the device. The device may still lack an aspect that some modules need.
     Whole,
-    /// Some modules have code for the device; this is why the first of the others has none.
+    /// Some modules have code for the device. Contains the reason why the first of the other modules has none.
     Partial(String),
-    /// The device runs none of the modules; there is a reason for each image.
+    /// No module has code for the device. Contains a reason for each image.
     Nothing(Vec<String>),
 }
 
 impl Coverage {
-    /// Compares a file with the driver's answers about a device. It does not resolve imports, because other
-    /// files may export the symbols.
+    /// Compares a file with the facts about a device. Does not resolve imports, because other files may export the
+    /// symbols.
     pub(crate) fn of(file: &Syclbin<'_>, facts: &Facts) -> Self {
         let has_kernels = |module: &&AbstractModule<'_>| module.kernel_names().next().is_some();
         let mut modules: Vec<(usize, &AbstractModule<'_>)> =
             file.modules.iter().enumerate().collect();
-        // Modules without kernels serve other modules. Files from before 2025 list no kernels at all.
+        // Modules without kernels only serve other modules. Files from before 2025 list no kernels at all.
         if file.modules.iter().any(|module| has_kernels(&module)) {
             modules.retain(|(_, module)| has_kernels(module));
         }
@@ -54,7 +54,7 @@ impl Coverage {
         }
     }
 
-    /// Returns the reason why the device is not suitable, if it is not.
+    /// Returns the reason why the device cannot run the whole file, if it cannot.
     pub(crate) fn reason(&self) -> Option<String> {
         match self {
             Self::Whole => None,
@@ -65,7 +65,7 @@ impl Coverage {
         }
     }
 
-    /// Returns the rank of the fit; 0 is the best.
+    /// Returns the rank of the coverage; 0 is the best.
     pub(crate) fn rank(&self) -> usize {
         match self {
             Self::Whole => 0,
@@ -75,7 +75,7 @@ impl Coverage {
     }
 }
 
-/// Checks whether a module has an image in a format that the device takes, whatever its kernels need.
+/// Checks whether a module has an image in a format that the device accepts, whatever its kernels need.
 fn check_code(
     module: &AbstractModule<'_>,
     index: usize,

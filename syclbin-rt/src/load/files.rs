@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files: the loaded file and the files that it is linked with, with parsed property sets.
+//! Files: the loaded file and the files linked with it, with parsed property sets.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -12,13 +12,13 @@ use crate::load::code::{self, Code};
 use crate::load::requirements;
 use crate::load::symbols::SymbolIndex;
 
-/// The loaded file, and the files that it is linked with.
+/// The loaded file, and the files linked with it.
 pub(crate) struct Files<'a> {
     files: Vec<File<'a>>,
     facts: &'a Facts,
-    /// Filled when the first image imports anything.
+    /// Filled when an image first imports a symbol.
     symbols: OnceLock<SymbolIndex>,
-    /// The images of the loaded file that have a kernel; filled when native code has no SPIR-V beside it.
+    /// The images of the loaded file that contain each kernel; filled when native code comes without SPIR-V.
     kernels: OnceLock<BTreeMap<String, Vec<ImageIndex>>>,
 }
 
@@ -32,20 +32,20 @@ struct File<'a> {
 pub(crate) struct Unit<'a> {
     pub(crate) module: AbstractModule<'a>,
     pub(crate) metadata: ModuleMetadata,
-    /// The code of each image, or the reason why the device does not take it; filled on demand.
+    /// The code of each image, or the reason why the device does not accept it; filled on demand.
     codes: OnceLock<Vec<Result<Code, String>>>,
-    /// Its SPIR-V, whatever the device takes; filled on demand.
+    /// The module's SPIR-V, whether or not the device accepts it; filled on demand.
     described: OnceLock<Option<Code>>,
 }
 
-/// An abstract module with a malformed property. A malformed value may stand for anything, and a launcher that
-/// skipped it would launch wrongly. So no image of the module is used.
+/// An abstract module with a malformed property. The property could mean anything, and ignoring it could make launches
+/// wrong. So no image of the module is used.
 pub(crate) struct MalformedModule<'a> {
     pub(crate) module: AbstractModule<'a>,
     pub(crate) reason: Malformed,
 }
 
-/// The position of an image.
+/// The position of an image among the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ImageIndex {
     /// 0 is the loaded file.
@@ -92,7 +92,7 @@ impl<'a> Files<'a> {
         Some(&self.files.first()?.head)
     }
 
-    /// Returns the files as they were read.
+    /// Returns the files in their original form.
     pub(crate) fn whole(&self) -> Vec<Syclbin<'a>> {
         let whole = |file: &File<'a>| Syclbin {
             modules: file.units.iter().map(|unit| module(unit).clone()).collect(),
@@ -106,7 +106,7 @@ impl<'a> Files<'a> {
         self.files.iter().flat_map(|file| &file.units).flatten()
     }
 
-    /// Returns the number of files that the loaded file is linked with.
+    /// Returns the number of files linked with the loaded file.
     pub(crate) fn linked(&self) -> usize {
         self.files.len().saturating_sub(1)
     }
@@ -129,7 +129,7 @@ impl<'a> Files<'a> {
         Some(&self.image(index).ok()?.1.bytes)
     }
 
-    /// Returns the code of an image, or the reason why the device does not take it.
+    /// Returns the code of an image, or the reason why the device does not accept it.
     pub(crate) fn code(&self, index: ImageIndex) -> Result<&Code, String> {
         let (unit, _) = self.image(index)?;
         unit.codes(self.facts)[index.image]
@@ -137,8 +137,8 @@ impl<'a> Files<'a> {
             .map_err(Clone::clone)
     }
 
-    /// Returns the SPIR-V of a kernel in the loaded file, with the arguments that `mask` leaves. Native code of
-    /// the kernel in a separate module was made from the same source.
+    /// Returns the code of a kernel from any module of the loaded file with the same argument mask. If native code is
+    /// in a separate module, this is the SPIR-V or PTX compiled from the same source.
     pub(crate) fn code_of(&self, kernel: &str, mask: Option<&ArgumentMask>) -> Option<&Code> {
         let kernels = self.kernels.get_or_init(|| {
             let mut kernels: BTreeMap<String, Vec<ImageIndex>> = BTreeMap::new();
@@ -179,7 +179,7 @@ impl<'a> Files<'a> {
         self.symbols.get_or_init(|| SymbolIndex::new(self))
     }
 
-    /// Returns the name in messages for the module of an image.
+    /// Returns the name of an image's module, for messages.
     pub(crate) fn name(&self, index: ImageIndex) -> String {
         let ImageIndex { file, module, .. } = index;
         let names = self
@@ -192,14 +192,14 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Returns whether an image belongs to a device library that uses dedicated instructions for `bfloat16`.
+    /// Returns whether an image belongs to a device library that requires dedicated `bfloat16` instructions.
     pub(crate) fn has_bfloat16_instructions(&self, index: ImageIndex) -> bool {
         let unit = self.unit(index);
         unit.and_then(|unit| unit.metadata.device_libraries.bfloat16) == Some(Bfloat16::Native)
     }
 }
 
-/// Returns the abstract module, valid or not.
+/// Returns the abstract module, valid or malformed.
 pub(crate) fn module<'u, 'a>(
     unit: &'u Result<Unit<'a>, Box<MalformedModule<'a>>>,
 ) -> &'u AbstractModule<'a> {
@@ -223,8 +223,8 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Returns code that may contain more about parameters than an image's code. It is SPIR-V, which was made
-    /// from the same source and so takes the same parameters.
+    /// Returns the module's SPIR-V, which may specify more about parameters than an image's own code. Both were
+    /// compiled from the same source, so the parameters are the same.
     pub(crate) fn described(&self) -> Option<&Code> {
         let described = self.described.get_or_init(|| {
             let mut images = self.module.images.iter();
@@ -233,7 +233,7 @@ impl<'a> Unit<'a> {
         described.as_ref()
     }
 
-    /// Returns the code of each image, or the reason why the device does not take it.
+    /// Returns the code of each image, or the reason why the device does not accept it.
     pub(crate) fn codes(&self, facts: &Facts) -> &[Result<Code, String>] {
         self.codes.get_or_init(|| {
             let images = self.module.images.iter();
@@ -246,8 +246,8 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Formats the symbols of a module's kernels: the first ones, and the number of the others. Symbols of lambdas can
-/// have hundreds of characters, and are shortened.
+/// Formats the symbols of a module's kernels: the first few, and the number of the others. Symbols of lambdas can have
+/// hundreds of characters, so they are shortened.
 pub(crate) fn list_of_kernels<'n>(names: impl Iterator<Item = &'n str>) -> String {
     const SHOWN: usize = 4;
     const LENGTH: usize = 60;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Linking: finds the images that together define all symbols that an image uses.
+//! Linking: finds the images that together define every symbol that an image uses.
 //!
-//! A symbol is searched in the file of the importing image first, then in all other files. An image that is found may
-//! itself import symbols, even from the first file. A function that is `inline` in C++ may be in several images.
+//! A symbol is looked up first in the file of the importing image, then in all other files. An image that is found may
+//! itself import symbols, even from the first file. Several images may define the same C++ `inline` function.
 //!
-//! Only the SPIR-V or PTX code counts: property sets record what the compiler meant to export, but the code contains
+//! Only the SPIR-V or PTX code counts: property sets record what the compiler intended to export, but the code contains
 //! the actual definitions. All imports are resolved before the code reaches a driver, because some drivers crash the
 //! process on an unresolved import.
 
@@ -17,14 +17,14 @@ use crate::load::code::{self, Code};
 use crate::load::files::{Files, ImageIndex};
 use crate::load::symbols::strong_exports;
 
-/// The extension of devices that have a function for failed asserts.
+/// The extension of devices with a built-in function for failed asserts.
 const ASSERT: &str = "cl_intel_devicelib_assert";
 
 /// Returns `start` and all images that it needs, directly or indirectly.
 ///
 /// # Errors
 ///
-/// Returns that no image or several images define a symbol, or that a specialization constant is only an import.
+/// Fails if no image or several images define a symbol, or if a specialization constant is imported.
 pub(crate) fn closure(files: &Files<'_>, start: ImageIndex) -> Result<Vec<ImageIndex>, String> {
     let mut closure = Closure {
         files,
@@ -56,11 +56,11 @@ impl<'f> Closure<'f> {
     fn add(&mut self, index: ImageIndex) -> Result<(), String> {
         self.images.push(index);
         let code = self.files.code(index)?;
-        // A linker takes any of these, or the definition that is not weak.
+        // A linker accepts any of the weak definitions, or a strong one instead.
         for symbol in code.weak_exports() {
             self.defined.entry(symbol).or_insert(None);
         }
-        // Either may list a kernel.
+        // Both lists may contain a kernel.
         let weak: BTreeSet<&str> = code.weak_exports().into_iter().collect();
         let kernels = code.kernels().into_iter();
         let mut symbols = strong_exports(code);
@@ -88,7 +88,7 @@ impl<'f> Closure<'f> {
                 continue;
             }
             if symbol == ASSERT_FAIL && self.files.facts().has(ASSERT) {
-                continue; // the driver has it
+                continue; // the driver provides it
             }
             match self.exporter(index, symbol)? {
                 Some(exporter) => self.add(exporter)?,
@@ -100,14 +100,14 @@ impl<'f> Closure<'f> {
         Ok(())
     }
 
-    /// Returns the only image that defines `symbol` for the image at `importer`, if there is any.
+    /// Returns the only image that defines `symbol` for the image at `importer`, if there is one.
     fn exporter(&self, importer: ImageIndex, symbol: &str) -> Result<Option<ImageIndex>, String> {
         let files = self.files;
         let exporters = files.symbols().exporters(files, importer, symbol);
         let Some((first, others)) = exporters.split_first() else {
             return Ok(None);
         };
-        // All images of a module have the same meaning.
+        // All images of a module are interchangeable.
         let differs = |other: &&ImageIndex| {
             !other.is_same_module(*first) && files.bytes(**other) != files.bytes(*first)
         };
@@ -122,8 +122,8 @@ impl<'f> Closure<'f> {
         }
     }
 
-    /// Adds the images of the same file that define the virtual functions which an image calls. A call goes through
-    /// a pointer, so the code does not name what it calls.
+    /// Adds the images of the same file that define the virtual functions that an image calls. Such calls go through
+    /// pointers, so the code does not name their targets.
     fn add_virtual_functions(&mut self, index: ImageIndex) -> Result<(), String> {
         let files = self.files;
         let sets = |index| Some(&files.unit(index)?.metadata.virtual_functions);
@@ -151,7 +151,7 @@ impl<'f> Closure<'f> {
         Ok(())
     }
 
-    /// Returns the images, if they define all their symbols.
+    /// Returns the images, if every symbol is defined.
     fn finish(self, start: ImageIndex) -> Result<Vec<ImageIndex>, String> {
         if self.undefined.is_empty() {
             return Ok(self.images);
@@ -190,7 +190,7 @@ impl<'f> Closure<'f> {
     }
 }
 
-/// Describes an image that should export `symbol` according to its file, but cannot be used.
+/// Describes an image that exports `symbol` according to its file, but cannot be used.
 fn unusable(files: &Files<'_>, index: ImageIndex, symbol: &str) -> String {
     let image = files.image(index);
     let format = image.map_or_else(|_| String::new(), |(_, image)| code::describe(image));
@@ -217,7 +217,7 @@ fn check_constants(code: &Code) -> Result<(), String> {
     ))
 }
 
-/// Formats a symbol as C++ spells it, if it can be demangled, and as it is.
+/// Formats a symbol, together with its C++ name if it can be demangled.
 fn called(symbol: &str) -> String {
     let Some(name) = mangled::parse(symbol).filter(|_| symbol.starts_with("_Z")) else {
         return symbol.to_owned();

@@ -10,7 +10,7 @@ const EXPORT: u32 = 0;
 const IMPORT: u32 = 1;
 const LINK_ONCE: u32 = 2;
 
-/// Builds SPIR-V that only imports or exports a symbol. `tool` is the number of the tool that made it.
+/// Builds SPIR-V that only imports or exports a symbol. `tool` is the generator number in the header.
 fn spirv(symbol: &str, linkage: u32, tool: u32) -> Vec<u8> {
     const DECORATE: u32 = 71;
     const LINKAGE: u32 = 41;
@@ -40,7 +40,7 @@ fn importing(symbol: &str) -> Vec<AbstractModule<'static>> {
     vec![module(spirv(symbol, IMPORT, 0))]
 }
 
-/// Returns the indices of the modules that the first module is linked from.
+/// Returns the indices of the modules that the first module is linked with.
 fn linked(modules: Vec<AbstractModule<'static>>, extensions: &str) -> Result<Vec<usize>, String> {
     let mut file = Syclbin::new(State::Executable);
     file.modules = modules;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native images: the checks that select images for a device without its driver.
+//! Native images: decides whether a device accepts native code, without calling its driver.
 //!
-//! Drivers reject code from another driver, and some crash the process on damaged code. So the container is checked
-//! first: the target and architecture in the file, and whether it is a complete ELF file for the right machine.
+//! Drivers reject code from another driver, and some crash the process on damaged code. So the metadata and the
+//! container are checked first: the target and architecture in the file, and whether the code is a complete ELF file
+//! for the right machine.
 
 use std::fmt;
 
@@ -15,7 +16,7 @@ use syclbin::{Image, ImageKind, Value, ptx};
 use crate::backend::facts::{DeviceKind, Facts, PtxFacts};
 use crate::load::{code, constants, requirements};
 
-/// The prefix of the variables that code for CUDA has for specialization constants.
+/// The prefix of the variables that hold specialization constants in code for CUDA.
 const CONSTANT: &str = "__syclbin_constant_";
 
 /// `e_machine` of ELF files: x86-64, and Intel GPUs.
@@ -28,15 +29,15 @@ const ELF: &[u8] = b"\x7fELF";
 /// An archive of binaries for several Intel GPUs.
 const ARCHIVE: &[u8] = b"!<arch>\n";
 
-/// Returns whether a driver takes an image as it is, without compiling it. If the device takes PTX, then PTX
-/// counts as code to compile, even if it is filed as native code.
+/// Returns whether a driver accepts an image without compiling it. If the device accepts PTX, PTX does not count as
+/// native, even if the file labels it as native code.
 pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
     image.native && !(facts.ptx.is_some() && code::is_ptx(image))
 }
 
-/// Checks whether a native image may be passed to the driver of the device.
+/// Checks whether a native image may be passed to the device's driver.
 ///
-/// `sets` are the properties of its module, and `values` the requested values of specialization constants.
+/// `sets` are the properties of its module, and `values` the given values of specialization constants.
 ///
 /// # Errors
 ///
@@ -67,12 +68,12 @@ pub(crate) fn check(
         return check_cubin(arch, &image.bytes, takes);
     }
     match (SavedOn::read(image, sets), SavedOn::device(facts)) {
-        // Only its driver can check code that is not an ELF file.
+        // If the code is not an ELF file, only the driver can check it.
         (Some(saved_on), device) if saved_on == device => match elf_machine(&image.bytes) {
             Err(damaged) if image.bytes.starts_with(ELF) => Err(damaged),
             _ => Ok(()),
         },
-        // Drivers recognize their own ELF files, also those of another version or for a lesser device.
+        // Drivers recognize their own ELF files, even from other driver versions or for a less capable device.
         (Some(saved_on), device)
             if saved_on.platform != device.platform || !image.bytes.starts_with(ELF) =>
         {
@@ -94,7 +95,7 @@ fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
     }
     code::check_fpga(target)?;
     let fits = match target_kind {
-        // A runtime gives this target to code from a driver; files from before July 2025 have no target.
+        // Runtimes record this target for code from a driver; files from before July 2025 record none.
         Target::Spir64 | Target::Other("") => true,
         Target::Spir64X86_64 => facts.kind == DeviceKind::Cpu,
         Target::Spir64Gen => facts.kind == DeviceKind::Gpu,
@@ -111,15 +112,15 @@ fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
 }
 
 fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
-    // The compiler option for Intel's GPUs may name several, or all with `*`. The driver checks the names that
-    // are not known here.
+    // The compiler option for Intel's GPUs accepts a list of architectures, or `*` for all. The driver checks the names
+    // that are unknown here.
     let named = arch.split([',', ' ']).filter(|name| !name.is_empty());
     let known: Vec<Architecture> = named.flat_map(Architecture::members).collect();
     if known.is_empty() || arch.contains('*') {
         return Ok(());
     }
     let fits = |architecture: &Architecture| match architecture.family() {
-        // If the code needs a newer CPU than the device, that shows when the driver builds the code.
+        // The driver detects code that needs a newer CPU.
         Family::Cpu => facts.kind == DeviceKind::Cpu,
         Family::IntelGpu => match facts.architecture {
             Some(device) => device == *architecture,
@@ -153,7 +154,7 @@ fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
     }
 }
 
-/// Returns the machine of a complete ELF file: its sections lie inside it.
+/// Returns the machine of an ELF file, after checking that all sections lie inside the file.
 fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
     let damaged = |what: &str| format!("it is a damaged ELF file: {what}");
     let Some(rest) = bytes.strip_prefix(ELF) else {
@@ -195,13 +196,14 @@ fn read<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// Returns whether PTX or native code has variables for its specialization constants, as `syclbin-clang` makes them.
+/// Returns whether PTX or native code contains variables for its specialization constants, as `syclbin-clang` generates
+/// them.
 pub(crate) fn has_constants(code: &[u8]) -> bool {
     let mut windows = code.windows(CONSTANT.len());
     windows.any(|window| window == CONSTANT.as_bytes())
 }
 
-/// Checks whether something in a cubin or a fat binary runs on the device.
+/// Checks whether any code in a cubin or a fat binary runs on the device.
 fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
     let (major, minor) = (takes.sm / 10, takes.sm % 10);
     let device = format!("the device is sm_{}", takes.sm);
@@ -223,7 +225,7 @@ fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> 
         let (what, runs) = match entry.kind {
             EntryKind::Elf => ("", entry.target.native_runs_on(major, minor)),
             EntryKind::Ptx => ("PTX for ", entry.target.ptx_runs_on(major, minor)),
-            // The driver checks its content.
+            // The driver checks the contents.
             _ => return Ok(()),
         };
         if runs {
@@ -242,7 +244,7 @@ const PLATFORM: &str = "platform";
 const DEVICE: &str = "device";
 const DRIVER: &str = "driver";
 
-/// The device and the driver that native code was saved on. Only that driver knows the form of its code.
+/// The device and the driver that saved native code. Only the same driver understands its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SavedOn {
     pub(crate) platform: String,
@@ -260,8 +262,8 @@ impl SavedOn {
         }
     }
 
-    /// Reads the device of a native image, if a runtime recorded it. It is in the properties of the image, in files for
-    /// several devices, or else of its module.
+    /// Reads the device that a runtime recorded for a native image, if any. In files for several devices, it is stored
+    /// in the properties of the image; otherwise in those of the module.
     pub(crate) fn read(image: &Image<'_>, of_module: &PropertySets<'_>) -> Option<Self> {
         Self::of_sets(&image.metadata).or_else(|| Self::of_sets(of_module))
     }
@@ -423,7 +425,7 @@ mod tests {
             "it was saved on a processor (Portable, driver 6.0), but the device is a processor (Portable, \
              driver 7.1)"
         );
-        // Intel's driver takes code of other versions and for lesser processors.
+        // Intel's driver accepts code from other versions and for less capable processors.
         assert_eq!(taken(&image().bytes, &facts("Portable", "7.1")), Ok(()));
         assert!(taken(&image().bytes, &facts("Intel", "6.0")).is_err());
     }
@@ -433,7 +435,7 @@ mod tests {
 mod cubin_tests {
     use super::*;
 
-    /// Builds an ELF file for CUDA, with only the parts that are checked.
+    /// Builds an ELF file for CUDA that contains only the parts that are checked.
     fn cubin(sm: u32) -> Vec<u8> {
         let mut elf = vec![0u8; 64];
         elf[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
@@ -474,7 +476,7 @@ mod cubin_tests {
             judged("sm_89", TARGET, cubin(89), 80).unwrap_err(),
             "it is for sm_89, but the device is sm_80"
         );
-        // The file's own entry narrows it down, if it has that number.
+        // The architecture in the file is more specific, if its number matches.
         let narrow = judged("sm_90a", TARGET, cubin(90), 91).unwrap_err();
         assert_eq!(narrow, "it is for sm_90a, but the device is sm_91");
         assert_eq!(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Requirements: whether a device has the features that the property sets of a module require.
+//! Requirements: checks whether a device has the features that a module's property sets require.
 //!
-//! All decisions use only the file and the device's facts.
+//! All decisions depend only on the file and the device's facts.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +19,11 @@ const BFLOAT16: &str = "cl_intel_bfloat16_conversions";
 /// The lowest compute capability with matrix instructions.
 const FIRST_TENSOR_CORES: u32 = 70;
 
-/// Checks whether the kernels of a module can run on the device at all, in any image.
+/// Checks whether the device can run a module's kernels at all, from any image.
 ///
 /// # Errors
 ///
-/// Returns what the device lacks.
+/// Returns the missing feature.
 pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
     check_runtime(metadata)?;
     let wanted = &metadata.requirements;
@@ -76,11 +76,11 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
     Ok(())
 }
 
-/// Checks that a device with sub-groups of the `available` sizes has those of one size.
+/// Checks that a device with sub-groups of the `available` sizes supports `size`.
 ///
 /// # Errors
 ///
-/// Returns what the device has instead, to follow a comma.
+/// Returns what the device supports instead, phrased to follow a comma.
 pub(crate) fn check_sub_group(size: usize, available: &[usize]) -> Result<(), String> {
     if available.is_empty() {
         return Err("but the device chooses their size itself".to_owned());
@@ -91,7 +91,7 @@ pub(crate) fn check_sub_group(size: usize, available: &[usize]) -> Result<(), St
     Err(format!("but the device only supports sizes {available:?}"))
 }
 
-/// Checks that the code needs no part of the reference runtime that this crate lacks.
+/// Checks that the code does not rely on a part of the reference runtime that this crate lacks.
 fn check_runtime(metadata: &ModuleMetadata) -> Result<(), String> {
     if let Some(sanitizer) = &metadata.misc.sanitizer {
         let (name, option) = match sanitizer {
@@ -115,7 +115,7 @@ fn check_runtime(metadata: &ModuleMetadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the device is one of the targets of `-fsycl-fixed-targets`, which are aspects such as `cpu`.
+/// Checks that the device matches a target of `-fsycl-fixed-targets`. These targets are aspects, such as `cpu`.
 fn check_fixed_targets(targets: &[u32], facts: &Facts) -> Result<(), String> {
     let targets: Vec<Aspect> = targets.iter().copied().map(Aspect).collect();
     if targets.is_empty() || targets.iter().any(|target| facts.aspects.contains(target)) {
@@ -129,8 +129,8 @@ fn check_fixed_targets(targets: &[u32], facts: &Facts) -> Result<(), String> {
     ))
 }
 
-/// Checks that the device has matrix instructions. Drivers do not report the sizes and types of matrices, and
-/// reject the unsupported ones when they build the code.
+/// Checks that the device has matrix instructions. Drivers do not report the supported sizes and types of matrices, but
+/// reject unsupported ones when they build the code.
 fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), String> {
     let Records(mut matrices) = wanted.matrices.clone();
     matrices.extend(wanted.matrix_products.0.iter().cloned());
@@ -148,7 +148,7 @@ fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), Stri
     ))
 }
 
-/// Checks that the device calls functions through pointers. Drivers without it fail at the launch, or crash.
+/// Checks that the device can call functions through pointers. Otherwise drivers fail at the launch, or crash.
 fn check_virtual_functions(sets: &VirtualFunctions, facts: &Facts) -> Result<(), String> {
     let sets: BTreeSet<&str> = (sets.uses.0.iter().chain(&sets.defines.0))
         .map(String::as_str)
@@ -164,7 +164,7 @@ fn check_virtual_functions(sets: &VirtualFunctions, facts: &Facts) -> Result<(),
     ))
 }
 
-/// Returns whether the architecture or target `compiled` means this device.
+/// Returns whether the architecture or target `compiled` matches this device.
 pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
     if Target::of_triple(compiled) == Target::Spir64X86_64 {
         return facts.kind == DeviceKind::Cpu;
@@ -173,7 +173,7 @@ pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
     members.any(|member| Some(member) == facts.architecture)
 }
 
-/// Returns the name of the device's architecture in messages.
+/// Returns the name of the device's architecture for messages.
 pub(crate) fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),
@@ -246,10 +246,10 @@ mod tests {
             check(&metadata, &facts).is_ok()
         };
         assert!(!result(None, &[8, 16]) && !result(Some(false), &[8]));
-        // Explicit SIMD has sub-groups of one work-item, which no device lists.
+        // Explicit SIMD uses sub-groups of one work-item, which no device lists.
         assert!(result(Some(true), &[8, 16]));
         assert!(result(Some(true), &[]) && result(None, &[8, 1]));
-        // Such a device compiles the code for another size.
+        // A device without sizes compiles the code for a size of its own choice.
         assert!(!result(None, &[]));
     }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The symbol index: which images define a symbol.
+//! The symbol index: finds the images that define a symbol.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::load::code::Code;
 use crate::load::files::{Files, ImageIndex};
 
-/// The images that have a symbol. These are maps because a hostile file may have a hundred thousand symbols.
+/// The images that define each symbol. Maps, because a hostile file may contain a hundred thousand symbols.
 #[derive(Default)]
 pub(crate) struct SymbolIndex {
-    /// The images whose code defines it exclusively.
+    /// The images that define the symbol exclusively.
     exported: BTreeMap<String, Vec<ImageIndex>>,
-    /// The images whose code defines it and that others may too: an image of each file, and of each form of a
-    /// device library.
+    /// The images with a weak definition, which others may define too: one image per file and per variant of a device
+    /// library.
     weak: BTreeMap<String, Vec<ImageIndex>>,
-    /// The images of modules that should define it according to their files.
+    /// The images that export the symbol according to their file's metadata.
     claimed: BTreeMap<String, Vec<ImageIndex>>,
 }
 
@@ -46,20 +46,20 @@ impl SymbolIndex {
                     && files.has_bfloat16_instructions(*other)
                         == files.has_bfloat16_instructions(index)
             };
-            // An entry for each file, instead of each module, saves memory.
+            // One entry per file, rather than per module, saves memory.
             if !images.iter().any(alike) {
                 images.push(index);
             }
         }
     }
 
-    /// Returns the images that should define `symbol` according to their files.
+    /// Returns the images that export `symbol` according to their file's metadata.
     pub(crate) fn claimed(&self, symbol: &str) -> &[ImageIndex] {
         self.claimed.get(symbol).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the images that define `symbol` for the image at `importer`: those of the same file, if there are any.
-    /// Of weak definitions, which all mean the same, there is at most one.
+    /// Returns the images that define `symbol` for the image at `importer`, preferably from the same file. All weak
+    /// definitions are equivalent, so at most one of them is returned.
     pub(crate) fn exporters(
         &self,
         files: &Files<'_>,
@@ -76,7 +76,8 @@ impl SymbolIndex {
         weak.retain(|index| is_near(index) == has_near);
         let is_weak = strong.is_empty();
         let mut images = if is_weak { weak } else { strong };
-        // A device library comes in two forms; the form with instructions has been found to fit.
+        // Device libraries come in two variants. The variant with dedicated instructions is listed only if the device
+        // supports it.
         let has_instructions = |index: &ImageIndex| files.has_bfloat16_instructions(*index);
         if images.iter().any(has_instructions) {
             images.retain(has_instructions);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Copies between devices: data goes through host memory in chunks, so that both devices work at the same time.
+//! Copies between devices: data passes through host memory in chunks, so that both devices work at the same time.
 
 use bytemuck::Pod;
 
@@ -11,19 +11,19 @@ use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::{self, Class};
 
-/// The size of a chunk in bytes. Larger chunks overlap less: the second device starts later.
+/// The chunk size in bytes. With larger chunks, the second device starts later, so the copies overlap less.
 const CHUNK: usize = 4 << 20;
 
 /// Copies between devices.
 impl Queue {
-    /// Copies `from`, on the device of this queue, to `to`, on the device of `other`. Returns when the elements have
-    /// arrived.
+    /// Copies `from`, on the device of this queue, to `to`, on the device of `other`. Returns when the copy has
+    /// finished.
     ///
     /// The copy starts after all commands enqueued earlier on either queue. The devices may use different drivers. By
     /// default, the elements go through the host in chunks: while one chunk is written, the next one is read. Two cases
     /// are faster:
     ///
-    /// - Two queues of one device: this is [`Queue::copy`].
+    /// - Both queues use the same device: this is [`Queue::copy`].
     /// - Device memory on two NVIDIA GPUs: the driver copies. If the hardware supports peer access, the first copy
     ///   enables it, and the elements bypass the host.
     ///
@@ -74,7 +74,7 @@ impl Queue {
             .unwrap_or(usize::MAX)
             .max(1);
         let mut writes = Writes::new(other, ready);
-        // The chunk that is being read, and its position.
+        // The chunk that is being read, and its start.
         let mut read: Option<(usize, Transfer<T>)> = None;
         for first in (0..from.len()).step_by(step) {
             let end = from.len().min(first.saturating_add(step));
@@ -95,9 +95,9 @@ impl Queue {
 /// The chunks that are being written to the second device.
 struct Writes<'q, T: Pod> {
     queue: &'q Queue,
-    /// The event that the chunks wait for.
+    /// The event that every chunk waits for.
     ready: Event,
-    /// The last chunk.
+    /// The chunk that was enqueued last.
     last: Option<Transfer<T>>,
 }
 
@@ -107,7 +107,7 @@ impl<'q, T: Pod> Writes<'q, T> {
         Self { queue, ready, last }
     }
 
-    /// Returns host memory for `len` elements. Reuses the memory of the last chunk, once it has been written.
+    /// Returns host memory for `len` elements. Reuses the last chunk's memory, once the chunk has been written.
     fn memory(&mut self, len: usize) -> Result<Vec<T>> {
         match self.last.take() {
             Some(last) => {
@@ -119,7 +119,7 @@ impl<'q, T: Pod> Writes<'q, T> {
         }
     }
 
-    /// Starts to write `chunk` to `to` from element `first` on.
+    /// Starts to write `chunk` to `to`, beginning at element `first`.
     fn start(&mut self, to: &mut DeviceSlice<T>, first: usize, chunk: Vec<T>) -> Result<()> {
         let mut part = to.slice_mut(first..first + chunk.len())?;
         let write = self

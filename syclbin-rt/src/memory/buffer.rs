@@ -3,7 +3,7 @@
 //!
 //! Arrays have an address, for pointers inside structs and for data that host and device share. Drivers keep a buffer
 //! alive while a command uses it, but not memory that a kernel reaches through a pointer in a variable or a struct. So
-//! an array waits for the queues of its device before it is freed. If the driver cannot wait, the memory is leaked.
+//! dropping an array waits for the queues of its device. If the driver cannot wait, the memory is leaked.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::queue::Queue;
 /// `len` elements of `T` on a device. Created by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
 ///
-/// A buffer dereferences to the [`DeviceSlice`](crate::DeviceSlice) of all its elements. You can drop it while kernels still use it: the
-/// driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
+/// A buffer dereferences to the [`DeviceSlice`](crate::DeviceSlice) of all its elements. You can drop it while kernels
+/// still use it: the driver keeps the memory until they have finished (OpenCL 3.0, `clReleaseMemObject`).
 pub struct Buffer<T: Pod> {
     pub(crate) region: OwnedRegion,
     element: PhantomData<T>,
@@ -33,7 +33,7 @@ impl<T: Pod> Buffer<T> {
         Self::in_memory(memory, 0, len)
     }
 
-    /// Creates a buffer of `len` elements, which start at byte `offset` of the memory.
+    /// Creates a buffer of `len` elements that starts at byte `offset` of the memory.
     pub(crate) fn in_memory(memory: Arc<Memory>, offset: usize, len: usize) -> Self {
         Self {
             region: OwnedRegion::new(memory, offset, len, size_of::<T>()),
@@ -87,13 +87,13 @@ macro_rules! arrays {
 }
 
 arrays! {
-    /// Elements of `T` in device memory with a fixed address, unlike the memory of a [`Buffer`]. Use it
-    /// for data that a kernel reaches through a pointer inside a struct.
+    /// Elements of `T` in device memory with a fixed address. Use it instead of a [`Buffer`] for data that a kernel
+    /// reaches through a pointer inside a struct.
     ///
     /// An array requires unified shared memory (SYCL's `malloc_device`), which not every device supports.
     ///
-    /// An array dereferences to the [`DeviceSlice`](crate::DeviceSlice) of all its elements. Dropping it waits until every queue of the
-    /// device is empty, because its memory is freed immediately.
+    /// An array dereferences to the [`DeviceSlice`](crate::DeviceSlice) of all its elements. Dropping it waits until
+    /// every queue of the device is empty, because its memory is freed immediately.
     ///
     /// ```no_run
     /// use syclbin_rt::{Arg, Device, DeviceArray, DevicePointer};
@@ -146,7 +146,7 @@ arrays! {
         (usm_shared_allocations)";
 }
 
-/// Drivers align memory with an address to at least this many bytes.
+/// The minimum alignment of allocations with an address, in bytes.
 const ALWAYS_ALIGNED: usize = 64;
 
 fn region<T: Pod>(
@@ -161,15 +161,15 @@ fn region<T: Pod>(
         return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;
-    // Drivers align memory for numbers and vectors. For a stricter type, the allocation is larger, so that an aligned
-    // start fits inside.
+    // Drivers align memory for numbers and vectors. For a stricter type, allocate more, so that an aligned start fits
+    // inside.
     let align = align_of::<T>();
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);
     let memory = queue.raw().zeroed(Some(kind), size);
     let memory =
         memory.map_err(device.failed(format_args!("allocating {size} bytes for {what}")))?;
-    // Padding to the next multiple takes less than the alignment, so it fits.
+    // Aligning the start takes less than `align` bytes, so the elements fit.
     let address = memory.address().unwrap_or_default();
     let offset = match more {
         0 => 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Copies: a queue writes to device memory, reads from it, and moves data within it.
+//! Copies to, from and within device memory.
 
 use bytemuck::Pod;
 
@@ -12,7 +12,7 @@ use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::{self, Class};
 
-/// A queue whose next copy or fill waits for some events. Returned by [`Queue::after`].
+/// A queue whose next copy or fill waits for events. Returned by [`Queue::after`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing is enqueued yet"]
 pub struct After<'a> {
@@ -159,7 +159,7 @@ impl Queue {
 }
 
 impl After<'_> {
-    /// Enqueues a copy as [`Queue::copy`] does, which waits for the events.
+    /// Enqueues a copy as [`Queue::copy`] does, after the events.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl After<'_> {
         self.started("copying a buffer", "copying", size, copied)
     }
 
-    /// Enqueues a fill as [`Queue::fill`] does, which waits for the events.
+    /// Enqueues a fill as [`Queue::fill`] does, after the events.
     ///
     /// # Errors
     ///
@@ -245,8 +245,8 @@ impl After<'_> {
 
 /// Allocates `len` elements on the host.
 pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
-    // Unlike `vec!`, this neither puts an element on the stack nor visits zero-sized elements. It does not abort the
-    // process if memory runs out.
+    // Unlike `vec!`, this neither puts an element on the stack nor visits zero-sized elements, and it does not abort
+    // the process if memory runs out.
     let data = bytemuck::allocation::try_zeroed_vec(len);
     data.map_err(|()| {
         let bytes = len.saturating_mul(size_of::<T>());
@@ -257,8 +257,8 @@ pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
     })
 }
 
-/// Returns the size of `len` elements in bytes. Rust's allocations have the same limit, so that all memory can
-/// be downloaded.
+/// Returns the size of `len` elements in bytes. Fails beyond the limit of Rust's allocations, so that all device memory
+/// can be downloaded.
 pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
     let size = len.checked_mul(size_of::<T>());
     let size = size.filter(|size| isize::try_from(*size).is_ok());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Maps device memory into host memory, for as long as a view borrows it.
+//! Maps device memory into host memory while a view borrows it.
 //!
-//! Mapping waits until every queue of the device is empty. It fails while a prepared launch or a recording holds the
-//! memory, because that can be launched again at any time.
+//! Mapping waits until every queue of the device is empty. It fails while a prepared launch or a recording uses the
+//! memory, because these can be launched again at any time.
 
 use bytemuck::Pod;
 
@@ -33,8 +33,8 @@ impl<T: Pod> MappedMut<'_, T> {
 impl Queue {
     /// Maps `slice` into host memory for reading, in place if possible. Otherwise the driver makes a copy.
     ///
-    /// This waits until *every* queue of the device is empty, because nothing may change the target of a
-    /// `&[T]`. While the view exists, kernels that read the slice can be launched.
+    /// This waits until *every* queue of the device is empty, because nothing may modify memory behind a `&[T]`. While
+    /// the view exists, kernels that only read the slice can be launched.
     ///
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {

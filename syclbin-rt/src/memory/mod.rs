@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory: each slice lies inside its allocation, and an allocation outlives the commands that use it.
+//! Memory. Every slice lies inside its allocation, and every allocation outlives the commands that use it.
 
 pub(crate) mod between;
 pub(crate) mod buffer;

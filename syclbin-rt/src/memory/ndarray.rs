@@ -34,7 +34,7 @@ impl Queue {
     pub fn upload_array<T: Pod, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Buffer<T>> {
         match array.as_slice() {
             Some(elements) => self.upload(elements),
-            // Zero-sized elements are not visited, because a view may have any number of them.
+            // Zero-sized elements are not visited, because a view may contain any number of them.
             None if size_of::<T>() == 0 => self.zeroed(array.len()),
             None => {
                 let mut elements = host_memory(array.len())?;

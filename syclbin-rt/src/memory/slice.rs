@@ -138,7 +138,7 @@ impl<T: Pod> fmt::Debug for DeviceSlice<T> {
     }
 }
 
-/// Lets owners and parts of device memory be used as slices.
+/// Makes owners and parts of device memory dereference to slices.
 macro_rules! readable {
     ($($name:ident<$($lifetime:lifetime,)? T>)*) => {
         $(

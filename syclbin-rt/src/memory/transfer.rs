@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Transfers: copies between a buffer and the host that do not block the caller.
+//! Transfers: copies between device memory and the host that do not block the caller.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -18,7 +18,7 @@ use crate::trace::{self, Class};
 /// A copy between a buffer and host memory that does not block the caller. Created by [`Queue::download_later`],
 /// [`Queue::read_later`] or [`Queue::write_later`].
 ///
-/// A transfer owns the host's elements until the copy has finished. Then [`Transfer::wait`] or `.await` returns them.
+/// A transfer owns the host elements until the copy has finished. Then [`Transfer::wait`] or `.await` returns them.
 /// Dropping a transfer waits for the copy. If a transfer is forgotten ([`std::mem::forget`]), its memory is never
 /// freed.
 ///
@@ -55,12 +55,11 @@ impl<T: Pod> Transfer<T> {
         self.event.is_complete()
     }
 
-    /// Waits until the copy has finished, and returns the elements: those that were read from the buffer, or those that
-    /// were written to it.
+    /// Waits until the copy has finished, and returns the elements that were read or written.
     ///
     /// # Errors
     ///
-    /// Fails if the copy, or a command that it waited for, failed, or an assert in a kernel of the queue. The elements are
+    /// Fails if the copy, a command that it waited for, or an assert in a kernel of the queue failed. The elements are
     /// then lost.
     pub fn wait(self) -> Result<Vec<T>> {
         let _span = trace::span(Class::Wait, "waiting for a transfer", 0);
@@ -77,7 +76,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, or the driver rejects the request.
+    /// Fails if the slice is on another device, or if the driver rejects the request.
     pub fn download_later<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.after(&[]).download_later(slice)
     }
@@ -108,7 +107,7 @@ impl Queue {
 }
 
 impl After<'_> {
-    /// Enqueues a copy as [`Queue::download_later`] does, which waits for the events.
+    /// Enqueues a copy as [`Queue::download_later`] does, after the events.
     ///
     /// # Errors
     ///
@@ -118,7 +117,7 @@ impl After<'_> {
         self.read_later(slice, host_memory(slice.len())?)
     }
 
-    /// Enqueues a copy as [`Queue::read_later`] does, which waits for the events.
+    /// Enqueues a copy as [`Queue::read_later`] does, after the events.
     ///
     /// # Errors
     ///
@@ -127,7 +126,7 @@ impl After<'_> {
         self.transfer(slice, data, Direction::ToHost)
     }
 
-    /// Enqueues a copy as [`Queue::write_later`] does, which waits for the events.
+    /// Enqueues a copy as [`Queue::write_later`] does, after the events.
     ///
     /// # Errors
     ///
@@ -179,7 +178,7 @@ pub struct TransferFuture<T: Pod> {
     end: Option<Completion>,
 }
 
-// The elements are on the heap, and no field is pinned.
+// No field is pinned, and the elements are on the heap.
 impl<T: Pod> Unpin for TransferFuture<T> {}
 
 impl<T: Pod> Future for TransferFuture<T> {

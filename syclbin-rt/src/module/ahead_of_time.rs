@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ahead-of-time compilation: SPIR-V is compiled to native code for a device before a program runs.
+//! Ahead-of-time compilation: compiles SPIR-V to native code for a device before a program runs.
 //!
 //! Only `syclbin-clang` uses this module, to build for `-fsycl-targets=spir64_x86_64`.
 
@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::load::code;
 use crate::module::unloadable;
 
-/// Returns the CPU device that produces and runs native images for the target `spir64_x86_64`. It is Intel's, because
-/// this target implies the format of Intel's driver.
+/// Returns the CPU device that produces and runs native images for the target `spir64_x86_64`. This is Intel's CPU
+/// device, because the target implies the format of Intel's driver.
 ///
 /// # Errors
 ///
@@ -40,8 +40,7 @@ pub fn native_cpu() -> Result<Device> {
     }
 }
 
-/// Compiles a SPIR-V module for `device`, with options of `clBuildProgram`, and returns the code in the format
-/// of its driver.
+/// Compiles a SPIR-V module for `device` with `clBuildProgram` options, and returns the code in the driver's format.
 ///
 /// # Errors
 ///
@@ -50,8 +49,8 @@ pub fn native_cpu() -> Result<Device> {
 ///
 /// # Safety
 ///
-/// The requirements of [`Module::load`](crate::Module::load) apply: the module is compiler output. Other modules may
-/// crash some drivers, or worse. If the origin of the module is unknown, call this in a separate process.
+/// The requirements of [`Module::load`](crate::Module::load) apply: the module must be compiler output. Other modules
+/// may crash some drivers, or worse. If the origin of the module is unknown, call this in a separate process.
 #[allow(unsafe_code, reason = "loading code is unsafe")]
 pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     let refused = |reason: String| unloadable(device, vec![reason]);

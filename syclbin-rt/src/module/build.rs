@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Building: passes the images of a module that the device accepts to the driver, until one of them builds.
+//! Building: passes a module's suitable images to the driver, one after the other, until one of them builds.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ pub(crate) struct Builder {
     variables: Mutex<Vec<Variable>>,
 }
 
-/// A part of a module that becomes one program.
+/// A part of a module that is built as one program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     /// Its native code.
@@ -50,28 +50,28 @@ pub(crate) enum Part {
 #[derive(Default)]
 pub(crate) struct Build {
     pub(crate) program: Option<BuiltProgram>,
-    /// The verdict on each image of the part, by its index.
+    /// The verdict on each image of the part, by image index.
     pub(crate) verdicts: BTreeMap<usize, Verdict>,
 }
 
 /// The verdict on an image.
 pub(crate) enum Verdict {
-    /// The driver has built it; the text says from what.
+    /// The driver has built it; the text says from which code.
     Chosen(String),
-    /// It is passed to the driver when one of its kernels is first used.
+    /// It fits; the driver receives it when one of its kernels is first used.
     Fits,
     /// It cannot run, for this reason.
     Skipped(String),
 }
 
-/// A program, with the properties from the file and the code.
+/// A program, with the properties that come from the file and the code.
 pub(crate) struct BuiltProgram {
-    /// The images of the program, starting with the image of the module.
+    /// The images of the program, starting with the module's own image.
     pub(crate) members: Vec<ImageIndex>,
     pub(crate) program: Program,
-    /// The kernels that the driver compiles wrongly, each with the reason.
+    /// The kernels that the driver miscompiles, each with the reason.
     pub(crate) unfit: BTreeMap<String, String>,
-    /// The smallest range of all modules in the program.
+    /// The smallest id range among the modules of the program.
     pub(crate) id_range: Option<IdRange>,
     /// The hidden arguments of its kernels.
     pub(crate) hidden: Option<Layout>,
@@ -79,13 +79,13 @@ pub(crate) struct BuiltProgram {
     pub(crate) constants: Option<ConstantsBuffer>,
 }
 
-/// The code of a program's images, in the form that the driver accepts.
+/// The code of a program's images, in a form that the driver accepts.
 #[derive(Default)]
 struct Codes<'l> {
     codes: Vec<Cow<'l, [u8]>>,
     /// The hidden arguments of its kernels.
     hidden: Option<Layout>,
-    /// The device globals that it does not contain, because its only kernel does not reach them.
+    /// The device globals that are missing from the program, because its only kernel does not reach them.
     unreached: BTreeSet<String>,
     unfit: BTreeMap<String, String>,
 }
@@ -104,7 +104,7 @@ impl Builder {
         }
     }
 
-    /// Returns the device globals of all programs that are built.
+    /// Returns the device globals of all programs built so far.
     pub(crate) fn variables(&self) -> Vec<Variable> {
         let variables = self.variables.lock();
         variables.unwrap_or_else(PoisonError::into_inner).clone()
@@ -140,7 +140,7 @@ impl Builder {
         build
     }
 
-    /// Describes how the driver got the program of an image.
+    /// Describes where the program of an image came from.
     fn describe(&self, index: ImageIndex, origin: Origin, built: &BuiltProgram) -> String {
         let native = self.files.image(index).is_ok_and(|(_, image)| image.native);
         let how = match origin {
@@ -159,7 +159,7 @@ impl Builder {
         }
     }
 
-    /// Returns the verdict on each image of a part, as far as it can be determined without the driver.
+    /// Returns the verdict on each image of a part, as far as it is known without the driver.
     pub(crate) fn preview(&self, module: usize, part: &Part) -> BTreeMap<usize, Verdict> {
         let candidates = self.candidates(module, part).into_iter();
         let mut first = None;
@@ -177,8 +177,9 @@ impl Builder {
         verdicts.collect()
     }
 
-    /// Returns whether the driver can build each kernel of a module separately. This requires that kernels share no
-    /// program memory, and that no debugger needs the other code. Each program has its own record of failed asserts.
+    /// Returns whether each kernel of a module can be built separately. This requires that the kernels share no
+    /// variables inside the program, and that there is no debug information, for which a debugger needs all code. Each
+    /// program keeps its own record of failed asserts.
     pub(crate) fn divides(&self, module: usize) -> bool {
         let Some(unit) = self.unit(module) else {
             return false;
@@ -228,7 +229,7 @@ impl Builder {
         images.into_iter().map(index).collect()
     }
 
-    /// Returns the images of the program that is built from an image, if the device accepts them.
+    /// Returns the images that are linked into the program of an image, if the device accepts them.
     fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, String> {
         if self.is_native(index)? {
             Ok(vec![index])
@@ -237,7 +238,7 @@ impl Builder {
         }
     }
 
-    /// Returns whether the driver accepts an image as it is, without compiling it.
+    /// Returns whether the driver accepts an image without compiling it.
     ///
     /// # Errors
     ///
@@ -283,7 +284,7 @@ impl Builder {
         let built = match sources.as_slice() {
             [source] if native => context.build_native(source).map(|p| (p, Origin::Built)),
             _ => {
-                // Each module has its own variables, as each bundle of SYCL does.
+                // Each module has its own variables, like a kernel bundle in SYCL.
                 let mut globals = self.globals(&members);
                 let sharing = if globals.any(|(id, _)| !unreached.contains(id)) {
                     Sharing::None
@@ -313,7 +314,7 @@ impl Builder {
         Ok((built, origin))
     }
 
-    /// Connects the device globals of a program. If one of them cannot be connected, none is.
+    /// Connects a program's device globals: either all of them or, on an error, none.
     fn connect_variables(
         &self,
         program: &Program,
@@ -330,7 +331,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Uploads the specialization constants that the kernels of `image` read from memory, if they do.
+    /// Uploads the specialization constants of `image`, if its kernels read them from memory.
     fn emulated_constants(
         &self,
         image: &Image<'_>,
@@ -354,7 +355,7 @@ impl Builder {
         globals.map(|(name, global)| (without_run_prefix(name), *global))
     }
 
-    /// Returns the code of a program's images in the form that the driver accepts.
+    /// Returns the code of a program's images in a form that the driver accepts.
     fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, String> {
         let facts = self.files.facts();
         let codes = members.iter().map(|index| {
@@ -410,8 +411,8 @@ impl Builder {
         members.iter().filter_map(|index| self.files.unit(*index))
     }
 
-    /// Returns the source of an image for a driver; `code` contains its bytes in the form that the driver accepts.
-    /// Native code from SPIR-V has the values of constants compiled in.
+    /// Returns an image's source for the driver; `code` contains the image in a form that the driver accepts. Native
+    /// code made from SPIR-V already contains the values of constants.
     fn source<'c>(
         &self,
         index: ImageIndex,
@@ -436,14 +437,14 @@ impl Builder {
 }
 
 impl BuiltProgram {
-    /// Returns the index of the image in the module.
+    /// Returns the index of the program's image in its module.
     pub(crate) fn image(&self) -> usize {
         self.members.first().map_or(0, |index| index.image)
     }
 }
 
 impl Verdict {
-    /// Returns the verdict on the images after the chosen image.
+    /// Returns the verdict on images that follow the chosen image.
     pub(crate) fn other_image(image: usize) -> Self {
         Self::Skipped(format!("not needed, because image {image} fits"))
     }
@@ -459,7 +460,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Returns whether SPIR-V contains the string `name`. Strings start at a word boundary and end with a zero byte.
+/// Returns whether SPIR-V contains the string `name`, which starts at a word boundary and ends with a NUL.
 fn spirv_names(code: &[u8], name: &str) -> bool {
     let text = [name.as_bytes(), &[0]].concat();
     let words = (0..code.len()).step_by(4);
@@ -468,7 +469,7 @@ fn spirv_names(code: &[u8], name: &str) -> bool {
         .any(|rest| rest.starts_with(&text))
 }
 
-/// Returns the code that a kernel reaches, or all code if that is unknown.
+/// Returns only the code that a kernel reaches, or all code if that cannot be determined.
 fn trimmed<'c>(code: &'c [u8], kernel: &str) -> Cow<'c, [u8]> {
     match spirv::trim(code, &[kernel]) {
         Ok(trimmed) => Cow::Owned(trimmed),

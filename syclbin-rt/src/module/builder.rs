@@ -22,12 +22,12 @@ use crate::queue::Queue;
 pub struct ModuleBuilder<'q> {
     queue: &'q Queue,
     values: Vec<(String, Vec<u8>)>,
-    /// The offsets of each `bool` in the value of a constant.
+    /// The byte offsets of each `bool` in a constant's value.
     bools: Vec<(String, &'static [usize])>,
     linked: Vec<SourceFile<'q>>,
 }
 
-/// A file that [`include_syclbin!`](crate::include_syclbin) has embedded: the output of a compiler.
+/// A file that [`include_syclbin!`](crate::include_syclbin) embedded, and thus compiler output.
 #[derive(Clone, Copy)]
 pub struct Embedded(&'static [u8]);
 
@@ -36,7 +36,7 @@ impl Embedded {
     ///
     /// # Safety
     ///
-    /// The requirements of [`Module::load`] apply, because safe functions load the bytes: each image in `bytes` is
+    /// The requirements of [`Module::load`] apply, because safe functions load the bytes: each image in `bytes` must be
     /// compiler output.
     #[doc(hidden)]
     #[must_use]
@@ -85,9 +85,9 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Sets a value as [`specialization_constant`](Self::specialization_constant) does. The bytes at the offsets
-    /// `bools` are `bool`s: loading fails if one of them is neither 0 nor 1. For generated code only, whose `load` is
-    /// safe.
+    /// Sets a value as [`specialization_constant`](Self::specialization_constant) does. `bools` lists the offsets of
+    /// the `bool`s in the value: loading fails if one of these bytes is neither 0 nor 1. For generated code only, whose
+    /// `load` is safe.
     #[doc(hidden)]
     pub fn specialization_constant_with_bools<T: NoUninit>(
         mut self,
@@ -153,8 +153,8 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// # Safety
     ///
-    /// The duties of [`Module::load`] for each file that [`link`](Self::link) has added. Generated code adds only
-    /// embedded files, for which [`Embedded::new`] guarantees this.
+    /// The requirements of [`Module::load`] apply to each file that [`link`](Self::link) has added. Generated code adds
+    /// only embedded files, for which [`Embedded::new`] guarantees them.
     #[doc(hidden)]
     #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
@@ -165,7 +165,8 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// # Safety
     ///
-    /// The requirements of [`load`](Self::load) apply. The kernels of the file satisfy the contracts of safe stubs.
+    /// The requirements of [`load`](Self::load) apply. The kernels of the file must satisfy the contracts of safe
+    /// stubs.
     #[doc(hidden)]
     #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_file_for(
@@ -220,7 +221,7 @@ impl<'q> ModuleBuilder<'q> {
 /// The bytes of a file to load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SourceFile<'b> {
-    /// Embedded in the program, so modules do not copy them.
+    /// Embedded in the program, so that modules need not copy it.
     Embedded(&'static [u8]),
     Given(&'b [u8]),
 }
@@ -230,7 +231,7 @@ impl SourceFile<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if it is not a SYCLBIN file.
+    /// Fails if this is not a SYCLBIN file.
     pub(crate) fn parse(self) -> Result<Syclbin<'static>, syclbin::Error> {
         match self {
             Self::Embedded(bytes) => syclbin::read::parse(bytes),
@@ -239,11 +240,11 @@ impl SourceFile<'_> {
     }
 }
 
-/// Checks that files which are to be linked are not linked already. The first is the loaded file.
+/// Checks that none of several files to link is linked already. The first is the loaded file.
 ///
 /// # Errors
 ///
-/// Fails if one of several files is an executable.
+/// Fails if one of several files is in state executable.
 pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     let (Some(file), [_, linked @ ..]) = (files.first(), files) else {
         return Ok(());
@@ -273,7 +274,7 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
-/// Checks that `bytes` contains everything that the stubs `kernels` of `embedded` need. Errors name `path`.
+/// Checks that `bytes` contains everything that the stubs `kernels` of `embedded` need. Errors mention `path`.
 fn check_stubs(
     bytes: &[u8],
     path: Option<&Path>,

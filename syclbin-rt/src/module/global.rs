@@ -15,10 +15,10 @@ use crate::backend::{Failure, HostSlice, Memory, Program, UsmKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
-/// The size of the largest value that [`Global::read`] returns, in bytes.
+/// The largest value that [`Global::read`] returns, in bytes. Larger values might overflow the stack.
 const MOST_ON_STACK: usize = 64 << 10;
 
-/// A C++ `device_global`. Returned by [`Module::global`](crate::Module::global). A clone is the same variable.
+/// A C++ `device_global`. Returned by [`Module::global`](crate::Module::global). Clones refer to the same variable.
 ///
 /// Loading a module sets each variable to its initial value from C++, or to zero. Saving a module does not save the
 /// current values.
@@ -36,9 +36,9 @@ pub struct Global<T> {
 pub(crate) struct Variable {
     /// The unique identifier: the mangled name.
     id: CString,
-    /// The variable's name in the code: the plain name for variables outside of namespaces.
+    /// The variable's name in the code, which is the plain name outside namespaces.
     code_name: Option<String>,
-    /// The variable's name for the driver.
+    /// The name by which the driver looks up the variable.
     symbol: CString,
     size: usize,
     storage: Storage,
@@ -46,9 +46,9 @@ pub(crate) struct Variable {
 
 #[derive(Clone)]
 enum Storage {
-    /// Outside the programs, which hold a pointer to it.
+    /// Outside the programs, which contain a pointer to it.
     Memory(Arc<Memory>),
-    /// In each of the programs (`device_image_scope`).
+    /// Inside each program (`device_image_scope`).
     Programs(Vec<Program>),
 }
 
@@ -124,7 +124,7 @@ impl<T: Pod> Global<T> {
         let (queue, symbol) = (self.queue.raw(), &self.variable.symbol);
         let read = match &self.variable.storage {
             Storage::Memory(memory) => queue.read(memory, 0, bytes),
-            // All programs of a module hold the same value.
+            // All programs of a module contain the same value.
             Storage::Programs(programs) => programs.first().map_or(Ok(()), |program| {
                 queue.transfer_variable(program, symbol, 0, HostSlice::To(bytes))
             }),
@@ -156,13 +156,13 @@ impl<T: Pod> Global<T> {
     }
 }
 
-/// Returns the unique identifiers of a module's device globals, without the record of failed asserts.
+/// Returns the unique identifiers of a module's device globals, except for the record of failed asserts.
 pub(crate) fn names(metadata: &ModuleMetadata) -> impl Iterator<Item = &str> {
     let names = metadata.device_globals.names().map(without_run_prefix);
     names.filter(|id| *id != failed_assert::VARIABLE)
 }
 
-/// Returns whether a module defines the device global called `name`.
+/// Returns whether a module defines the device global `name`.
 pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
     let mut code_names = metadata.program.global_names.iter();
     let named = code_names.find(|(_, code_name)| *code_name == name);
@@ -181,8 +181,8 @@ impl Variable {
     }
 }
 
-/// Connects the variables of a built program: allocates memory for variables outside the program, and writes its
-/// address to the program. Programs share these variables. The program does not contain the variables in `unreached`.
+/// Connects the variables of a built program: allocates memory for variables outside the program, and stores its
+/// address in the program. Programs share these variables. The variables in `unreached` are missing from the program.
 ///
 /// # Errors
 ///
@@ -194,7 +194,7 @@ pub(crate) fn connect(
     unreached: &BTreeSet<String>,
     variables: &mut Vec<Variable>,
 ) -> Result<(), String> {
-    // These are maps because a hostile file may have a hundred thousand variables.
+    // Maps, because a hostile file may contain a hundred thousand variables.
     let indices = variables.iter().enumerate();
     let mut indices: BTreeMap<CString, usize> = indices
         .map(|(index, variable)| (variable.id.clone(), index))
@@ -264,7 +264,7 @@ pub(crate) fn connect(
             }
         };
         match &mut variable.storage {
-            // Linked modules may both list it.
+            // Several linked modules may list the same variable.
             Storage::Programs(programs) => {
                 if !programs.iter().any(|known| Arc::ptr_eq(known, program)) {
                     programs.push(program.clone());
@@ -279,8 +279,8 @@ pub(crate) fn connect(
     Ok(())
 }
 
-/// Copies the initial value of a variable to `memory`, which has `size` zero bytes. In the program, the variable is a
-/// pointer, followed by the initial value at the next address that is aligned for it.
+/// Copies a variable's initial value to `memory`, which has `size` zeroed bytes. In the program, the variable consists
+/// of a pointer and the initial value, which follows at its own alignment.
 fn initialize(
     queue: &Queue,
     program: &Program,
@@ -294,10 +294,10 @@ fn initialize(
     let raw = queue.raw();
     let rest = raw.variable_size(program, symbol)?.checked_sub(size);
     let Some(rest @ POINTER..) = rest else {
-        return Ok(()); // only a pointer
+        return Ok(()); // no initial value
     };
-    // The sizes differ by the pointer and by padding: up to an alignment of 8, behind the value and less than 8 bytes;
-    // else, before it.
+    // `rest` is the size of the pointer and of all padding. With an alignment of up to 8, padding follows the value and
+    // is less than 8 bytes. Otherwise it precedes the value.
     let start = 1 << rest.ilog2();
     let mut chunk = vec![0; size.min(CHUNK)];
     for offset in (0..size).step_by(CHUNK) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device globals as hidden arguments, on every OpenCL device, even if the driver has functions for them.
+//! Device globals as hidden arguments, on every OpenCL device, even if its driver has functions for variables.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
 use crate::{Arg, Device, Launch, Module, Queue, Result};
 
-/// Returns a queue of the best device, as if its driver had no functions for variables.
+/// Returns a queue of the best device, as if its driver lacked the functions for variables.
 fn queue() -> Option<Queue> {
     let device = Device::best().expect("a device");
     let queue = Device::new(device.driver_device().without_globals()?).queue();
@@ -16,7 +16,7 @@ fn load(queue: &Queue, bytes: &[u8]) -> Result<Module> {
     unsafe { Module::load(queue, bytes) }
 }
 
-/// `table[index & 3] + bias` for the indices 0 to 3.
+/// Computes `table[index & 3] + bias` for the indices 0 to 3.
 fn lookup(module: &Module) -> Result<Vec<f32>> {
     let queue = module.queue();
     let index = queue.upload(&[0i32, 1, 2, 3])?;
@@ -27,7 +27,7 @@ fn lookup(module: &Module) -> Result<Vec<f32>> {
     queue.download(&out)
 }
 
-/// Uses the variables of `module` from both sides.
+/// Checks that host and kernels access the same variables of `module`.
 fn assert_shared(module: &Module) -> Result<()> {
     let table = module.global::<[i32; 4]>("table")?;
     let bias = module.global::<f32>("bias")?;
@@ -35,7 +35,7 @@ fn assert_shared(module: &Module) -> Result<()> {
     assert_eq!(lookup(module)?, [0.0; 4]);
     bias.write(&0.5)?;
     let args = [Arg::scalar(7i32)];
-    // SAFETY: it writes only the variable.
+    // SAFETY: the kernel writes only the variable.
     unsafe { Launch::new(&module.kernel("store"), &["value"], args).launch(1)? };
     assert_eq!(table.read()?, [0, 7, 14, 21]);
     assert_eq!(lookup(module)?, [0.5, 7.5, 14.5, 21.5]);
@@ -88,7 +88,7 @@ fn lifted_variables_begin_with_initial_values() -> Result<()> {
         let mut out = queue.zeroed::<f64>(11)?;
         let args = [Arg::write(&mut out)];
         let read = module.kernel("_ZTSZ4mainE4Read");
-        // SAFETY: the buffer holds as many numbers as it writes.
+        // SAFETY: the buffer holds as many numbers as the kernel writes.
         unsafe { Launch::new(&read, &["out"], args).launch(1)? };
         let values = queue.download(&out)?;
         assert_eq!(values[..5], [42.0, 43.0, 45.0, 7.0, 9.0]);

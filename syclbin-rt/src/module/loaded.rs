@@ -23,7 +23,7 @@ pub(crate) struct LoadedModule {
     builds: Mutex<BTreeMap<Part, Slot>>,
     /// Whether each kernel is built separately; filled on demand.
     divides: OnceLock<bool>,
-    /// The kernels of a module whose file does not list them; filled on demand.
+    /// The kernels of a module, if the file does not list them; filled on demand.
     unlisted: OnceLock<Vec<String>>,
 }
 
@@ -40,16 +40,16 @@ impl LoadedModule {
         }
     }
 
-    /// Returns the build of a part. Builds it first if necessary.
+    /// Returns the build of a part, building it first if necessary.
     pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
-        // An exiting thread may need the same part.
+        // Entered before the slot is locked, because an exiting thread may need the same part.
         let _guard = CallGuard::new();
         let slot = self.slot(part);
         let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
         Arc::clone(build)
     }
 
-    /// Returns the build of a part if it was built already.
+    /// Returns the build of a part, if it was already built.
     fn built(&self, part: &Part) -> Option<Arc<Build>> {
         self.slot(part).get().cloned()
     }
@@ -72,8 +72,8 @@ impl LoadedModule {
         }
     }
 
-    /// Returns a kernel from the native code or from other code, and builds that code if necessary. Returns `None` if
-    /// the driver cannot build such an image.
+    /// Returns a kernel from native code or from other code, building it if necessary. Returns `None` if the driver
+    /// cannot build such an image.
     pub(crate) fn kernel(
         &self,
         builder: &Builder,
@@ -126,8 +126,8 @@ impl LoadedModule {
         self.listed(builder).chain(unlisted)
     }
 
-    /// Finds the kernels of a module whose file does not list them, such as files from before 2025. If the module
-    /// contains only native code, the driver lists them.
+    /// Finds the kernels of a module whose file does not list them, as in files from before 2025. If there is only
+    /// native code, the driver lists the kernels.
     fn find_kernels(&self, builder: &Builder) -> Vec<String> {
         let Some(unit) = builder.unit(self.index) else {
             return Vec::new();
@@ -146,19 +146,19 @@ impl LoadedModule {
         names
     }
 
-    /// Returns the choice among the module's images so far. `native` is the native code of the file.
+    /// Returns the current choice among the module's images. `native` is the file's native code.
     pub(crate) fn choice(&self, builder: &Builder, native: &NativeCode<'_>) -> ImageChoice {
         let other = native.module_of(builder, self);
         self.choice_for(builder, &Part::Code, other)
     }
 
-    /// Returns why no image runs a kernel.
+    /// Returns the reasons why no image can run a kernel.
     pub(crate) fn reasons(&self, builder: &Builder, kernel: &str) -> Vec<String> {
         let part = self.part_of(builder, kernel);
         self.explain(builder, &self.choice_for(builder, &part, None))
     }
 
-    /// Returns the known reasons why no image fits; empty if an image may fit.
+    /// Returns the known reasons why no image fits; empty if an image may still fit.
     pub(crate) fn misfits(&self, builder: &Builder) -> Vec<String> {
         let choice = self.choice_for(builder, &Part::Code, None);
         match choice.chosen {
@@ -233,7 +233,7 @@ pub(crate) struct NativeCode<'m> {
 }
 
 impl<'m> NativeCode<'m> {
-    /// Returns the native code of `modules`. Code that is not built yet is assumed to be acceptable to the driver.
+    /// Collects the native code of `modules`. Code that is not built yet is assumed to be acceptable.
     pub(crate) fn new(builder: &'m Builder, modules: &'m [LoadedModule]) -> Self {
         let mut native = Self {
             kernels: BTreeMap::new(),
@@ -250,8 +250,8 @@ impl<'m> NativeCode<'m> {
         native
     }
 
-    /// Returns a module with native code of a module's kernels, if native code contains all of its kernels and
-    /// variables. Compilers file native code for some targets as a separate module.
+    /// Returns the module that contains native code for a module's kernels, if native code covers all of its kernels
+    /// and variables. Compilers put native code for some targets into a separate module.
     pub(crate) fn module_of(&self, builder: &Builder, module: &LoadedModule) -> Option<usize> {
         let globals = builder.unit(module.index)?.metadata.device_globals.names();
         if !{ globals }.all(|name| self.globals.contains(name)) {
@@ -266,8 +266,8 @@ impl<'m> NativeCode<'m> {
     }
 }
 
-/// Returns the required sizes of a kernel. Compilers record the dimensions of a required work-group size for the
-/// kernel, the module, or both. Explicit SIMD uses sub-groups of one work-item, which no device lists.
+/// Returns the required sizes of a kernel. Compilers record the dimensions of a required work-group size on the kernel,
+/// on the module, or on both. Explicit SIMD uses sub-groups of one work-item, which no device lists.
 fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     let mut sizes = (metadata.program.kernels.get(kernel).cloned()).unwrap_or_default();
     let wanted = &metadata.requirements;
@@ -280,12 +280,12 @@ fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     sizes
 }
 
-/// Returns the description of a kernel in the file.
+/// Returns what the file records about a kernel.
 fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) -> Symbol {
     let (files, metadata) = (&builder.files, &unit.metadata);
     let mask = metadata.argument_masks.get(name);
     let image = built.members.first();
-    // All images are compiled from the same source, so they have the same parameters.
+    // All images of a module are compiled from the same source, so their parameters are the same.
     let code = image
         .and_then(|index| files.code(*index).ok())
         .or_else(|| unit.codes(files.facts()).iter().flatten().next())
@@ -295,7 +295,7 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
     let last_is_local = local.is_some_and(|index| *index != u32::MAX);
     let described = match code {
         Some(Code::SpirV(_)) => code,
-        // PTX does not always distinguish pointers from numbers.
+        // PTX does not always distinguish pointers from numbers, so SPIR-V is preferred.
         other => unit.described().or(other),
     };
     Symbol {
@@ -316,7 +316,7 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
 /// The image of an abstract module that was chosen for the device, and why the others were not. Returned by
 /// [`Module::images`](crate::Module::images).
 ///
-/// It is displayed as one line for the module and one line for each image.
+/// It is displayed as one line for the module and one line per image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageChoice {
     module: usize,

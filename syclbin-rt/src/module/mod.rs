@@ -2,8 +2,8 @@
 //! Modules: look up the kernels, constants and globals of a loaded file by name. If a name is unknown, the error lists
 //! the known names.
 //!
-//! Loading reads and checks the files ([`crate::load`]) without calling a driver. [`build::Builder`] passes the images
-//! that the device accepts to the driver, and [`loaded::LoadedModule`] does this once for each part of a module.
+//! Loading reads and checks the files ([`crate::load`]) without calling a driver. [`build::Builder`] passes suitable
+//! images to the driver, and [`loaded::LoadedModule`] does so once for each part of a module.
 
 pub(crate) mod ahead_of_time;
 pub(crate) mod build;
@@ -38,7 +38,7 @@ use crate::module::global::Global;
 use crate::module::loaded::{ImageChoice, LoadedModule, NativeCode};
 use crate::queue::Queue;
 
-/// The kernels of a SYCLBIN file on one device. A clone is the same module.
+/// The kernels of a SYCLBIN file on one device. Clones refer to the same module.
 ///
 /// # When kernels are built
 ///
@@ -46,13 +46,13 @@ use crate::queue::Queue;
 /// the first launch in generated code. Other threads that use the same kernel wait until it is built. To avoid delays
 /// later, [`build`](Self::build) builds all kernels at once and reports all errors.
 ///
-/// The driver receives the first native image for this device in the kernel's abstract module, else the first SPIR-V
+/// The driver receives the first native image for this device in the kernel's abstract module, or else the first SPIR-V
 /// image. An image that was saved on the same device is preferred to other native images. If two modules contain the
 /// same kernel, the native kernel runs. [`images`](Self::images) explains the choice.
 ///
 /// If SPIR-V contains several kernels, the driver receives only the code that the requested kernel reaches. It receives
-/// all code of a module with debug information, with device globals in each program (`device_image_scope`), or with
-/// imports.
+/// all code of a module that contains debug information, imports, or device globals inside the program
+/// (`device_image_scope`).
 ///
 /// If the driver rejects a kernel, only uses of that kernel fail.
 ///
@@ -78,8 +78,8 @@ impl Module {
     ///
     /// # Safety
     ///
-    /// The caller guarantees that each image is compiler output, because invalid code can crash some drivers, which run
-    /// in this process. The rest of the file may be damaged in any way.
+    /// Each image must be compiler output, because invalid code can crash some drivers, which run in this process. The
+    /// rest of the file may be damaged in any way.
     #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
         Self::read(queue, SourceFile::Given(bytes), &[], &[])
@@ -125,7 +125,7 @@ impl Module {
         Ok(module)
     }
 
-    /// Checks whether any module may run on the device, as far as this is known without its driver.
+    /// Checks whether any module may run on the device, as far as that is known without its driver.
     fn check_fit(&self) -> Result<()> {
         let mut reasons = Vec::new();
         for module in &self.0.modules {
@@ -146,7 +146,7 @@ impl Module {
     ///
     /// The first request for a kernel builds it.
     ///
-    /// Every call creates a separate kernel object. Two threads can launch two of them at the same time without
+    /// Every call creates a separate kernel object, so two threads can launch two of them at the same time without
     /// waiting for each other.
     ///
     /// # Errors
@@ -179,9 +179,9 @@ impl Module {
         ))
     }
 
-    /// Returns the device global called `name`. `name` is its unique identifier (the mangled name) or its name in the
-    /// code, which is the plain name for a variable outside of namespaces. `T` must have the layout of the C++ type.
-    /// Builds all modules that contain the variable.
+    /// Returns the device global `name`, which is its unique identifier (the mangled name) or its name in the code (the
+    /// plain name for a variable outside namespaces). `T` must have the layout of the C++ type. Builds all modules that
+    /// contain the variable.
     ///
     /// # Errors
     ///
@@ -221,8 +221,8 @@ impl Module {
         modules.flat_map(|module| module.kernels(&self.0.builder))
     }
 
-    /// Returns the chosen image for each abstract module, with the reason. Does not build anything: before a module is
-    /// built, this is the image that the driver would receive first.
+    /// Returns the chosen image for each abstract module, with the reason. Builds nothing: until a module is built,
+    /// this is the image that the driver would receive first.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -242,9 +242,9 @@ impl Module {
             .map(move |module| module.choice(builder, &native))
     }
 
-    /// Returns the state of the file that the module was loaded from; `None` if the file does not say.
+    /// Returns the state recorded in the file that the module was loaded from, or `None` if there is none.
     ///
-    /// A module can run whatever its state: files in state [input](State::Input) are compiled, and files in state
+    /// A module can run in any state: files in state [input](State::Input) are compiled, and files in state
     /// [object](State::Object) are linked. A file in state [executable](State::Executable) is already linked, so it
     /// cannot be linked with other files.
     #[must_use]
@@ -265,7 +265,7 @@ impl Module {
         &self.0.builder.queue
     }
 
-    /// Returns the symbol of the kernel called `name`, and the modules that contain it.
+    /// Returns the symbol of the kernel `name`, and the modules that contain it.
     fn find(&self, name: &str) -> Option<(String, Vec<&LoadedModule>)> {
         let registered = || {
             self.registered()
@@ -366,8 +366,8 @@ impl Module {
         Err(Error::listing(ErrorKind::Unavailable, message, reasons))
     }
 
-    /// Builds all code of `modules`. Native code comes first: other code is built only for kernels that lack native
-    /// code.
+    /// Builds all code of `modules`. Native code comes first, so that other code is built only for kernels without
+    /// native code.
     pub(crate) fn build_modules(&self, modules: &[&LoadedModule]) {
         let builder = &self.0.builder;
         in_parallel(modules, |module| module.build(builder, &Part::Native));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Saving: writes a loaded module as a SYCLBIN file, either in state executable, with native code for its device, or in
-//! another state, with the code that it was loaded from.
+//! Saving: writes a loaded module as a SYCLBIN file, either in state executable with native code for its device, or in
+//! another state with the code that it was loaded from.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ use crate::module::build::{Builder, BuiltProgram};
 use crate::module::{Inner, Module};
 use crate::queue::Queue;
 
-/// The target of native code that the reference runtime or this crate obtained from a driver. For any other target, the
-/// runtime would pass specialization constants in a hidden argument.
+/// The target of native code that a runtime obtained from a driver. For any other target, the reference runtime would
+/// pass specialization constants in a hidden argument.
 const TARGET: &str = "spir64-unknown-unknown";
 
 /// The targets that compilers record for native OpenCL code.
@@ -42,9 +42,9 @@ impl Module {
     /// the same device and driver, which it records.
     ///
     /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles for the
-    /// processor it runs on, until the process loads code for a lesser processor. From then on it also compiles for
-    /// that processor, and rejects code for better processors, such as a file that was saved earlier. Other processes
-    /// still accept that file.
+    /// processor that it runs on, until the process loads code for a less capable processor. From then on it compiles
+    /// for that processor, too, and rejects code for more capable processors, such as a file that was saved earlier.
+    /// Other processes still accept that file.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -57,8 +57,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails if the driver does not return its code. Also fails if modules were compiled both before and after the
-    /// process loaded code for a lesser processor, because no process would accept all of such a file.
+    /// Fails if the driver does not return its code. Also fails if some modules were compiled before and others after
+    /// the process loaded code for a less capable processor, because no process would accept all of such a file.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
         to_vec(&self.executable()?)
     }
@@ -128,7 +128,7 @@ impl Module {
         }
     }
 
-    /// Returns the module with native code. Builds it first if necessary.
+    /// Returns the module with native code, building it first if necessary.
     fn executable(&self) -> Result<Syclbin<'static>> {
         let Inner { builder, modules } = &*self.0;
         self.build_modules(&modules.iter().collect::<Vec<_>>());
@@ -177,7 +177,7 @@ impl Module {
     }
 }
 
-/// Returns the hidden arguments of the kernels in saved native code, if it has any.
+/// Returns the hidden arguments of the kernels in saved native code, if any.
 pub(crate) fn hidden_arguments(sets: &PropertySets<'_>) -> Option<Layout> {
     let text = sets.get(set::HIDDEN_ARGUMENTS, LAYOUT)?.as_str()?;
     Layout::of_text(text)
@@ -204,7 +204,7 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
     if let Some(layout) = &built.hidden {
         sets.insert(set::HIDDEN_ARGUMENTS, LAYOUT, Value::from(layout.to_text()));
     }
-    // The program contains the variables of all of them.
+    // The program contains the variables of all linked modules.
     for other in linked {
         for name in [set::DEVICE_GLOBALS, set::PROGRAM_METADATA, set::VARIABLES] {
             let Some(theirs) = other.module.metadata.set(name) else {
@@ -220,7 +220,7 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
         }
     }
     let linked = || linked.iter().map(|unit| &unit.metadata);
-    // The program also needs their device requirements.
+    // The program also has the linked modules' requirements.
     let mut requirements = metadata.requirements.clone();
     for aspect in linked().flat_map(|other| &other.requirements.aspects) {
         if !requirements.aspects.contains(aspect) {
@@ -235,7 +235,7 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
         add_constants(&mut specialization, &other.specialization);
     }
     set_values(&mut sets, specialization, &builder.constants);
-    // Saved code does not show which kernels are miscompiled, so the file does not list them.
+    // Loading saved code cannot detect that a kernel is miscompiled, so the file does not list such kernels.
     sets.retain(set::KERNEL_NAMES, |kernel| {
         !built.unfit.contains_key(kernel)
     });
@@ -243,7 +243,7 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
 }
 
 /// Adds the constants of `other`, with their defaults and current values. Constants whose values are not in any file
-/// are omitted, because they cannot be recorded.
+/// cannot be recorded and are omitted.
 fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConstants) {
     let Some(defaults) = &other.defaults else {
         return;
@@ -314,7 +314,7 @@ fn binary(program: &Program, queue: &Queue, module: usize) -> Result<Vec<u8>> {
     )
 }
 
-/// Returns native code of a device as an image. With `emulated`, its kernels receive specialization constants in a
+/// Returns a device's native code as an image. With `emulated`, its kernels receive specialization constants in a
 /// hidden argument.
 fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
     if let Some(takes) = facts.ptx {
@@ -328,7 +328,7 @@ fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
     Image::native(&architecture(facts), target, code)
 }
 
-/// Returns the architecture of the device, or else its name, for human readers.
+/// Returns the name of the device's architecture, or else of the device, for human readers.
 fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),
@@ -336,8 +336,8 @@ fn architecture(facts: &Facts) -> String {
     }
 }
 
-/// Returns the modules of `files` as a file of state input or object. The first is the loaded file, and `constants`
-/// are the given values of specialization constants.
+/// Returns the modules of `files` as a file in state input or object. The first file is the loaded file, and
+/// `constants` are the given values of specialization constants.
 fn code_to_vec(
     files: Vec<Syclbin<'static>>,
     constants: &[(String, Vec<u8>)],
@@ -377,7 +377,7 @@ fn with_code<'a>(
         let keeps_native = state == State::Object && file.state() == Some(State::Object);
         for (number, mut module) in file.modules.into_iter().enumerate() {
             if module.images.iter().any(is_code) {
-                // It is compiled from other code here, possibly with other values of constants.
+                // The driver compiles other code when the file is loaded, possibly with other values of constants.
                 module.images.retain(is_code);
             } else if !module.images.is_empty() && !keeps_native {
                 let mut kernels = module.kernel_names().peekable();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stubs, as generated code sees them: each looks up its kernel once, when it is first used, and describes it.
+//! Stubs of generated code: each looks up its kernel once, when it is first used, and describes it.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::launch::kernel::Kernel;
 use crate::module::Module;
 
-/// A kernel of a generated module. A clone is the same kernel.
+/// A kernel of a generated module. Clones refer to the same kernel.
 #[derive(Clone)]
 pub struct StubKernel(Arc<Inner>);
 
@@ -41,7 +41,7 @@ impl StubKernel {
 
     #[cold]
     fn find(&self) -> &Result<Kernel> {
-        // An exiting thread may need the same kernel.
+        // Entered before the kernel is initialized, because an exiting thread may need the same kernel.
         let _guard = CallGuard::new();
         let Inner {
             module,
@@ -83,7 +83,7 @@ pub struct KernelInfo {
     pub declaration: &'static str,
     /// The parameters in order.
     pub parameters: &'static [ParameterInfo],
-    /// The number of dimensions of its ranges, 0 for a `single_task`. `None` if the file does not record it.
+    /// The number of dimensions of its ranges; 0 for a `single_task`, `None` if the file does not record it.
     pub dimensions: Option<u8>,
     /// The required work-group size, in SYCL's order. Empty if any size is possible.
     pub work_group_size: &'static [usize],

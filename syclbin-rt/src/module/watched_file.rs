@@ -39,7 +39,7 @@ use syclbin_toolchain::file::stamp;
 pub struct WatchedFile<F> {
     path: PathBuf,
     load: F,
-    /// The state of the file that was loaded last.
+    /// The state of the last loaded file; the inner value is `None` if the file was missing.
     loaded: Option<Option<String>>,
 }
 
@@ -59,7 +59,7 @@ impl<F> WatchedFile<F> {
     /// Loads the file if it was replaced since the last call; otherwise returns `None`. The first call always loads the
     /// file.
     ///
-    /// After the first call, a missing file counts as unchanged, because something may be replacing it. Errors are not
+    /// After the first call, a missing file counts as unchanged, because it may be about to be replaced. Errors are not
     /// fatal: each is returned once, and the next change loads the file again.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl<F> WatchedFile<F> {
         {
             return Ok(None);
         }
-        // Changes from here on trigger another load.
+        // Recorded before loading, so that changes from here on trigger another load.
         self.loaded = Some(now);
         (self.load)(&self.path).map(Some)
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use super::*;
 
-/// Replaces a file in one step.
+/// Replaces a file atomically.
 fn replace(path: &Path, text: &str) {
     let beside = path.with_extension("new");
     std::fs::write(&beside, text).unwrap();
@@ -20,7 +20,7 @@ fn each_state_of_a_file_is_loaded_once() {
     let mut file = WatchedFile::new(&path, |path| std::fs::read_to_string(path));
     assert_eq!(file.changed().unwrap().as_deref(), Some("one"));
     assert_eq!(file.changed().unwrap(), None);
-    // A file of the same size.
+    // The new file has the same size.
     replace(&path, "two");
     assert_eq!(file.changed().unwrap().as_deref(), Some("two"));
     assert_eq!(file.changed().unwrap(), None);

@@ -12,20 +12,20 @@ use crate::backend::{Failure, HostSlice, Program};
 use crate::error::{Error, Result};
 use crate::queue::Queue;
 
-/// The programs of a queue whose kernels have asserts.
+/// The programs of a queue whose kernels contain asserts.
 #[derive(Default)]
 pub(super) struct Asserts {
-    /// Whether there are any, so that other programs pay nothing.
+    /// Whether there are any, so that other queues pay nothing.
     exist: AtomicBool,
     programs: Mutex<Vec<Arc<Asserting>>>,
 }
 
-/// A program whose kernels have asserts.
+/// A program whose kernels contain asserts.
 pub(crate) struct Asserting {
     program: Program,
-    /// The variable with the record.
+    /// The name of the variable that contains the record.
     symbol: CString,
-    /// Whether a kernel was launched since the record was read.
+    /// Whether a kernel was launched since the record was last read.
     launched: AtomicBool,
 }
 
@@ -53,7 +53,7 @@ impl Queue {
         asserts.exist.store(true, Ordering::Release);
     }
 
-    /// Returns the record of launches of a program, if its kernels have asserts.
+    /// Returns the launch tracker of a program, if its kernels contain asserts.
     pub(crate) fn asserts_of(&self, program: &Program) -> Option<Arc<Asserting>> {
         let asserts = &self.0.asserts;
         if !asserts.exist.load(Ordering::Acquire) {
@@ -67,9 +67,9 @@ impl Queue {
         known.cloned()
     }
 
-    /// Waits for the launched kernels that have asserts. Returns the first failed assert as an error, once.
+    /// Waits for the launched kernels that contain asserts. Returns the first failed assert as an error, once.
     ///
-    /// Programs that nothing else uses are removed: their kernels have finished.
+    /// Drops the programs that nothing else uses: their kernels have finished.
     pub(crate) fn check_asserts(&self) -> Result<()> {
         let asserts = &self.0.asserts;
         if !asserts.exist.load(Ordering::Acquire) {
@@ -97,7 +97,7 @@ impl Queue {
         }
     }
 
-    /// Reads the record of a program, after all earlier commands, and clears it for the next failure.
+    /// Reads a program's record after all earlier commands, and clears it for the next failure.
     fn take_failed_assert(&self, asserting: &Asserting) -> Result<Option<FailedAssert>, Failure> {
         let Asserting {
             program, symbol, ..

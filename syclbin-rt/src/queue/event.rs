@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events: the state of one command, which a thread, a task or another command can wait for.
+//! Events: track one command each, so that threads, tasks or other commands can wait for it.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -38,26 +38,26 @@ pub struct Event {
     raw: backend::Event,
 }
 
-/// The action of a command, for messages, and its queue.
+/// What a command does, for messages, and its queue.
 pub(crate) enum What {
-    /// The command runs this kernel, in the kernel's queue.
+    /// The command runs this kernel on the kernel's queue.
     // The queue is not stored separately: one more reference count would cost 1% of a launch.
     Kernel(Arc<dyn Command>),
     /// Any other action, such as "copying a buffer".
     Action(&'static str, Queue),
 }
 
-/// A kernel, as its events see it.
+/// The part of a kernel that its events need.
 pub(crate) trait Command: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
     fn queue(&self) -> &Queue;
-    /// Makes the next wait check for failed asserts of the kernel. To be called after a launch.
+    /// Makes the next wait check for failed asserts in the kernel. Call this after a launch.
     fn note_launch(&self);
 }
 
 impl Event {
-    /// Creates the event of a command that runs `kernel`, in the kernel's queue.
+    /// Creates the event of a command that runs `kernel` on the kernel's queue.
     #[inline]
     pub(crate) fn of_kernel(kernel: Arc<dyn Command>, raw: backend::Event) -> Self {
         if trace::is_on() {
@@ -70,12 +70,12 @@ impl Event {
         Self { what, raw }
     }
 
-    /// Creates the event of another command in `queue`, which does not copy or fill memory.
+    /// Creates the event of a command on `queue` that neither launches a kernel nor copies or fills memory.
     pub(crate) fn of_action(queue: &Queue, action: &'static str, raw: backend::Event) -> Self {
         Self::of_any(queue, Class::Wait, action, 0, raw)
     }
 
-    /// Creates the event of a command in `queue`.
+    /// Creates the event of a command on `queue` other than a launch.
     pub(crate) fn of_any(
         queue: &Queue,
         class: Class,
@@ -99,7 +99,7 @@ impl Event {
     /// Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command ended.
     ///
     /// Returns [`ErrorKind::Assert`] if an assert in a kernel of the queue failed. If the queue has kernels with
-    /// asserts, this waits for all commands in it, and so does an `.await`, at its end.
+    /// asserts, this waits for all commands on it, and so does an `.await`, at its end.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for an event", 0);
         self.raw.wait().map_err(|failure| self.failed(failure))?;
@@ -131,7 +131,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if its queue was created without
+    /// Returns [`ErrorKind::InvalidArgument`] if the queue was created without
     /// [`QueueOptions::profiling`](crate::QueueOptions::profiling). Also fails for the same reasons as [`Event::wait`].
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
@@ -148,7 +148,7 @@ impl Event {
         Ok(Profile::new(&times))
     }
 
-    /// Returns whether the command has finished. Otherwise `waker` is woken when it finishes.
+    /// Returns whether the command has finished. Otherwise wakes `waker` once it has.
     pub(crate) fn poll(&self, end: &mut Option<Completion>, waker: &Waker) -> Poll<Result<()>> {
         if let Err(failure) = self.queue().raw().flushed() {
             return Poll::Ready(Err(self.failed(failure)));
@@ -160,7 +160,7 @@ impl Event {
         })
     }
 
-    /// Describes why a command of `queue` cannot wait for this event, which has number `index` in its list.
+    /// Describes why a command on `queue` cannot wait for this event, which is number `index` in the list.
     fn foreign(&self, index: usize, queue: &Queue) -> String {
         let (device, queue) = (self.queue().device(), queue.device());
         format!(
@@ -182,12 +182,13 @@ impl Event {
         }
     }
 
-    /// Returns the action of the command.
+    /// Returns what the command does.
     pub(crate) fn what(&self) -> &What {
         &self.what
     }
 
-    /// Describes the driver's error. If the code only means that a dependency failed, no command is named.
+    /// Describes the driver's error. If the code only means that a dependency failed, the message does not blame this
+    /// command.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
         let reason = if failure.is_of_dependency() {
             " (a command that it waited for failed; the event of that command has the reason)"
@@ -275,12 +276,12 @@ pub(crate) mod tests {
 
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
-    /// Launches a kernel that writes ascending numbers once all of `after` have finished.
+    /// Launches a kernel that writes ascending numbers, once all of `after` have finished.
     pub(crate) fn iota(queue: &Queue, out: &mut Buffer<f32>, after: &[&Event]) -> Result<Event> {
         iota_from(queue, 0.0, out, after)
     }
 
-    /// Does the same, but starts at `start`.
+    /// Launches the same kernel, with numbers from `start` on.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) fn iota_from(
         queue: &Queue,
@@ -292,7 +293,7 @@ pub(crate) mod tests {
         let count = i32::try_from(out.len()).unwrap();
         let args = [Arg::scalar(start), Arg::write(out), Arg::scalar(count)];
         let launch = Launch::new(&kernel, &["start", "out", "count"], args);
-        // SAFETY: it writes as many elements as there are.
+        // SAFETY: the kernel writes as many elements as the buffer has.
         unsafe { launch.after(after).launch(1) }
     }
 
@@ -305,7 +306,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Prints that the rest of a test needs a queue that accepts commands after a failed command.
+    /// Prints that the rest of a test needs a queue that still accepts commands after a failed command.
     pub(crate) fn say_queue_ended() {
         common::say_skipped("the rest: queues that take commands after one that failed");
     }
@@ -319,7 +320,7 @@ pub(crate) mod tests {
         let (send, woken) = mpsc::channel();
         let waker = Waker::from(Arc::new(Bell(send)));
         let mut out = queue.upload(&[7.0f32; 2])?;
-        // An event that ends on the test's request.
+        // An event that the test completes.
         let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
             common::say_skipped("no user events, and a failed kernel takes its context with it");
             return Ok(());
@@ -357,7 +358,7 @@ pub(crate) mod tests {
             "{message}"
         );
         assert_eq!(event.is_complete().unwrap_err().to_string(), message);
-        // Nothing has run, and the queue is usable.
+        // Nothing has run, and the queue is still usable.
         assert_eq!(queue.device().queue()?.download(&out)?, [7.0; 2]);
         let again = iota(&queue, &mut out, &[]);
         match again.and_then(|_| queue.download(&out)) {
@@ -397,7 +398,7 @@ pub(crate) mod tests {
             last = Some(iota(&queue, &mut out, &[])?);
         }
         let event = last.unwrap();
-        // The driver's event alone is not a handle.
+        // The driver's event alone does not keep the queue alive.
         let raw = event
             .raw
             .shared()
@@ -439,7 +440,7 @@ pub(crate) mod tests {
         let event = iota(&queue, &mut out, &[])?;
         let copied = queue.after(&[&event]).download_later(&out)?;
         let barrier = queue.barrier(&[])?;
-        // This waits for the driver's event, which does not flush. The time limit covers drivers that never start the
+        // Waits for the driver's event, which does not flush. The time limit catches drivers that never start the
         // command.
         let long_after = Instant::now() + Duration::from_secs(60);
         for event in [&event, copied.event(), &barrier] {
@@ -452,7 +453,7 @@ pub(crate) mod tests {
     }
 }
 
-/// The action of a barrier, for messages.
+/// Describes a barrier in messages.
 const BARRIER: &str = "waiting at a barrier";
 
 impl Queue {
@@ -482,11 +483,11 @@ impl Queue {
         Ok(Event::of_action(self, BARRIER, raw))
     }
 
-    /// Turns `events` into the wait list of a command of this queue, which launches `kernel` if it is a launch.
+    /// Converts `events` to the wait list of a command on this queue. `kernel` is present if the command is a launch.
     ///
     /// # Errors
     ///
-    /// Fails if an event belongs to another context, or the driver fails.
+    /// Fails if an event belongs to another context, or if the driver fails to flush.
     pub(crate) fn wait_list<'a>(
         &self,
         events: &'a [&'a Event],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Queues: every command is checked before it reaches the driver, and dropping the last handle waits for all commands.
+//! Queues. Every command is checked before it reaches the driver, and dropping the last handle waits for all commands.
 
 pub(crate) mod asserts;
 pub(crate) mod event;
@@ -17,16 +17,16 @@ use crate::error::{Error, Result};
 use crate::queue::asserts::Asserts;
 use crate::trace::{self, Class};
 
-/// A queue of one device.
+/// A queue of a device.
 ///
-/// Commands in a queue run one after the other, in the order in which they were enqueued, unless the queue is
-/// [out of order](QueueOptions::out_of_order). Copies to and from the host block until they have finished; a launch
-/// returns at once. A clone is the same queue.
+/// Commands on a queue run one after the other, in the order in which they were enqueued, unless the queue is [out of
+/// order](QueueOptions::out_of_order). Copies to and from the host block until they have finished; a launch returns
+/// immediately. Clones refer to the same queue.
 ///
 /// Every queue of a device can use the buffers of that device. Use [`Launch::after`] or [`Queue::barrier`] to make a
-/// command wait for a command in another queue.
+/// command wait for a command on another queue.
 ///
-/// Kernels, modules and events keep their queue alive. Dropping the last of these handles waits for all commands in the
+/// Kernels, modules and events keep their queue alive. Dropping the last of these handles waits for all commands on the
 /// queue, so that no command runs unobserved.
 ///
 /// [`Launch::after`]: crate::Launch::after
@@ -36,7 +36,7 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     device: Device,
     raw: backend::Queue,
-    /// The requested options. While a trace is active, the driver's queue always records times.
+    /// The requested options. During a trace, the driver's queue always records times.
     options: QueueOptions,
     /// Unique within the process.
     number: u32,
@@ -121,7 +121,7 @@ impl Queue {
         self.0.options
     }
 
-    /// Waits for all commands in this queue.
+    /// Waits for all commands on this queue.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl Queue {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Returns a number that no other queue of the process has.
+    /// Returns a number that identifies the queue within the process.
     pub(crate) fn number(&self) -> u32 {
         self.0.number
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Queues out of order: what may overtake, what must wait, and what a failure stops.
+//! Out-of-order queues: which commands may overtake, which must wait, and which ones a failure stops.
 
 use std::sync::{Arc, mpsc};
 use std::task::{Poll, Waker};
@@ -10,7 +10,7 @@ use crate::queue::event::Event;
 use crate::queue::event::tests::{Bell, iota, iota_from, say_queue_ended};
 use crate::{Buffer, Queue, QueueOptions, Result, backend, common};
 
-/// What ends an event on request, and the event.
+/// An event that the test completes on request.
 struct Gate {
     user: Option<backend::UserEvent>,
     event: Event,
@@ -27,7 +27,7 @@ impl Gate {
         }
     }
 
-    /// Ends the event: with 0, or with an error.
+    /// Completes the event with 0 or an error code.
     fn end(&mut self, status: i32) {
         if let Some(user) = self.user.take() {
             user.end(status);
@@ -37,12 +37,12 @@ impl Gate {
 
 impl Drop for Gate {
     fn drop(&mut self) {
-        // A test that failed must not wait for ever for its queue.
+        // After a failed test, dropping the queue must not wait forever.
         self.end(0);
     }
 }
 
-/// A queue that the driver runs out of order, and another one of its device.
+/// Returns a queue that the driver runs out of order, and another queue of the same device.
 fn queues() -> Result<Option<[Queue; 2]>> {
     let Some(queue) = common::queue_with(QueueOptions::new().out_of_order())? else {
         return Ok(None);
@@ -55,8 +55,8 @@ fn queues() -> Result<Option<[Queue; 2]>> {
     Ok(Some([queue, other]))
 }
 
-/// Returns whether `event` ends before the gate opens. The time is for drivers that do not reorder, which OpenCL
-/// allows.
+/// Returns whether `event` completes before the gate opens. The time limit is for drivers that never reorder, which
+/// OpenCL allows.
 fn overtakes(event: &Event) -> Result<bool> {
     let long_after = Instant::now() + Duration::from_secs(5);
     while !event.is_complete()? {
@@ -217,7 +217,7 @@ fn command_after_failed_event_does_not_run() -> Result<()> {
     let mut out = sevens(&queue)?;
     let mut gate = Gate::new(&queue);
     gate.end(-9999);
-    // Refused, or it fails later. Some drivers report that only to futures.
+    // The launch is rejected or fails later. Some drivers report the latter only to futures.
     if let Ok(launched) = iota(&queue, &mut out, &[&gate.event]) {
         let _ = launched.wait();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The collector: stores what was recorded, and the commands whose times the device has not reported yet.
+//! The collector: stores recorded slices, and commands whose times the device has not reported yet.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,55 +12,55 @@ use crate::device::Device;
 use crate::trace::statistics::Statistics;
 use crate::trace::{Call, Class};
 
-/// The number of slices of a trace. More would take over 100 MB; the table goes on.
+/// The maximum number of slices in a trace. More would take over 100 MB. The statistics are not limited.
 const MOST: usize = 1 << 20;
-/// The number of commands after which the device is asked for their times.
+/// The number of commands after which the device is queried for their times.
 const AT_ONCE: usize = 256;
-/// The time that a thread waits for the collector. It is longer only if a driver does not return.
+/// How long a thread waits for the collector. Only a hanging driver call holds it longer.
 const LONGEST: Duration = Duration::from_secs(5);
 
 static COLLECTOR: Mutex<Collector> = Mutex::new(Collector::new());
 
-/// All that is recorded in this process.
+/// Everything that is recorded in this process.
 pub(super) struct Collector {
-    /// The number of traces that keep slices.
+    /// The number of active traces, which keep slices.
     traces: usize,
-    /// Whether the table is printed when the process exits.
+    /// Whether to print the table when the process exits.
     pub(super) prints: bool,
     pending: Vec<Pending>,
     pub(super) slices: Vec<Slice>,
-    /// The number of slices beyond the limit.
+    /// The number of slices dropped beyond the limit.
     pub(super) left_out: usize,
     pub(super) devices: Vec<Clock>,
     pub(super) statistics: Statistics,
 }
 
-/// A device, and its clock compared with the clock of the host.
+/// A device, and the offset of its clock from the host's clock.
 pub(super) struct Clock {
     pub(super) device: Device,
-    /// Nanoseconds to add to its times. A command is queued before the host sees it queued, so the least difference is
-    /// the closest.
+    /// Nanoseconds to add to device times. The device queues a command before the host notices, so the smallest
+    /// difference is the most accurate.
     pub(super) offset: Option<i128>,
 }
 
-/// A command that may not have ended.
+/// A command that may still be running.
 struct Pending {
     slice: Slice,
     event: backend::Event,
 }
 
-/// Something that took time.
+/// A command or call with its duration.
 pub(super) struct Slice {
     pub(super) track: Track,
     pub(super) class: Class,
     pub(super) name: Box<str>,
     pub(super) bytes: usize,
-    /// The host's time when it was enqueued or began.
+    /// The host time when it was enqueued or began.
     pub(super) begun: u64,
     pub(super) state: State,
 }
 
-/// Where a slice is shown.
+/// The track that shows a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Track {
     Thread(u32),
@@ -70,18 +70,18 @@ pub(super) enum Track {
 /// The end of a slice, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// By the clock of its track, in nanoseconds.
+    /// In nanoseconds, by the clock of the track.
     Ended {
         started: u64,
         ended: u64,
     },
     Failed,
-    /// It has ended, and its queue recorded no times.
+    /// It has ended, but its queue recorded no times.
     Untimed,
     Unfinished,
 }
 
-/// What to do with commands that have not ended.
+/// What to do with commands that are still running.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfinished {
     Keep,
@@ -101,20 +101,20 @@ impl Collector {
         }
     }
 
-    /// Calls `act` with the collector. Returns `None` if another thread does not release it within seconds.
+    /// Calls `act` with the collector. Returns `None` if another thread holds the collector for too long.
     pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        // The collector calls the driver.
+        // Entered before the lock is taken, because the collector calls the driver.
         let _guard = CallGuard::new();
         let mut collector = lock()?;
         Some(act(&mut collector))
     }
 
-    /// Counts a trace that keeps slices.
+    /// Registers a trace, which keeps slices.
     pub(super) fn begin(&mut self) {
         self.traces += 1;
     }
 
-    /// Uncounts a trace. The slices go with the last one.
+    /// Unregisters a trace. The last one drops the slices.
     pub(super) fn end(&mut self) {
         self.traces = self.traces.saturating_sub(1);
         if self.traces == 0 {
@@ -123,7 +123,7 @@ impl Collector {
         }
     }
 
-    /// Records a command that was put into a queue at `now`.
+    /// Records a command that was enqueued at `now`.
     #[allow(clippy::too_many_arguments, reason = "the parts of one slice")]
     pub(super) fn command(
         &mut self,
@@ -135,7 +135,7 @@ impl Collector {
         event: &backend::Event,
         now: u64,
     ) {
-        // Without an owned event there are no times; then the command is not recorded.
+        // Without an owned event, the times cannot be queried, so the command is not recorded.
         let Ok(event) = event.shared() else { return };
         let device = self.device(device);
         let track = Track::Queue { device, queue };
@@ -169,7 +169,7 @@ impl Collector {
         self.keep(slice);
     }
 
-    /// Asks the device for the times of the commands that have ended.
+    /// Queries the device for the times of the commands that have ended.
     pub(super) fn harvest(&mut self, unfinished: Unfinished) {
         for mut pending in std::mem::take(&mut self.pending) {
             pending.slice.state = match pending.event.is_complete() {
@@ -191,7 +191,7 @@ impl Collector {
             return State::Untimed;
         };
         if let Track::Queue { device, .. } = pending.slice.track {
-            // Some drivers record no time of queueing for some commands.
+            // Some drivers do not record this for some commands.
             let queued = match times.queued {
                 0 => times.submitted,
                 queued => queued,
@@ -249,7 +249,7 @@ fn lock() -> Option<MutexGuard<'static, Collector>> {
     }
 }
 
-/// Returns the number of this thread; 0 while it ends.
+/// Returns this thread's number, or 0 while the thread is exiting.
 fn thread_number() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     thread_local! {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Traces: which commands ran on which queue and when, for a timeline viewer or as a table.
+//! Traces: record which commands ran on which queue and when, for a timeline viewer or as a table.
 //!
-//! Two environment variables enable them in any program that uses this crate:
+//! Two environment variables enable traces in any program that uses this crate:
 //!
 //! - `SYCLBIN_TRACE=trace.json` writes a timeline when the program exits. <https://ui.perfetto.dev> and
 //!   `chrome://tracing` open it. `%p` in the name is replaced by the process id.
@@ -57,15 +57,15 @@ pub(crate) use settings::apply as apply_settings;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Kernel,
-    /// It copies or fills memory.
+    /// Copies or fills memory.
     Memory,
-    /// It waits or orders commands.
+    /// Waits, or orders commands.
     Wait,
-    /// A program is compiled or loaded.
+    /// Compiles or loads a program.
     Program,
 }
 
-/// The number of traces and tables that are being recorded.
+/// The number of active traces and tables.
 static RECORDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns whether recording is active.
@@ -74,12 +74,12 @@ pub(crate) fn is_on() -> bool {
     RECORDERS.load(Ordering::Relaxed) > 0 || has_subscriber()
 }
 
-/// Returns whether new queues have to record times.
+/// Returns whether new queues must record times.
 pub(crate) fn needs_times() -> bool {
     RECORDERS.load(Ordering::Relaxed) > 0
 }
 
-/// Returns whether the feature `tracing` has a subscriber to report to.
+/// Returns whether the feature `tracing` has a subscriber.
 #[inline]
 fn has_subscriber() -> bool {
     #[cfg(feature = "tracing")]
@@ -91,7 +91,7 @@ fn has_subscriber() -> bool {
 #[cfg(feature = "tracing")]
 const TARGET: &str = "syclbin_rt";
 
-/// Records a command that was enqueued on the queue with number `queue`. Call it only if [`is_on`].
+/// Records a command that was enqueued on queue number `queue`. Call this only if [`is_on`].
 #[cold]
 pub(crate) fn command(
     device: &Device,
@@ -111,7 +111,7 @@ pub(crate) fn command(
     }
 }
 
-/// A call of this crate that blocks its thread, until it is dropped.
+/// A call into this crate that blocks its thread, from creation to drop.
 #[must_use = "the call ends when this is dropped"]
 pub(crate) struct Span {
     /// `None` if nothing is recorded.
@@ -153,7 +153,7 @@ fn entered(class: Class, name: &'static str, bytes: usize) -> ::tracing::span::E
 }
 
 impl Span {
-    /// Changes the name, once it is known what the call did.
+    /// Changes the name, once the outcome of the call is known.
     pub(crate) fn rename(&mut self, name: &'static str) {
         if let Some(call) = &mut self.call {
             call.name = name;
@@ -171,7 +171,7 @@ impl Drop for Span {
     }
 }
 
-/// Returns the time in nanoseconds since the first call.
+/// Returns the time in nanoseconds since this function was first called.
 fn now() -> u64 {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     let elapsed = EPOCH.get_or_init(Instant::now).elapsed();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The environment variables that switch traces on, and what happens when the process exits.
+//! The environment variables that enable traces, and the output when the process exits.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -15,10 +15,10 @@ use crate::trace::{RECORDERS, Trace};
 const FILE_VARIABLE: &str = "SYCLBIN_TRACE";
 const TABLE_VARIABLE: &str = "SYCLBIN_STATS";
 
-/// The trace of the whole process, until it exits.
+/// The trace of the whole process, which ends when the process exits.
 static TRACE: Mutex<Option<Trace>> = Mutex::new(None);
 
-/// Reads the variables, the first time.
+/// Reads the variables on the first call.
 pub(crate) fn apply() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -49,12 +49,12 @@ fn value(variable: &str) -> Option<OsString> {
     std::env::var_os(variable).filter(|value| !value.is_empty())
 }
 
-/// Replaces `%p` by the number of the process.
+/// Replaces `%p` by the process id.
 pub(super) fn with_process(path: &str, process: u32) -> PathBuf {
     path.replace("%p", &process.to_string()).into()
 }
 
-/// Writes what was recorded. The drivers still take calls.
+/// Writes the recorded data. At this point, drivers still accept calls.
 fn at_exit() {
     let trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(trace) = trace
@@ -72,7 +72,7 @@ fn at_exit() {
     }
 }
 
-/// Prints to standard error. Unlike `eprint!`, it does not panic where that is closed or full.
+/// Prints to standard error. Unlike `eprint!`, this does not panic if standard error is closed or full.
 fn print(text: fmt::Arguments<'_>) {
     let _ = io::stderr().write_fmt(text);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Statistics: counts and times of everything that has the same name.
+//! Statistics: counts and times, grouped by name.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::trace::Class;
 use crate::trace::collector::{Slice, State, Track};
 
-/// A row for each kernel, kind of copy, wait and program.
+/// One row for each kernel, kind of copy, wait and program.
 pub(super) struct Statistics {
     rows: Vec<Row>,
 }
@@ -17,7 +17,7 @@ struct Row {
     name: Box<str>,
     on_device: bool,
     count: u64,
-    /// How many of them failed, had not ended or have no times.
+    /// How many of them failed, did not end, or have no times.
     without_times: u64,
     bytes: u64,
     total: Duration,
@@ -29,7 +29,7 @@ impl Statistics {
         Self { rows: Vec::new() }
     }
 
-    /// Adds a slice to the row of its name.
+    /// Adds a slice to the row with its name.
     pub(super) fn add(&mut self, slice: &Slice) {
         let on_device = matches!(slice.track, Track::Queue { .. });
         let known = self.rows.iter().position(|row| {
@@ -69,7 +69,7 @@ impl Row {
     }
 }
 
-/// The tables, the largest total first.
+/// Formats the tables, sorted by descending total time.
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sections = [
@@ -116,7 +116,7 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// A duration in a unit that leaves one to three digits before the point.
+/// Formats a duration in a unit that leaves one to three digits before the decimal point.
 struct Time(Duration);
 
 impl fmt::Display for Time {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Timelines: JSON in the Trace Event Format, which Chrome and Perfetto read.
 //!
-//! Process 0 is the host, with a track for each thread. Each device is a further process, with a track for each queue.
-//! All times are microseconds on the clock of the host.
+//! Process 0 is the host, with a track for each thread. Each device is another process, with a track for each queue.
+//! All times are microseconds by the host's clock.
 
 use std::fmt::{self, Write as _};
 
 use crate::trace::Class;
 use crate::trace::collector::{Collector, Slice, State, Track};
 
-/// Returns the file of all slices that began at `begun` or later.
+/// Returns the timeline of all slices that began at `begun` or later.
 pub(super) fn json(collector: &Collector, begun: u64) -> String {
     let mut text = String::from("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"left_out\":");
     // Writing to a string cannot fail.
@@ -33,13 +33,13 @@ pub(super) fn json(collector: &Collector, begun: u64) -> String {
         }
         let _ = event(&mut text, collector, slice);
     }
-    // The last line ends with a comma.
+    // JSON allows no comma after the last element.
     text.truncate(text.trim_end_matches([',', '\n']).len());
     text.push_str("\n]}\n");
     text
 }
 
-/// Returns the process and the thread of a track.
+/// Returns the process and thread number of a track.
 fn place(track: Track) -> (usize, u32) {
     match track {
         Track::Thread(number) => (0, number),
@@ -86,7 +86,7 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
         State::Unfinished => Some("had not ended"),
     };
     if reason.is_some() {
-        // An instant, when it was enqueued.
+        // An instant event, at the time when the command was enqueued.
         let begun = Microseconds(slice.begun);
         write!(text, "\"ph\":\"i\",\"s\":\"t\",\"ts\":{begun},")?;
     }
@@ -97,7 +97,7 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
     text.write_str("}},\n")
 }
 
-/// Nanoseconds, written as microseconds.
+/// Formats nanoseconds as microseconds.
 struct Microseconds(u64);
 
 impl fmt::Display for Microseconds {
@@ -106,7 +106,7 @@ impl fmt::Display for Microseconds {
     }
 }
 
-/// A string of JSON.
+/// Formats a JSON string.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {

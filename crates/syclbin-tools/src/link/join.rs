@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Joins modules: gives all of them distinct ids, and finds the definition of each symbol.
+//! Joins modules: gives all modules distinct ids, and finds the definition of each symbol.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -21,7 +21,7 @@ pub(super) enum Definition {
     Declaration(usize),
     /// The index of a function.
     Function(usize),
-    /// An instruction in the function with this index.
+    /// An instruction inside the function with this index.
     Local(usize),
 }
 
@@ -31,18 +31,18 @@ pub(super) struct Link {
     pub(super) kind: u32,
 }
 
-/// Modules with distinct ids. The ids of the program, which is the first module, are unchanged.
+/// Modules with distinct ids. The program is the first module, and its ids are unchanged.
 #[derive(Default)]
 pub(super) struct Joined<'o> {
     names: Vec<&'o str>,
     /// The first id of each module.
     starts: Vec<u32>,
-    /// All ids are less.
+    /// The id bound: greater than every id.
     pub(super) bound: u32,
     pub(super) generator: u32,
     pub(super) version: Version,
     memory_model: Vec<u32>,
-    /// The instructions before the functions, without debug information.
+    /// The instructions before the functions, except debug information.
     pub(super) declarations: Vec<Instruction>,
     pub(super) functions: Vec<Vec<Instruction>>,
     pub(super) definitions: BTreeMap<u32, Definition>,
@@ -135,7 +135,7 @@ impl<'o> Joined<'o> {
                     is_inside = true;
                     self.functions.push(Vec::new());
                 }
-                // The program alone has kernels, and some drivers read its language.
+                // Only the program contains kernels. Some drivers read the source language, so the program's is kept.
                 op::ENTRY_POINT | op::EXECUTION_MODE | op::EXECUTION_MODE_ID | op::SOURCE
                     if is_library =>
                 {
@@ -182,8 +182,8 @@ impl<'o> Joined<'o> {
         }
     }
 
-    /// Records what a decoration says about its target. Returns whether the linked module keeps it: definitions in
-    /// a library are no longer exported.
+    /// Records a decoration. Returns whether the linked module keeps it: a library's definitions are no longer
+    /// exported.
     fn decorate(&mut self, operands: &[u32], is_library: bool) -> bool {
         match operands {
             [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..] => {
@@ -203,9 +203,9 @@ impl<'o> Joined<'o> {
         true
     }
 
-    /// Returns the definition that replaces each declaration of the same symbol. A definition that may be repeated
-    /// is replaced by the exclusive definition, if there is one, and otherwise by the first repeatable definition.
-    /// Without a definition, the first declaration replaces the others.
+    /// Maps each redundant declaration or definition of a symbol to its replacement: the exclusive definition if there
+    /// is one, or otherwise the first repeatable definition. Without a definition, the first declaration replaces the
+    /// others.
     pub(super) fn resolve(&self) -> Result<BTreeMap<u32, u32>, LinkError> {
         #[derive(Default)]
         struct Symbol {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Merges joined modules: replaces each symbol by its definition, merges equal types and constants, and adapts calls
-//! whose pointer types differ from the definition's.
+//! Merges joined modules: replaces each symbol with its definition, merges equal types and constants, and adapts calls
+//! whose pointer types differ from those of the definition.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -22,15 +22,15 @@ struct Adapter {
     parameters: Vec<Option<u32>>,
 }
 
-/// What a module says about its declarations.
+/// The names and decorations of declarations.
 #[derive(Default)]
 struct Annotations {
     names: BTreeMap<u32, String>,
-    /// The meanings of decorations.
+    /// The content of decorations, by target.
     decorations: BTreeMap<u32, BTreeSet<Vec<u32>>>,
 }
 
-/// Returns how many operands each target of a decoration group takes.
+/// Returns the number of operands for each target of a decoration group.
 fn stride(opcode: u16) -> usize {
     1 + usize::from(opcode == op::GROUP_MEMBER_DECORATE)
 }
@@ -38,17 +38,17 @@ fn stride(opcode: u16) -> usize {
 /// Merges modules.
 pub(super) struct Merger<'j> {
     joined: &'j Joined<'j>,
-    /// All ids are less.
+    /// The id bound: greater than every id.
     pub(super) bound: u32,
-    /// The id that stands for each id that was merged with another.
+    /// The id that replaces each merged id.
     replaced: BTreeMap<u32, u32>,
-    /// The declarations, each after those that it refers to.
+    /// The declarations. Each follows those that it refers to.
     pub(super) declarations: Vec<Instruction>,
     pub(super) functions: Vec<Vec<Instruction>>,
-    /// Adapters by the types of an import and its definition; `None` if these are incompatible.
+    /// Adapters by the types of an import and its definition. `None` if the types are incompatible.
     adapters: BTreeMap<[u32; 2], Option<Adapter>>,
-    /// References to symbols with a different type, by the id of the declaration or function that refers to them.
-    /// They are only errors if the linked module contains it.
+    /// References to symbols with a different type, by the id of the declaration or function that contains them. They
+    /// are errors only if the linked module contains that declaration or function.
     pub(super) errors: BTreeMap<u32, LinkError>,
 }
 
@@ -72,7 +72,7 @@ impl<'j> Merger<'j> {
         Ok(merger)
     }
 
-    /// Returns the id that stands for `id` in the linked module.
+    /// Returns the id that replaces `id` in the linked module.
     pub(super) fn map(&self, mut id: u32) -> u32 {
         while let Some(next) = self.replaced.get(&id) {
             id = *next;
@@ -87,7 +87,8 @@ impl<'j> Merger<'j> {
         }
     }
 
-    /// Finds equal declarations. Returns the indices of the others, each after the declarations that it refers to.
+    /// Merges equal declarations. Returns the indices of the remaining declarations. Each follows those that it refers
+    /// to.
     fn merge(&mut self) -> Result<Vec<usize>, LinkError> {
         let declared = &self.joined.declarations;
         let annotations = self.annotations();
@@ -101,7 +102,7 @@ impl<'j> Merger<'j> {
             .collect();
         let mut done: BTreeSet<usize> = order.iter().copied().collect();
         let mut open = BTreeSet::new();
-        // The declarations to visit; each has `true` after those that it refers to.
+        // The declarations to visit. Each is visited again, with `true`, after the declarations that it refers to.
         let mut stack: Vec<_> = (0..declared.len()).rev().map(|at| (at, false)).collect();
         while let Some((place, is_ready)) = stack.pop() {
             if done.contains(&place) {
@@ -140,7 +141,7 @@ impl<'j> Merger<'j> {
         Ok(order)
     }
 
-    /// Returns whether an equal declaration precedes this one, and then lets that stand for it.
+    /// Returns whether an equal declaration precedes this one. If so, that declaration replaces this one.
     fn is_repeated(
         &mut self,
         instruction: &Instruction,
@@ -175,7 +176,7 @@ impl<'j> Merger<'j> {
     fn annotations(&self) -> Annotations {
         let mut annotations = Annotations::default();
         let Annotations { names, decorations } = &mut annotations;
-        // Equal groups have equal numbers.
+        // Equal groups get equal numbers.
         let mut groups: BTreeMap<Option<BTreeSet<Vec<u32>>>, u32> = BTreeMap::new();
         let mut numbers = BTreeMap::new();
         for instruction in &self.joined.declarations {
@@ -206,7 +207,7 @@ impl<'j> Merger<'j> {
         annotations
     }
 
-    /// Returns the words of an instruction, without its result or the target of a decoration.
+    /// Returns the words of an instruction, except its result and the target of a decoration.
     fn meaning(&self, instruction: &Instruction) -> Vec<u32> {
         let mut words = instruction.operands.clone();
         let ids = instruction.ids().unwrap_or_default();
@@ -220,7 +221,7 @@ impl<'j> Merger<'j> {
         [&[u32::from(instruction.opcode), count], &words[..]].concat()
     }
 
-    /// Adds a declaration with the ids of the linked module.
+    /// Adds a declaration, with ids replaced by those of the linked module.
     fn declaration(&mut self, instruction: &Instruction) {
         let mut new = instruction.clone();
         let is_replaced = |id: &u32| self.replaced.contains_key(id);
@@ -242,7 +243,7 @@ impl<'j> Merger<'j> {
         self.declarations.push(new);
     }
 
-    /// Replaces the ids that a declaration uses.
+    /// Replaces the ids in a declaration.
     fn rename(&mut self, instruction: &mut Instruction) {
         let ids = instruction.ids().unwrap_or_default();
         let result = ids.result.map(|at| instruction.operands[at]);
@@ -252,7 +253,7 @@ impl<'j> Merger<'j> {
         }
     }
 
-    /// Returns the id that stands for `id`, whose type must match exactly.
+    /// Returns the id that replaces `id`. Records an error if their types differ.
     fn plain(&mut self, id: u32, user: u32) -> u32 {
         let new = self.map(id);
         if self.joined.links.contains_key(&id) && self.type_of(id) != self.type_of(new) {
@@ -261,7 +262,7 @@ impl<'j> Merger<'j> {
         new
     }
 
-    /// Records that `user` refers to a symbol with two types.
+    /// Records that `user` refers to a symbol with two different types.
     fn differ(&mut self, id: u32, user: u32) {
         let links = &self.joined.links;
         let error = LinkError::Types {
@@ -274,7 +275,7 @@ impl<'j> Merger<'j> {
         self.errors.entry(user).or_insert(error);
     }
 
-    /// Adds a function, unless another definition stands for it.
+    /// Adds a function, unless another definition replaces it.
     fn function(&mut self, number: usize, function: &[Instruction]) -> Result<(), LinkError> {
         let own = function.first().and_then(Instruction::result);
         let own = own.unwrap_or_default();

@@ -27,13 +27,13 @@ use syclbin::Error;
 const CAPABILITY_LINKAGE: u32 = 5;
 const STORAGE_INPUT: u32 = 1;
 const STORAGE_OUTPUT: u32 = 3;
-/// The limit of words in all entry points, relative to the number of instructions.
+/// The maximum total number of words in entry points, relative to the number of instructions.
 const MAX_GROWTH: usize = 64;
 
 /// A module to link.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'o> {
-    /// Its name in error messages.
+    /// Its name, for error messages.
     pub name: &'o str,
     /// Its SPIR-V.
     pub spirv: &'o [u8],
@@ -78,7 +78,7 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
     let mut module = edit::Module::new(header, merged.declarations);
     module.instructions.sort_by_key(|i| edit::section(i.opcode));
     let mut functions = merged.functions;
-    // Functions without a body come first.
+    // Functions without a body must precede all others.
     functions.sort_by_key(|function| function.iter().any(|i| i.opcode == op::LABEL));
     module.instructions.extend(functions.into_iter().flatten());
     let words = module.words().map_err(damaged)?;
@@ -151,10 +151,10 @@ pub enum LinkError {
     Malformed {
         /// The module.
         module: String,
-        /// What is wrong with it.
+        /// The error in it.
         error: Error,
     },
-    /// A module has an instruction that the linker cannot renumber.
+    /// A module contains an instruction whose ids the linker cannot identify.
     #[error(
         "{module} contains instruction {opcode}, which the linker does not support; link it at load time"
     )]
@@ -164,13 +164,13 @@ pub enum LinkError {
         /// The number of the instruction.
         opcode: u16,
     },
-    /// Modules have different addressing or memory models.
+    /// Two modules have different addressing or memory models.
     #[error("{} and {} have different memory models; compile them for one target", .modules[0], .modules[1])]
     MemoryModel {
         /// Both modules.
         modules: [String; 2],
     },
-    /// Two modules define a symbol, and neither definition is `inline`.
+    /// Two modules define the same symbol, and neither definition is `inline`.
     #[error("{symbol} is defined by both {} and {}; remove one of them", .modules[0], .modules[1])]
     Duplicate {
         /// The symbol.
@@ -191,13 +191,13 @@ pub enum LinkError {
         /// The module with the definition.
         exporter: String,
     },
-    /// The initial values of variables contain each other.
+    /// The initial values of variables refer to each other in a cycle.
     #[error("{module} has a declaration that contains itself; link it at load time")]
     Recursive {
         /// The module.
         module: String,
     },
-    /// A library uses specialization constants, whose ids are only meaningful in its own module.
+    /// A library contains specialization constants, whose ids are meaningful only in its own module.
     #[error(
         "{module} has specialization constants, which cannot be linked ahead of time; link it at load time"
     )]

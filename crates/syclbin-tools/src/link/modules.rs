@@ -24,7 +24,7 @@ const NVIDIA: &str = "nvptx64-nvidia-cuda";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {obstacle}")]
 pub struct Unlinked {
-    /// The module, described by its kernels.
+    /// A description of the module by its kernels.
     pub name: String,
     /// The reason.
     pub obstacle: Obstacle,
@@ -37,7 +37,7 @@ pub enum Obstacle {
     /// The modules are incompatible.
     #[error(transparent)]
     Code(#[from] LinkError),
-    /// A required module has variables that the host accesses by name.
+    /// A required module contains variables that the host accesses by name.
     #[error("{0} has device globals, whose address only the loader knows")]
     DeviceGlobals(String),
     /// The module calls virtual functions, whose names do not appear in its code.
@@ -55,7 +55,8 @@ struct Symbols {
     strong: BTreeSet<String>,
 }
 
-/// Links the SPIR-V of each module with the modules in the same file that it imports from. Other images of a linked module move to a separate module.
+/// Links the SPIR-V of each module with the modules in the same file from which it imports. Other images of a linked
+/// module move to a separate module.
 ///
 /// Returns the modules that import symbols but cannot be linked. They are left unchanged.
 pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked> {
@@ -97,7 +98,7 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked>
     unlinked
 }
 
-/// Declares PTX as native code for the architecture that it names.
+/// Declares PTX as native code for its target architecture.
 pub fn set_apart(image: &mut Image<'static>) {
     let is_ptx = matches!(
         image.kind(),
@@ -111,7 +112,7 @@ pub fn set_apart(image: &mut Image<'static>) {
     }
 }
 
-/// Returns the symbols of a module that has readable SPIR-V.
+/// Returns the symbols of a module if its SPIR-V is readable.
 fn symbols(module: &AbstractModule<'_>) -> Option<Symbols> {
     let code = Module::parse(code(module)?).ok()?;
     let text = |symbols: &mut dyn Iterator<Item = &str>| symbols.map(ToString::to_string).collect();
@@ -124,7 +125,7 @@ fn symbols(module: &AbstractModule<'_>) -> Option<Symbols> {
     })
 }
 
-/// Returns the only SPIR-V of a module.
+/// Returns the SPIR-V of a module, if it contains exactly one SPIR-V image.
 fn code<'m>(module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
     let mut all = module.images.iter().filter_map(Image::spirv);
     let only = all.next();
@@ -200,8 +201,8 @@ fn link_one(
     Ok(module)
 }
 
-/// Returns the properties of a linked module. `needed` lists the modules that were linked, with the module itself
-/// first. `resolved` lists the imports that they define.
+/// Returns the properties of a linked module. `needed` lists the linked modules, starting with the module itself.
+/// `resolved` lists the imports that they define.
 ///
 /// # Errors
 ///
@@ -226,7 +227,7 @@ pub fn linked_metadata(
         if index != start && globals.any(|global| global != VARIABLE) {
             return Err(Obstacle::DeviceGlobals(name(index)));
         }
-        // The linker merges equal variables, so the linked module has a single record of failed asserts.
+        // The linker merges equal variables, so the linked module contains a single record of failed asserts.
         let mapping = format!("{VARIABLE}@{}", key::GLOBAL_ID_MAPPING);
         for (set, key) in [
             (set::DEVICE_GLOBALS, VARIABLE),

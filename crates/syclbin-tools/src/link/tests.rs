@@ -59,7 +59,7 @@ fn program() -> Code {
     ]
 }
 
-/// Returns a module that defines `f`, whose parameter has the type 5 of `types`, and a function that nothing calls.
+/// Returns a module that defines `f`, whose parameter has type 5 in `types`, and a function without callers.
 fn library(kind: u32, types: Code) -> Code {
     let function = |id: u32| {
         vec![
@@ -328,7 +328,7 @@ fn variables_that_contain_each_other_are_refused() {
 #[test]
 fn types_that_refer_to_symbols_need_no_recursion() {
     const CONSTANT_FUNCTION_POINTER: u16 = 5600;
-    // Each imported function has an array as type, whose length is a pointer to the next function.
+    // Each imported function has an array type whose length is a pointer to the next function.
     let mut code = program();
     let functions = code.split_off(6);
     let calls: Code = (0..20_000)

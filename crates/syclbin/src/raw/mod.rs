@@ -14,8 +14,8 @@ use alloc::string::String;
 
 use crate::error::{Error, ErrorKind};
 
-/// A cursor over one record of `N` bytes, which reads its fields in order. The size is part of the type, so
-/// fields need no checks of their own.
+/// A cursor over one record of `N` bytes, which reads its fields in order. The size is part of the type, so no field
+/// needs a bounds check.
 pub struct Fields<'a, const N: usize> {
     bytes: &'a [u8; N],
     at: usize,

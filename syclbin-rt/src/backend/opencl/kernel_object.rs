@@ -186,6 +186,7 @@ impl GuardedObject<'_> {
     }
 
     /// # Safety
+    ///
     /// `pointer` must point to `size` bytes, or be null for work-group memory, and must match the parameter's kind.
     #[inline(always)]
     unsafe fn give(&mut self, index: usize, size: usize, pointer: *const c_void) -> Result<()> {
@@ -253,6 +254,7 @@ impl KernelObject {
     }
 
     /// # Safety
+    ///
     /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply; `event`
     /// must be null or valid for writing.
     #[inline(always)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pixel formats: how an image stores pixels, and what a kernel reads.
+//! Pixel formats: how images store pixels, and what kernels read.
 
 use std::marker::PhantomData;
 
@@ -39,13 +39,13 @@ pub trait Channel: sealed::Channel + 'static {
     type Element;
 }
 
-/// Pixels of one component. Kernels read 0 for the second and third component, and 1 for the fourth.
+/// Pixels with one component. Kernels read 0 for the second and third component, and 1 for the fourth.
 pub struct R<C>(PhantomData<C>);
 
-/// Pixels of two components. Kernels read 0 for the third component, and 1 for the fourth.
+/// Pixels with two components. Kernels read 0 for the third component, and 1 for the fourth.
 pub struct Rg<C>(PhantomData<C>);
 
-/// Pixels of four components.
+/// Pixels with four components.
 pub struct Rgba<C>(PhantomData<C>);
 
 /// A `u8` that kernels read as a `float` from 0 to 1.
@@ -66,13 +66,13 @@ pub(crate) mod sealed {
     pub trait Format {
         const ORDER: Order;
         const STORAGE: Storage;
-        /// The subject of messages.
+        /// The subject of error messages.
         const IMAGES: &'static str;
     }
 
     pub trait Channel {
         const STORAGE: Storage;
-        /// The subject of messages, for each order.
+        /// The subject of error messages, for each order.
         const IMAGES: [&'static str; 3];
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images: all pixels are initialized before a kernel reads them, and the type of an image includes its format.
+//! Images, whose pixels are initialized before a kernel reads them, and whose type includes the pixel format.
 
 pub(crate) mod format;
 
@@ -18,8 +18,8 @@ use crate::queue::Queue;
 /// The feature that images require, for messages.
 pub(crate) const NEEDS_IMAGES: &str = "images (CL_DEVICE_IMAGE_SUPPORT)";
 
-/// An image of `D` dimensions, one to three, on an OpenCL device. A kernel declares it as a SYCL 1.2.1 accessor with
-/// `sycl::target::image`, and reads it directly or with a [`Sampler`].
+/// An image with `D` dimensions, one to three, on an OpenCL device. A kernel declares it as a SYCL 1.2.1 accessor with
+/// `sycl::target::image`, and reads it directly or through a [`Sampler`].
 ///
 /// Sizes start with the width, like coordinates in C++: `[width, height, depth]`. Host pixels are stored row by row,
 /// without gaps.
@@ -126,7 +126,7 @@ impl<const D: usize, F: Format> Image<D, F> {
         std::array::from_fn(|dimension| size[dimension])
     }
 
-    /// Returns the device that the image is on.
+    /// Returns the device that holds the image.
     #[must_use]
     pub fn device(&self) -> Device {
         Device::new(self.raw.device())
@@ -241,8 +241,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Unsupported`] if the device does not support images. Also
-    /// fails if the driver rejects the request, for instance because an addressing mode needs normalized coordinates.
+    /// Returns [`ErrorKind::Unsupported`] if the device does not support images. Also fails if the driver rejects the
+    /// request, for instance because an addressing mode needs normalized coordinates.
     pub fn new(
         queue: &Queue,
         addressing: Addressing,

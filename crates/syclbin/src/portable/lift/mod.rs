@@ -4,8 +4,8 @@
 //! Few drivers support variables that persist between launches, and OpenCL has no functions to read or write them.
 //! Lifting produces a program without such variables: every function takes additional trailing pointer arguments to
 //! buffers that contain the variables. The first buffer, the *arena*, has a slot for each variable. A variable
-//! whose value the host allocates (without `device_image_scope`) has a buffer of its own. Its slot is a pointer,
-//! which each kernel sets to that buffer when it starts.
+//! whose value the host allocates (without `device_image_scope`) has its own buffer. Its slot is a pointer, which each
+//! kernel sets to that buffer when it starts.
 //!
 //! In each module, an additional kernel copies the initial values to the arena.
 
