@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use syclbin::signature::{self, KernelSignature, Signatures, Type};
 use syclbin_rt::format::Rgba;
-use syclbin_rt::{Addressing, Aspect, Filtering, Image, NdRange, Sampler};
+use syclbin_rt::{Addressing, Aspect, Buffer, Event, Filtering, Image, NdRange, Sampler};
 
 use crate::common::{self, queue};
 
@@ -56,7 +56,7 @@ fn local_accessors_without_dimensions_take_no_argument() {
     for group in expected.chunks_mut(8) {
         group[0] = group[7];
     }
-    let run = |launch: &dyn Fn(&mut syclbin_rt::Buffer<f32>)| {
+    let run = |launch: &dyn Fn(&mut Buffer<f32>) -> Event| {
         let mut data = queue.upload(&numbers).unwrap();
         launch(&mut data);
         assert_eq!(queue.download(&data).unwrap(), expected);
