@@ -75,7 +75,7 @@ impl<'r> Action<'r> {
             Self::Check(Some(path)) => check(path, request, paths),
             Self::Check(None) => {
                 // There is nothing to check, and a compiler may be missing.
-                report(Outcome::NotKept, request, paths)?;
+                report(Outcome::NoPrebuilt, request, paths)?;
                 prebuilt::placeholder(CHECKED)
             }
             Self::Commit(path, compiler) => commit(path, &compiler, request, paths),

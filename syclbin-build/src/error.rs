@@ -9,7 +9,7 @@ use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::compile::diagnostics::hints;
 use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
-use crate::search::{Origin, PassedOver};
+use crate::search::{Origin, RejectedCandidate};
 
 /// The reason why a build produced no SYCLBIN file.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ pub enum Error {
     Changed(PathBuf),
     /// The compiler that the user named is unusable.
     #[error("{}", unusable(.0))]
-    Unusable(Box<PassedOver>),
+    Unusable(Box<RejectedCandidate>),
     /// No usable compiler was found.
     #[error(
         "no SYCL compiler was found in {}; install one with `{INSTALL_COMMAND}` (from the crate cargo-syclbin), or \
@@ -76,7 +76,7 @@ pub enum Error {
         /// The directory of installed compilers.
         home: Option<PathBuf>,
         /// The candidates that were found but are unusable.
-        passed_over: Vec<PassedOver>,
+        passed_over: Vec<RejectedCandidate>,
     },
     /// The directory of installed compilers cannot be determined.
     #[error(transparent)]
@@ -289,7 +289,7 @@ fn each(failures: &[Error]) -> String {
 }
 
 /// Returns the reason why the compiler that the user named is unusable, and the alternative.
-fn unusable(only: &PassedOver) -> String {
+fn unusable(only: &RejectedCandidate) -> String {
     let without = match &only.candidate.origin {
         Origin::Variable { name, .. } => format!("unset {name}"),
         _ => "leave it out".to_owned(),
@@ -297,7 +297,7 @@ fn unusable(only: &PassedOver) -> String {
     format!("{only}; {without} to use the compiler that `{INSTALL_COMMAND}` installs")
 }
 
-fn listed(passed_over: &[PassedOver]) -> String {
+fn listed(passed_over: &[RejectedCandidate]) -> String {
     if passed_over.is_empty() {
         return String::new();
     }

@@ -35,7 +35,8 @@ pub mod __private {
     /// Links SPIR-V ahead of time.
     pub mod link {
         pub use crate::link::{
-            LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata, set_apart,
+            LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata,
+            store_ptx_as_native,
         };
     }
 }

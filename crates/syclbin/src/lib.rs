@@ -145,8 +145,8 @@ pub mod __private {
         /// Rewrites SPIR-V for drivers with limited support.
         pub mod portable {
             pub use crate::portable::{
-                Reader, Unfit, Version, check, has_debug_info, lift, rewrite, rewrite_all,
-                specialize, without_debug_info,
+                DriverSupport, UnsupportedModule, Version, check, has_debug_info, lift, rewrite,
+                rewrite_all, specialize, without_debug_info,
             };
         }
 

@@ -56,7 +56,7 @@ pub enum Outcome {
     /// The file is stale, for this reason.
     Stale(String),
     /// The build does not use a prebuilt file.
-    NotKept,
+    NoPrebuilt,
 }
 
 impl Orders {
@@ -103,7 +103,7 @@ impl Report {
             Outcome::Written => ("written", ""),
             Outcome::Fresh => ("fresh", ""),
             Outcome::Stale(reason) => ("stale", reason.as_str()),
-            Outcome::NotKept => ("none", ""),
+            Outcome::NoPrebuilt => ("none", ""),
         };
         let bytes = words::join([
             self.package.as_os_str(),
@@ -138,7 +138,7 @@ impl Report {
                 outcome: match word.to_str() {
                     Some("written") => Outcome::Written,
                     Some("fresh") => Outcome::Fresh,
-                    Some("none") => Outcome::NotKept,
+                    Some("none") => Outcome::NoPrebuilt,
                     _ => Outcome::Stale(reason.to_string_lossy().into_owned()),
                 },
             });

@@ -63,14 +63,14 @@ impl Detected {
 
 /// A candidate that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PassedOver {
+pub struct RejectedCandidate {
     /// Its path, and how it was found.
     pub candidate: Candidate,
     /// The reason why it was rejected.
     pub problem: Problem,
 }
 
-impl std::fmt::Display for PassedOver {
+impl std::fmt::Display for RejectedCandidate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.candidate, self.problem)
     }
@@ -82,7 +82,7 @@ pub struct SearchResult {
     /// The compiler, or the reason why there is none.
     pub taken: Result<Detected>,
     /// The candidates that were tried before it and rejected.
-    pub passed_over: Vec<PassedOver>,
+    pub passed_over: Vec<RejectedCandidate>,
 }
 
 impl Search<'_> {
@@ -116,7 +116,11 @@ impl Search<'_> {
         behind
     }
 
-    fn find(&self, forced: Option<&Path>, passed_over: &mut Vec<PassedOver>) -> Result<Detected> {
+    fn find(
+        &self,
+        forced: Option<&Path>,
+        passed_over: &mut Vec<RejectedCandidate>,
+    ) -> Result<Detected> {
         let only = match forced {
             Some(path) => Some(Candidate::program(
                 Origin::Chosen,
@@ -127,7 +131,7 @@ impl Search<'_> {
         };
         if let Some(only) = only {
             return self.ask(&only).map_err(|problem| {
-                Error::Unusable(Box::new(PassedOver {
+                Error::Unusable(Box::new(RejectedCandidate {
                     candidate: only,
                     problem,
                 }))
@@ -142,7 +146,7 @@ impl Search<'_> {
                 }
                 match self.ask(&candidate) {
                     Ok(found) => return Ok(found),
-                    Err(problem) => passed_over.push(PassedOver {
+                    Err(problem) => passed_over.push(RejectedCandidate {
                         candidate: candidate.clone(),
                         problem,
                     }),

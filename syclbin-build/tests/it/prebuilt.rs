@@ -203,7 +203,7 @@ fn package_without_prebuilt_files_checks_nothing() {
     script.env(VARIABLE, folder.path()).run().succeeded();
     let reports = Report::collect(folder.path()).unwrap();
     assert_eq!(reports.len(), 1);
-    assert_eq!(reports[0].outcome, Outcome::NotKept);
+    assert_eq!(reports[0].outcome, Outcome::NoPrebuilt);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use syclbin::__private::spirv::portable::{self, Reader};
+use syclbin::__private::spirv::portable::{self, DriverSupport};
 use syclbin::__private::spirv::{self, KernelUses, ParameterType};
 use syclbin::metadata::Target;
 use syclbin::ptx::{self, Kind, Passed, Space};
@@ -329,8 +329,8 @@ pub(crate) fn unfit_kernels(
     Ok(unfit.collect())
 }
 
-fn reader(facts: &Facts) -> Reader<'_> {
-    Reader {
+fn reader(facts: &Facts) -> DriverSupport<'_> {
+    DriverSupport {
         versions: &facts.spirv_versions,
         extensions: &facts.extensions,
         one_version: facts.links_one_version,

@@ -47,7 +47,7 @@ fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
     Ok(functions)
 }
 
-/// Returns whether an image is PTX, even if the file stores it as native code: see [`crate::nvidia::set_apart`].
+/// Returns whether an image is PTX, even if the file stores it as native code: see [`crate::nvidia::store_ptx_as_native`].
 pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     match image.kind() {
         ImageKind::Ir { ty, .. } => ty == IrType::Ptx,

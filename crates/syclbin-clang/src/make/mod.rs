@@ -50,7 +50,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     } else {
         parts::compile(options, &inputs, folder.path()?)?
     };
-    let mut warnings = native::sift(&mut parts, &backends, options.state)?;
+    let mut warnings = native::discard_replaced(&mut parts, &backends, options.state)?;
     let mut whole = link::join(parts, options.state)?;
     let needs_linked_code = options.link_only || backends.iter().any(Backend::compiles_spirv);
     if options.state == State::Executable && needs_linked_code {
@@ -79,7 +79,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
         last_step(options, &inputs, &folder)?.show(options.show);
     }
     if options.state == State::Executable {
-        nvidia::set_apart(&mut whole);
+        nvidia::store_ptx_as_native(&mut whole);
     }
     let bytes = syclbin::write::to_vec(&whole, Container::default())
         .or_else(|error| own(format!("cannot write the output of the compiler: {error}")))?;

@@ -19,7 +19,7 @@ use crate::{Result, own};
 /// # Errors
 ///
 /// Fails if a kernel exists only in an unlinked image.
-pub(crate) fn sift(
+pub(crate) fn discard_replaced(
     parts: &mut [InputFile],
     backends: &[Backend],
     state: State,
@@ -158,10 +158,13 @@ mod tests {
     fn unlinked_gpu_code_stays_only_in_objects() {
         let both = || object(vec![vec![spirv()], vec![native(&PVC, "pvc")]]);
         let mut parts = both();
-        assert_eq!(sift(&mut parts, &[], State::Object), Ok(Vec::new()));
+        assert_eq!(
+            discard_replaced(&mut parts, &[], State::Object),
+            Ok(Vec::new())
+        );
         assert_eq!(left(&parts), [["spirv"], ["gpu"]]);
 
-        let warnings = sift(&mut parts, &[], State::Executable).unwrap();
+        let warnings = discard_replaced(&mut parts, &[], State::Executable).unwrap();
         assert_eq!(left(&parts), [["spirv"]]);
         assert!(
             warnings.len() == 1 && warnings[0].contains("GPU pvc"),
@@ -171,12 +174,12 @@ mod tests {
         for state in [State::Object, State::Executable] {
             let mut parts = both();
             let made = [backend(PVC, "pvc")];
-            assert_eq!(sift(&mut parts, &made, state), Ok(Vec::new()));
+            assert_eq!(discard_replaced(&mut parts, &made, state), Ok(Vec::new()));
             assert_eq!(left(&parts), [["spirv"]], "it is made anew: {state:?}");
         }
 
         let mut alone = object(vec![vec![native(&PVC, "pvc")]]);
-        let Err(Failure::Own(text)) = sift(&mut alone, &[], State::Executable) else {
+        let Err(Failure::Own(text)) = discard_replaced(&mut alone, &[], State::Executable) else {
             panic!("kernel k has no code that is linked");
         };
         assert!(
@@ -193,11 +196,17 @@ mod tests {
             vec![vec![spirv()], vec![native(&CPU, "x86_64")]],
         ] {
             let mut parts = object(images);
-            assert_eq!(sift(&mut parts, &made, State::Executable), Ok(Vec::new()));
+            assert_eq!(
+                discard_replaced(&mut parts, &made, State::Executable),
+                Ok(Vec::new())
+            );
             assert_eq!(left(&parts), [["spirv"]]);
         }
         let keeps = |mut parts: [InputFile; 1], made: &[Backend]| {
-            assert_eq!(sift(&mut parts, made, State::Executable), Ok(Vec::new()));
+            assert_eq!(
+                discard_replaced(&mut parts, made, State::Executable),
+                Ok(Vec::new())
+            );
             left(&parts)
         };
         let both = || object(vec![vec![spirv(), native(&CPU, "x86_64")]]);

@@ -28,7 +28,7 @@ use crate::{Result, own};
 
 pub(crate) use backend::Backend;
 use backend::Tool;
-pub(crate) use brought::sift;
+pub(crate) use brought::discard_replaced;
 use nvlink::Nvlink;
 
 /// Returns the reason why a module cannot be compiled from SPIR-V to native code, if any.

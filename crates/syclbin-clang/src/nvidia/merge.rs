@@ -219,13 +219,13 @@ mod tests {
             ptx
         };
         let mut whole = merge(file(IrType::SpirV, &[&["a"]]), ptx());
-        crate::nvidia::set_apart(&mut whole);
+        crate::nvidia::store_ptx_as_native(&mut whole);
         assert!(!whole.modules[0].images[0].native);
         let kind = whole.modules[1].images[0].kind();
         let (arch, target) = ("sm_80", "nvptx64-nvidia-cuda");
         assert_eq!(kind, syclbin::ImageKind::Native { arch, target });
         let mut alone = ptx();
-        crate::nvidia::set_apart(&mut alone);
+        crate::nvidia::store_ptx_as_native(&mut alone);
         assert!(!alone.modules[0].images[0].native);
     }
 

@@ -175,7 +175,7 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
 /// Stores PTX in modules without SPIR-V as native code, if other modules contain SPIR-V. The reference runtime treats
 /// every IR image as SPIR-V, and rejects the whole file if a module begins with other code. `syclbin-rt` detects the
 /// actual format.
-pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
+pub(crate) fn store_ptx_as_native(file: &mut Syclbin<'static>) {
     let is_spirv =
         |image: &Image<'_>| matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::SpirV);
     let has_spirv = |module: &AbstractModule<'_>| module.images.iter().any(is_spirv);
@@ -183,7 +183,7 @@ pub(crate) fn set_apart(file: &mut Syclbin<'static>) {
         let others = file.modules.iter_mut().filter(|module| !has_spirv(module));
         others
             .flat_map(|module| &mut module.images)
-            .for_each(link::set_apart);
+            .for_each(link::store_ptx_as_native);
     }
 }
 

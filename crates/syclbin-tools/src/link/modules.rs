@@ -90,7 +90,7 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked>
             }
             // Readers assume that the first IR image of a module is SPIR-V, but this module no longer has SPIR-V.
             for image in &mut module.images {
-                set_apart(image);
+                store_ptx_as_native(image);
             }
         }
         modules.push(module);
@@ -99,7 +99,7 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked>
 }
 
 /// Declares PTX as native code for its target architecture.
-pub fn set_apart(image: &mut Image<'static>) {
+pub fn store_ptx_as_native(image: &mut Image<'static>) {
     let is_ptx = matches!(
         image.kind(),
         ImageKind::Ir {

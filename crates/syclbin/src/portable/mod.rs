@@ -23,11 +23,11 @@ use crate::spirv::words;
 use crate::spirv::words::{
     DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, op, put, string,
 };
-pub use version::{Unfit, Version};
+pub use version::{UnsupportedModule, Version};
 
 /// The SPIR-V that a driver accepts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reader<'r> {
+pub struct DriverSupport<'r> {
     /// The accepted SPIR-V versions. An empty list means any version.
     pub versions: &'r [Version],
     /// The names of OpenCL extensions, separated by spaces.
@@ -45,9 +45,9 @@ pub struct Reader<'r> {
 /// # Errors
 ///
 /// Returns an error if `spirv` is not SPIR-V, or if its code needs a later version than the driver accepts.
-pub fn check(spirv: &[u8], reader: &Reader<'_>) -> Result<(), Unfit> {
+pub fn check(spirv: &[u8], reader: &DriverSupport<'_>) -> Result<(), UnsupportedModule> {
     let words = words::words(spirv)?;
-    if version::takes(&words, reader) {
+    if version::accepts(&words, reader) {
         return Ok(());
     }
     version::lowest(&collect(&words)?, reader).map(drop)
@@ -64,11 +64,14 @@ pub fn has_debug_info(spirv: &[u8]) -> bool {
 /// # Errors
 ///
 /// Fails for the same reasons as [`check`].
-pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unfit> {
+pub fn rewrite(
+    spirv: &[u8],
+    reader: &DriverSupport<'_>,
+) -> Result<Option<Vec<u8>>, UnsupportedModule> {
     let words = words::words(spirv)?;
-    let takes_version = version::takes(&words, reader);
-    let loses = reader.loses_negations && negation::are_in(&words);
-    if takes_version && (reader.debug_info || !imports_debug_info(&words)) && !loses {
+    let accepts_version = version::accepts(&words, reader);
+    let loses = reader.loses_negations && negation::contains_negation(&words);
+    if accepts_version && (reader.debug_info || !imports_debug_info(&words)) && !loses {
         return Ok(None);
     }
     // Rejects damaged code before it reaches the driver.
@@ -77,7 +80,7 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
     if !reader.debug_info {
         remove_debug_info(&mut instructions);
     }
-    let version = if takes_version {
+    let version = if accepts_version {
         Version::of_header(&words)
     } else {
         version::lowest(&instructions, reader)?
@@ -108,17 +111,17 @@ pub fn rewrite(spirv: &[u8], reader: &Reader<'_>) -> Result<Option<Vec<u8>>, Unf
 /// Fails for the same reasons as [`check`].
 pub fn rewrite_all<'c>(
     modules: Vec<Cow<'c, [u8]>>,
-    reader: &Reader<'_>,
-) -> Result<Vec<Cow<'c, [u8]>>, Unfit> {
-    let rewrite_each = |modules: Vec<Cow<'c, [u8]>>, reader: &Reader<'_>| {
+    reader: &DriverSupport<'_>,
+) -> Result<Vec<Cow<'c, [u8]>>, UnsupportedModule> {
+    let rewrite_each = |modules: Vec<Cow<'c, [u8]>>, reader: &DriverSupport<'_>| {
         let rewritten = modules.into_iter().map(|module| {
             let rewritten = rewrite(&module, reader)?;
             Ok(rewritten.map_or(module, Cow::Owned))
         });
-        rewritten.collect::<Result<Vec<_>, Unfit>>()
+        rewritten.collect::<Result<Vec<_>, UnsupportedModule>>()
     };
     let waits = |module: &Cow<'_, [u8]>| words::words(module).is_ok_and(|w| negation::waits(&w));
-    let reader = &Reader {
+    let reader = &DriverSupport {
         // A function in one module may negate while a function in another waits.
         loses_negations: reader.loses_negations && modules.iter().any(waits),
         ..*reader
@@ -131,9 +134,9 @@ pub fn rewrite_all<'c>(
         let words = words::words(module)?;
         version::lowest(&collect(&words)?, reader)
     });
-    let needed = needed.collect::<Result<Vec<Version>, Unfit>>()?;
+    let needed = needed.collect::<Result<Vec<Version>, UnsupportedModule>>()?;
     let versions: Vec<Version> = needed.into_iter().max().into_iter().collect();
-    let reader = Reader {
+    let reader = DriverSupport {
         versions: &versions,
         ..*reader
     };

@@ -21,7 +21,7 @@ const CAPABILITY_INT16: u32 = 22;
 const SUB_GROUP: u32 = 3;
 
 /// Returns whether a module contains negations of floating-point numbers.
-pub(super) fn are_in(words: &[u32]) -> bool {
+pub(super) fn contains_negation(words: &[u32]) -> bool {
     let mut instructions = instructions(words).map_while(Result::ok);
     instructions.any(|instruction| instruction.opcode == op::F_NEGATE)
 }

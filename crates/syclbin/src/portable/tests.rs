@@ -17,10 +17,10 @@ fn module(version: Version, instructions: &[(u16, &[u32])]) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-fn for_versions<'r>(versions: &'r [Version]) -> Reader<'r> {
-    Reader {
+fn for_versions<'r>(versions: &'r [Version]) -> DriverSupport<'r> {
+    DriverSupport {
         versions,
-        ..Reader::default()
+        ..DriverSupport::default()
     }
 }
 
@@ -46,7 +46,7 @@ fn versions_are_read_from_a_list() {
 fn accepted_versions_are_not_rewritten() {
     let bytes = module(Version::new(1, 2), &[(op::CAPABILITY, &[6])]);
     assert_eq!(rewrite(&bytes, &for_versions(TO_1_2)), Ok(None));
-    assert_eq!(rewrite(&bytes, &Reader::default()), Ok(None));
+    assert_eq!(rewrite(&bytes, &DriverSupport::default()), Ok(None));
 }
 
 #[test]
@@ -147,10 +147,10 @@ fn what_needs_a_later_version_is_named() {
 #[test]
 fn extensions_allow_what_a_version_lacks() {
     let shuffle = module(Version::new(1, 4), &[(op::CAPABILITY, &[65])]);
-    let reader = Reader {
+    let reader = DriverSupport {
         versions: TO_1_2,
         extensions: "cl_khr_fp64 cl_khr_subgroup_shuffle",
-        ..Reader::default()
+        ..DriverSupport::default()
     };
     let rewritten = rewrite(&shuffle, &reader).unwrap().unwrap();
     assert_eq!(
@@ -190,7 +190,7 @@ fn debug_information_is_removed_where_refused() {
     let reader = for_versions(TO_1_2);
     assert_eq!(rewrite(&before, &reader), Ok(Some(after.clone())));
     assert_eq!(rewrite(&after, &reader), Ok(None));
-    let with_debugger = Reader {
+    let with_debugger = DriverSupport {
         debug_info: true,
         ..reader
     };
@@ -206,7 +206,10 @@ fn malformed_modules_are_errors() {
     );
     let loops = module(Version::new(1, 4), &[(op::LOOP_MERGE, &[])]);
     let refused = rewrite(&whole, &for_versions(TO_1_2));
-    assert!(matches!(refused, Err(Unfit::Malformed(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(UnsupportedModule::Malformed(_))),
+        "{refused:?}"
+    );
     assert!(rewrite(&loops, &for_versions(TO_1_2)).is_ok());
     for len in 0..whole.len() {
         // A truncated module is rejected, unless it ends between two instructions.
@@ -214,7 +217,7 @@ fn malformed_modules_are_errors() {
     }
     assert!(matches!(
         rewrite(b"text", &for_versions(TO_1_2)),
-        Err(Unfit::Malformed(_))
+        Err(UnsupportedModule::Malformed(_))
     ));
 }
 
@@ -251,14 +254,14 @@ fn values_of_constants_become_defaults() {
 
 #[test]
 fn negations_are_replaced_beside_barriers() {
-    let loses = Reader {
+    let loses = DriverSupport {
         loses_negations: true,
-        ..Reader::default()
+        ..DriverSupport::default()
     };
     let negation: &[(u16, &[u32])] = &[(op::F_NEGATE, &[1, 2, 3])];
     let barrier: &[(u16, &[u32])] = &[(op::CONTROL_BARRIER, &[7, 7, 8])];
     let reduction: &[(u16, &[u32])] = &[(264, &[1, 9, 7, 0, 2])];
-    let replaced = |scope, parts: &[&[(u16, &[u32])]], reader: &Reader<'_>| {
+    let replaced = |scope, parts: &[&[(u16, &[u32])]], reader: &DriverSupport<'_>| {
         let head: &[(u16, &[u32])] = &[
             (op::TYPE_INT, &[4, 32, 0]),
             (op::TYPE_FLOAT, &[1, 32]),
@@ -279,9 +282,9 @@ fn negations_are_replaced_beside_barriers() {
         assert!(!replaced(
             WORK_GROUP,
             &[&both],
-            &Reader {
+            &DriverSupport {
                 debug_info: true,
-                ..Reader::default()
+                ..DriverSupport::default()
             }
         ));
     }

@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::Reader;
+use super::DriverSupport;
 use super::lower::memory_operands;
 use crate::error::Error;
 use crate::spirv::words::{Instruction, op, string};
@@ -24,7 +24,7 @@ pub struct Version {
 
 /// The reason why a driver does not accept a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum UnsupportedModule {
     /// The module is not SPIR-V.
     #[error(transparent)]
     Malformed(#[from] Error),
@@ -185,15 +185,15 @@ impl fmt::Display for Version {
 }
 
 /// Returns whether the driver accepts the version in the module header.
-pub(super) fn takes(words: &[u32], reader: &Reader<'_>) -> bool {
+pub(super) fn accepts(words: &[u32], reader: &DriverSupport<'_>) -> bool {
     reader.versions.is_empty() || reader.versions.contains(&Version::of_header(words))
 }
 
 /// Returns the lowest driver-supported version that covers everything the code needs.
 pub(super) fn lowest(
     instructions: &[Instruction<'_>],
-    reader: &Reader<'_>,
-) -> Result<Version, Unfit> {
+    reader: &DriverSupport<'_>,
+) -> Result<Version, UnsupportedModule> {
     let extensions = instructions.iter().filter(|i| i.opcode == op::EXTENSION);
     let extensions: BTreeSet<String> = extensions.map(|i| string(i.operands).0).collect();
     let driver: BTreeSet<&str> = reader.extensions.split_whitespace().collect();
@@ -222,7 +222,7 @@ pub(super) fn lowest(
     let mut versions = reader.versions.iter().copied();
     match versions.clone().filter(|version| *version >= lowest).min() {
         Some(version) => Ok(version.max(added)),
-        None => Err(Unfit::Version {
+        None => Err(UnsupportedModule::Version {
             what,
             needs: lowest,
             takes: list(&mut versions),

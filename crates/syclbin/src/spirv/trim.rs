@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use super::grammar::{self, Ids, Unknown};
 use crate::error::{Error, ErrorKind};
-use crate::portable::lift::scan::only_tells_the_host;
+use crate::portable::lift::scan::is_host_metadata;
 use crate::portable::without_debug_info;
 use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
 
@@ -73,7 +73,7 @@ pub fn reachable(
     let describes_variables = module.declarations.iter().any(|instruction| {
         let target = instruction.operands.first();
         instruction.opcode == op::DECORATE
-            && only_tells_the_host(instruction)
+            && is_host_metadata(instruction)
             && target.is_some_and(|target| live.contains(target))
     });
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
@@ -90,9 +90,7 @@ pub fn reachable(
                 false
             }
             op::ENTRY_POINT | op::LINE | op::NO_LINE => false,
-            op::CAPABILITY | op::EXTENSION => {
-                describes_variables || !only_tells_the_host(instruction)
-            }
+            op::CAPABILITY | op::EXTENSION => describes_variables || !is_host_metadata(instruction),
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => kernels.contains(&target),
             op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
                 let size = 1 + usize::from(instruction.opcode == op::GROUP_MEMBER_DECORATE);

@@ -244,7 +244,7 @@ impl Reader {
                 ));
             }
             "-Wp," => self.preprocessor(&value),
-            other => return own(format!("option '{other}' has no meaning yet")),
+            other => return own(format!("option '{other}' is not implemented")),
         }
         Ok(None)
     }

@@ -19,7 +19,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Unfit, without_debug_info};
+use super::{UnsupportedModule, without_debug_info};
 use crate::spirv::words;
 use scan::Scan;
 
@@ -138,7 +138,10 @@ impl Layout {
 /// # Errors
 ///
 /// Returns an error if a module is not SPIR-V, or if a variable is used in a way that has no equivalent.
-pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>, Unfit> {
+pub fn lift(
+    modules: &[&[u8]],
+    globals: &[Global<'_>],
+) -> Result<Option<Lifted>, UnsupportedModule> {
     let words: Vec<Vec<u32>> = modules
         .iter()
         .map(|module| without_debug_info(words::words(module)?))
@@ -163,13 +166,15 @@ pub fn lift(modules: &[&[u8]], globals: &[Global<'_>]) -> Result<Option<Lifted>,
     let readable = |module: &Vec<u8>| crate::spirv::module::Module::parse(module).is_ok();
     if !modules.iter().all(readable) || Layout::of_text(&layout.to_text()).as_ref() != Some(&layout)
     {
-        return Err(Unfit::Variable("its variables or their names are damaged"));
+        return Err(UnsupportedModule::Variable(
+            "its variables or their names are damaged",
+        ));
     }
     Ok(Some(Lifted { modules, layout }))
 }
 
 /// Assigns a slot to each variable. Variables with the same linkage name share a slot.
-fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unfit> {
+fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, UnsupportedModule> {
     let mut layout = Layout {
         modules: u32::try_from(scans.len()).unwrap_or(u32::MAX),
         ..Layout::default()
@@ -178,7 +183,7 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unfit
     for scan in &mut *scans {
         for variable in scan.variables.values_mut().filter(|known| !known.imported) {
             let Some(bytes) = variable.bytes else {
-                return Err(Unfit::Variable(
+                return Err(UnsupportedModule::Variable(
                     "a program-scope variable has an unknown size",
                 ));
             };
@@ -189,7 +194,8 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unfit
                     let offset = layout.size;
                     let end = offset.checked_add(bytes);
                     let end = end.and_then(|end| end.checked_next_multiple_of(SLOT_ALIGN));
-                    layout.size = end.ok_or(Unfit::Variable("its variables are too large"))?;
+                    layout.size =
+                        end.ok_or(UnsupportedModule::Variable("its variables are too large"))?;
                     offset
                 }
             };
@@ -212,7 +218,7 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unfit
             variable.offset = link.and_then(|link| by_link.get(link)).copied();
         }
         if variable.offset.is_none() {
-            return Err(Unfit::Variable(
+            return Err(UnsupportedModule::Variable(
                 "it imports a variable that no module defines",
             ));
         }

@@ -5,9 +5,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::Unfit;
+use super::super::UnsupportedModule;
 use super::scan::DirectLoads;
-use super::scan::only_tells_the_host;
+use super::scan::is_host_metadata;
 use super::scan::{Scan, functions};
 use super::{Layout, Slot};
 use crate::spirv::module::STORAGE_CROSS_WORKGROUP;
@@ -27,7 +27,7 @@ pub(super) fn lifted(
     layout: &Layout,
     exported: &BTreeSet<String>,
     setup: &str,
-) -> Result<Vec<u32>, Unfit> {
+) -> Result<Vec<u32>, UnsupportedModule> {
     let mut header = [0; HEADER_WORDS];
     header.copy_from_slice(
         scan.header
@@ -55,7 +55,7 @@ pub(super) fn lifted(
         layout,
         declarations,
         pointer,
-        taking: functions_taking(scan, exported),
+        with_hidden_arguments: functions_with_hidden_arguments(scan, exported),
         out: Vec::new(),
     };
     for function in functions(&scan.functions) {
@@ -75,8 +75,8 @@ fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<e
     let is_lifted = |index: usize| operands.get(index).is_some_and(|id| scan.is_lifted(*id));
     let is_removed = match opcode {
         op::NAME => is_lifted(0),
-        op::DECORATE => is_lifted(0) || only_tells_the_host(instruction),
-        op::CAPABILITY | op::EXTENSION => only_tells_the_host(instruction),
+        op::DECORATE => is_lifted(0) || is_host_metadata(instruction),
+        op::CAPABILITY | op::EXTENSION => is_host_metadata(instruction),
         op::VARIABLE
         | op::SPEC_CONSTANT_OP
         | op::CONSTANT_COMPOSITE
@@ -98,8 +98,8 @@ fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<e
 }
 
 /// Returns the functions that take the hidden arguments: all functions that this program defines, in any module.
-fn functions_taking(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u32> {
-    let taking = |function: &[Instruction<'_>]| {
+fn functions_with_hidden_arguments(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u32> {
+    let with_hidden_arguments = |function: &[Instruction<'_>]| {
         let id = *function.first()?.operands.get(1)?;
         let has_body = function.iter().any(|i| i.opcode == op::LABEL);
         let is_of_program = || {
@@ -109,7 +109,9 @@ fn functions_taking(scan: &Scan<'_>, exported: &BTreeSet<String>) -> BTreeSet<u3
         };
         (has_body || is_of_program()).then_some(id)
     };
-    functions(&scan.functions).filter_map(taking).collect()
+    functions(&scan.functions)
+        .filter_map(with_hidden_arguments)
+        .collect()
 }
 
 pub(super) struct Lifting<'m, 'w> {
@@ -118,7 +120,7 @@ pub(super) struct Lifting<'m, 'w> {
     pub(super) declarations: edit::Module,
     /// The type of hidden arguments: a pointer to bytes.
     pub(super) pointer: u32,
-    pub(super) taking: BTreeSet<u32>,
+    pub(super) with_hidden_arguments: BTreeSet<u32>,
     /// The words of the rewritten functions.
     pub(super) out: Vec<u32>,
 }
@@ -137,11 +139,11 @@ impl Frame {
 
 impl Lifting<'_, '_> {
     /// Writes a function with the hidden arguments.
-    fn function(&mut self, function: &[Instruction<'_>]) -> Result<(), Unfit> {
+    fn function(&mut self, function: &[Instruction<'_>]) -> Result<(), UnsupportedModule> {
         let Some([_, id, ..]) = function.first().map(|first| first.operands) else {
             return Ok(());
         };
-        if !self.taking.contains(id) {
+        if !self.with_hidden_arguments.contains(id) {
             for instruction in function {
                 put(&mut self.out, instruction.opcode, &[instruction.operands]);
             }
@@ -190,7 +192,7 @@ impl Lifting<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn frame(&mut self) -> Result<Frame, Unfit> {
+    pub(super) fn frame(&mut self) -> Result<Frame, UnsupportedModule> {
         let arguments = (0..self.layout.arguments()).map(|_| self.declarations.new_id());
         Ok(Frame {
             arguments: arguments.collect::<Result<_, _>>()?,
@@ -209,7 +211,7 @@ impl Lifting<'_, '_> {
     }
 
     /// Returns the type of a function with the hidden arguments.
-    fn function_type(&mut self, ty: u32) -> Result<u32, Unfit> {
+    fn function_type(&mut self, ty: u32) -> Result<u32, UnsupportedModule> {
         let known = self.scan.function_types.get(&ty).copied();
         let mut operands = known.unwrap_or_default().to_vec();
         operands.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
@@ -217,7 +219,7 @@ impl Lifting<'_, '_> {
     }
 
     /// Declares a 64-bit constant.
-    pub(super) fn number(&mut self, value: u64) -> Result<u32, Unfit> {
+    pub(super) fn number(&mut self, value: u64) -> Result<u32, UnsupportedModule> {
         let ty = self.declarations.declare(op::TYPE_INT, &[64, 0])?;
         // The low word comes first.
         let [low, high] = [value, value >> 32].map(|half| (half & 0xffff_ffff) as u32);
@@ -225,7 +227,7 @@ impl Lifting<'_, '_> {
     }
 
     /// Returns the variables and dependent constants that a function uses, directly or through other constants.
-    fn used(&self, function: &[Instruction<'_>]) -> Result<BTreeSet<u32>, Unfit> {
+    fn used(&self, function: &[Instruction<'_>]) -> Result<BTreeSet<u32>, UnsupportedModule> {
         let is_lifted = |id: &&u32| self.scan.is_lifted(**id);
         let mut used = BTreeSet::new();
         for instruction in function {
@@ -236,7 +238,9 @@ impl Lifting<'_, '_> {
                     used.extend(ids.filter(is_lifted).copied());
                 }
                 Err(_) if operands.iter().any(|id| is_lifted(&id)) => {
-                    return Err(Unfit::Variable("an unknown instruction may use a variable"));
+                    return Err(UnsupportedModule::Variable(
+                        "an unknown instruction may use a variable",
+                    ));
                 }
                 Err(_) => {}
             }
@@ -252,7 +256,7 @@ impl Lifting<'_, '_> {
     }
 
     /// Points the slots of variables with their own buffers to these buffers.
-    fn point_slots(&mut self, frame: &Frame) -> Result<(), Unfit> {
+    fn point_slots(&mut self, frame: &Frame) -> Result<(), UnsupportedModule> {
         let slots = self.layout.buffers.iter();
         let slots: Vec<Option<&Slot>> = slots.map(|id| self.layout.slots.get(id)).collect();
         for (slot, buffer) in slots.into_iter().zip(frame.arguments.iter().skip(1)) {
@@ -270,7 +274,12 @@ impl Lifting<'_, '_> {
     }
 
     /// Computes an address in the arena as a pointer of type `ty`.
-    pub(super) fn address(&mut self, ty: u32, offset: u64, frame: &Frame) -> Result<u32, Unfit> {
+    pub(super) fn address(
+        &mut self,
+        ty: u32,
+        offset: u64,
+        frame: &Frame,
+    ) -> Result<u32, UnsupportedModule> {
         let arena = frame.arguments.first().copied().unwrap_or_default();
         let offset = self.number(offset)?;
         let place = self.declarations.new_id()?;
@@ -285,7 +294,11 @@ impl Lifting<'_, '_> {
     }
 
     /// Computes the addresses of variables, and the constants that depend on them.
-    fn materialize(&mut self, used: &BTreeSet<u32>, frame: &mut Frame) -> Result<(), Unfit> {
+    fn materialize(
+        &mut self,
+        used: &BTreeSet<u32>,
+        frame: &mut Frame,
+    ) -> Result<(), UnsupportedModule> {
         let scan = self.scan;
         for id in used {
             if let Some(variable) = scan.variables.get(id) {
@@ -308,7 +321,7 @@ impl Lifting<'_, '_> {
                         ids.is_ok_and(|ids| ids.uses.len() == parts.len())
                     });
                     let unknown = "a constant computes with the address of a variable";
-                    (opcode.ok_or(Unfit::Variable(unknown))?, parts)
+                    (opcode.ok_or(UnsupportedModule::Variable(unknown))?, parts)
                 }
                 _ => (op::COMPOSITE_CONSTRUCT, parts),
             };
@@ -330,7 +343,7 @@ impl Lifting<'_, '_> {
         if instruction.opcode == op::FUNCTION_CALL
             && operands
                 .get(2)
-                .is_some_and(|callee| self.taking.contains(callee))
+                .is_some_and(|callee| self.with_hidden_arguments.contains(callee))
         {
             operands.extend(&frame.arguments);
         }

@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::{Unfit, Version, collect};
+use super::super::{UnsupportedModule, Version, collect};
 use super::Layout;
 use crate::spirv::grammar;
 use crate::spirv::module::parse::{DECORATIONS_HOST_ACCESS, LINKAGE_LINK_ONCE};
@@ -53,7 +53,7 @@ pub(super) struct Scan<'w> {
 }
 
 impl<'w> Scan<'w> {
-    pub(super) fn new(bytes: &[u8], words: &'w [u32]) -> Result<Self, Unfit> {
+    pub(super) fn new(bytes: &[u8], words: &'w [u32]) -> Result<Self, UnsupportedModule> {
         let parsed = Module::parse(bytes)?;
         let mut declarations = collect(words)?;
         let first = declarations.iter().position(|i| i.opcode == op::FUNCTION);
@@ -88,11 +88,11 @@ impl<'w> Scan<'w> {
         parsed: &Module,
         instruction: &Instruction<'w>,
         hosts: &mut BTreeMap<u32, String>,
-    ) -> Result<(), Unfit> {
+    ) -> Result<(), UnsupportedModule> {
         match (instruction.opcode, instruction.operands) {
             (op::CAPABILITY, [capability]) if INDIRECT_CALLS.contains(capability) => {
-                return Err(Unfit::Variable(
-                    "it uses function pointers beside device globals",
+                return Err(UnsupportedModule::Variable(
+                    "it uses function pointers in addition to device globals",
                 ));
             }
             (op::TYPE_FUNCTION, [id, signature @ ..]) => {
@@ -116,7 +116,7 @@ impl<'w> Scan<'w> {
                 self.variable(parsed, *ty, *id, initializer.first().copied())?;
             }
             (op::VARIABLE, [_, _, _, initializer]) if self.is_lifted(*initializer) => {
-                return Err(Unfit::Variable(
+                return Err(UnsupportedModule::Variable(
                     "an initial value is the address of a variable",
                 ));
             }
@@ -131,9 +131,9 @@ impl<'w> Scan<'w> {
         ty: u32,
         id: u32,
         initializer: Option<u32>,
-    ) -> Result<(), Unfit> {
+    ) -> Result<(), UnsupportedModule> {
         if initializer.is_some_and(|initializer| self.is_lifted(initializer)) {
-            return Err(Unfit::Variable(
+            return Err(UnsupportedModule::Variable(
                 "an initial value is the address of a variable",
             ));
         }
@@ -218,7 +218,7 @@ const EXTENSIONS: [&str; 3] = [
 ];
 
 /// Returns whether an instruction only describes variables to the host.
-pub(crate) fn only_tells_the_host(instruction: &Instruction<'_>) -> bool {
+pub(crate) fn is_host_metadata(instruction: &Instruction<'_>) -> bool {
     let operand = |index: usize| instruction.operands.get(index);
     match instruction.opcode {
         op::CAPABILITY => operand(0).is_some_and(|number| CAPABILITIES.contains(number)),

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::super::Unfit;
+use super::super::UnsupportedModule;
 use super::super::version::V1_4;
 use super::module::{Frame, Lifting};
 use super::scan::Variable;
@@ -14,7 +14,7 @@ const STORAGE_UNIFORM_CONSTANT: u32 = 0;
 
 impl Lifting<'_, '_> {
     /// Adds the kernel that sets initial values. Returns its id, followed by the constant variables that it reads.
-    pub(super) fn setup_kernel(&mut self) -> Result<Vec<u32>, Unfit> {
+    pub(super) fn setup_kernel(&mut self) -> Result<Vec<u32>, UnsupportedModule> {
         let scan = self.scan;
         let void = self.declarations.declare(op::TYPE_VOID, &[])?;
         let mut ty = [void].to_vec();
@@ -42,7 +42,7 @@ impl Lifting<'_, '_> {
         variable: &Variable,
         initializer: u32,
         frame: &Frame,
-    ) -> Result<u32, Unfit> {
+    ) -> Result<u32, UnsupportedModule> {
         let mut declared = self.scan.declarations.iter();
         let pointee = declared.find_map(|i| match (i.opcode, i.operands) {
             (op::TYPE_POINTER, [id, _, pointee]) if *id == variable.ty => Some(*pointee),
