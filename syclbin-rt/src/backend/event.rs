@@ -189,18 +189,15 @@ impl<'a> WaitList<'a> {
         Self { few, many }
     }
 
-    /// Returns whether the list is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.few[0].is_none()
     }
 
-    /// Returns the number of events.
     pub(crate) fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Returns the events.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Event> {
         self.few.iter().flatten().chain(&self.many).copied()
     }

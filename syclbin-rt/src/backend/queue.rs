@@ -22,13 +22,11 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
     /// Returns the options that the queue was created with.
     fn options(&self) -> QueueOptions;
 
-    /// Returns its context.
     fn context(&self) -> Context;
 
     /// Returns an address that identifies the queue's context.
     fn context_address(&self) -> usize;
 
-    /// Returns the driver's handles.
     fn native(&self) -> QueueHandle;
 
     /// Enqueues a barrier: later commands wait for all earlier commands and for `events`, which must belong to this

@@ -169,12 +169,10 @@ impl Event {
         )
     }
 
-    /// Returns the driver's event.
     pub(crate) fn raw(&self) -> &backend::Event {
         &self.raw
     }
 
-    /// Returns the queue of the command.
     pub(crate) fn queue(&self) -> &Queue {
         match &self.what {
             What::Kernel(kernel) => kernel.queue(),

@@ -284,7 +284,6 @@ impl Values {
         }
     }
 
-    /// Returns the number of parameters.
     fn count(&self) -> usize {
         self.parameters.len()
     }

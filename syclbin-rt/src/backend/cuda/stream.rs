@@ -131,7 +131,6 @@ impl Stream {
         Ok(Some((last, mark)))
     }
 
-    /// Returns whether command `number` has ended.
     pub(crate) fn is_at(&self, number: u64) -> Result<bool> {
         let Some((upto, mark)) = self.mark(number)? else {
             return Ok(true);
@@ -222,7 +221,6 @@ unsafe impl Send for Mark {}
 unsafe impl Sync for Mark {}
 
 impl Mark {
-    /// Returns its handle.
     pub(crate) fn handle(&self) -> CUevent {
         self.handle
     }

@@ -236,7 +236,6 @@ impl Handles {
         Ok(handles)
     }
 
-    /// Returns the number of events.
     pub(crate) fn count(&self) -> cl_uint {
         // The conversion succeeds, because more events than that do not fit into memory.
         cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)
