@@ -21,8 +21,8 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// The string is the name that `build.rs` passed to `syclbin_build::Build::compile`. A string that ends in
-/// `.syclbin` is a file path relative to the directory of `Cargo.toml`.
+/// The string is the name that `build.rs` passed to `syclbin_build::Build::compile`. A string that ends in `.syclbin`
+/// is a file path relative to the directory of `Cargo.toml`.
 ///
 /// # What is generated
 ///
@@ -98,11 +98,11 @@ use proc_macro::TokenStream;
 ///
 /// # Names
 ///
-/// The name of a template instance includes its arguments (`scale<int>` becomes `scale_int`). The name of an
-/// overload includes its parameters (`f(float *, int)` becomes `f_float_ptr_int`). A Rust keyword becomes a raw
-/// identifier (`r#move`) or gets a trailing underscore (`self_`). So does a kernel with the name of a `Module`
-/// function: `load` becomes `load_`. If two kernels get the same Rust name, the macro reports an error. Rename one
-/// of them, or leave kernels out:
+/// The name of a template instance includes its arguments (`scale<int>` becomes `scale_int`). The name of an overload
+/// includes its parameters (`f(float *, int)` becomes `f_float_ptr_int`). A Rust keyword becomes a raw identifier
+/// (`r#move`) or gets a trailing underscore (`self_`). A kernel named like a function of `Module` also gets an
+/// underscore: `load` becomes `load_`. If two kernels get the same Rust name, the macro reports an error. Rename one of
+/// them, or leave kernels out:
 ///
 /// ```ignore
 /// syclbin_rt::include_syclbin! {
@@ -118,11 +118,11 @@ use proc_macro::TokenStream;
 ///
 /// # Contracts
 ///
-/// Launching a kernel is unsafe, because the file does not record which buffer elements the kernel accesses. To
-/// make a launch safe, declare a contract: a `safe fn` in `unsafe extern "SYCL" { .. }`. When its conditions hold,
-/// the kernel must have no undefined behavior, for any arguments, any buffer contents and any concurrent use of the
-/// buffers. The author of the contract promises this with the keyword `unsafe`, which the lint `unsafe_code`
-/// reports. A launch that violates a condition fails before it reaches the driver. The error names the kernel, the
+/// Launching a kernel is unsafe, because the file does not record which buffer elements the kernel accesses. To make a
+/// launch safe, declare a contract: a `safe fn` in `unsafe extern "SYCL" { .. }`. When its conditions hold, the kernel
+/// must have no undefined behavior, for any arguments, any buffer contents and any concurrent use of the buffers. By
+/// writing the keyword `unsafe`, the author of the contract guarantees this; the lint `unsafe_code` reports the
+/// keyword. A launch that violates a condition fails before it reaches the driver. The error names the kernel, the
 /// argument and the values in the condition.
 ///
 /// A condition is a boolean Rust expression. Within it:
@@ -152,8 +152,8 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// The conditions must mention the length of every buffer, and the size of each dimension of a 2D or 3D accessor.
-/// This prevents a forgotten bound. If a buffer really needs no bound, write `x.len() >= 0`.
+/// The conditions must mention the length of every buffer, and the size of each dimension of a 2D or 3D accessor, so
+/// that no bound is forgotten. If a buffer really needs no bound, write `x.len() >= 0`.
 ///
 /// If the file does not record how many dimensions a kernel has, its contract must state the number in exactly this
 /// form: `range.dimensions() == 2`, or `range.dimensions() == 0` for a `single_task`. The launch then accepts only

@@ -38,7 +38,7 @@ levels! {
 }
 
 /// Returns whether warnings are logged. If not, they need not be requested from the driver.
-pub(crate) fn hears_warnings() -> bool {
+pub(crate) fn warnings_enabled() -> bool {
     #[cfg(feature = "log")]
     return ::log::log_enabled!(target: TARGET, ::log::Level::Warn);
     #[cfg(not(feature = "log"))]

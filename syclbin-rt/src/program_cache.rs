@@ -130,7 +130,7 @@ fn find_or_build(
     sharing: Sharing,
     cache: Option<&Cache>,
 ) -> Result<(Program, Origin), BuildError> {
-    if !context.keeps_programs() {
+    if !context.can_cache_programs() {
         return Ok((Arc::clone(context).build(modules)?, Origin::Built));
     }
     let settings = driver_settings();

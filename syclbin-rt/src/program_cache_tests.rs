@@ -43,7 +43,7 @@ fn ir(spirv: &[u8]) -> [Source<'_>; 1] {
 /// Returns a context of a device whose programs are cached.
 fn context(queue: &Queue) -> Option<Context> {
     let context = queue.raw().context();
-    if !context.keeps_programs() {
+    if !context.can_cache_programs() {
         crate::common::say_skipped("the driver keeps what it compiled itself");
         return None;
     }

@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> Result<bool> {
             .iter()
             .any(|report| folder.is_some_and(|folder| is_same(&report.package, folder.as_ref())))
     });
-    reports.retain(|report| report.outcome != Outcome::NotKept);
+    reports.retain(|report| report.outcome != Outcome::NoPrebuilt);
     let root = workspace.metadata.workspace_root.as_std_path();
     ui::answer(&render(&reports, root))?;
     let fresh = |report: &Report| !matches!(report.outcome, Outcome::Stale(_));
@@ -108,7 +108,7 @@ fn render(reports: &[Report], root: &Path) -> String {
         match &report.outcome {
             Outcome::Written => format!("written  {shown}\n"),
             Outcome::Fresh => format!("fresh    {shown}\n"),
-            Outcome::NotKept => String::new(),
+            Outcome::NoPrebuilt => String::new(),
             Outcome::Stale(reason) => format!("stale    {shown}: {}\n", Escaped(reason)),
         }
     };

@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// Returns documentation in the usual form: a comment for each line.
+/// Returns `text` as doc comments, one for each line.
 pub(crate) fn comment(text: &str) -> TokenStream {
     let lines = text.lines().map(|line| match line {
         "" => String::new(),
@@ -13,7 +13,7 @@ pub(crate) fn comment(text: &str) -> TokenStream {
     quote!(#(#[doc = #lines])*)
 }
 
-/// Joins non-empty paragraphs. Wraps prose, but preserves the lines of code and lists.
+/// Joins non-empty paragraphs. Wraps prose, but keeps the line breaks of code and lists.
 pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream {
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let parts: Vec<String> = parts
@@ -28,7 +28,7 @@ pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream
     comment(&parts.join("\n\n"))
 }
 
-/// Wraps `text` to lines of about a hundred columns in the generated code.
+/// Wraps `text` so that lines of generated code have about a hundred columns.
 fn wrapped(text: &str) -> String {
     const COLUMNS: usize = 88;
     let (mut lines, mut column) = (String::new(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The input file: finds it, reads it and parses its kernels.
+//! The embedded file: finds it, reads it, and parses its kernels.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use syn::LitStr;
 
 /// A file, with the information that the generated code needs.
 pub(crate) struct File {
-    /// An expression for its path, to pass to `include_bytes!`. The expression contains no machine-specific
-    /// directory. `None` for a missing file, and for a placeholder whose kernels were not compiled. In these cases,
-    /// items may name anything.
+    /// An expression for the file's path, to pass to `include_bytes!`. It contains no machine-specific directory.
+    /// `None` for a missing file, and for a placeholder whose kernels were not compiled. Then items may use any names,
+    /// because nothing is known about the file.
     pub(crate) path: Option<TokenStream>,
     /// The name of the file, for messages.
     pub(crate) name: String,
@@ -30,7 +30,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Returns an empty file as a substitute for an unreadable file, whose error has been reported.
+    /// Returns an empty file in place of an unreadable file, whose error has been reported.
     pub(crate) fn missing() -> Self {
         Self {
             path: None,
@@ -41,7 +41,7 @@ impl File {
         }
     }
 
-    /// Finds and reads the file that `literal` names.
+    /// Finds and reads the file specified by `literal`.
     pub(crate) fn find(literal: &LitStr) -> syn::Result<Self> {
         let text = literal.value();
         let (path, expression) = if text.ends_with(".syclbin") {
@@ -67,7 +67,7 @@ impl File {
             Err(error) => return fail(literal, &missing(&text, &path, &error)),
         };
         Self::parse(expression, file_name(&path), &bytes).map_err(|error| {
-            // The message uses the file name that the user wrote, so it is the same on every machine.
+            // Uses the file name that the user wrote, so that the message is the same on every machine.
             let damaged = if text.ends_with(".syclbin") {
                 format!("{text}: {error}")
             } else {
@@ -77,7 +77,7 @@ impl File {
         })
     }
 
-    /// Parses a file with these bytes.
+    /// Parses the bytes of a file.
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ impl File {
     }
 }
 
-/// Returns the aspects that each kernel requires. Modules with malformed requirements are treated as having none,
-/// because a launch reports the error.
+/// Returns the aspects that each kernel requires. Malformed requirements count as none, because a launch reports the
+/// error.
 fn aspects(file: &Syclbin<'_>) -> BTreeMap<String, Vec<&'static str>> {
     let mut aspects = BTreeMap::new();
     for module in &file.modules {
@@ -121,8 +121,7 @@ fn aspects(file: &Syclbin<'_>) -> BTreeMap<String, Vec<&'static str>> {
     aspects
 }
 
-/// Returns whether a file that starts with these bytes may be a SYCLBIN file. If not, there is no need to read the
-/// rest to report the error.
+/// Returns whether a file that starts with these bytes may be a SYCLBIN file. If not, the rest need not be read.
 fn is_syclbin(start: &[u8]) -> bool {
     start.starts_with(&SYCLBIN_MAGIC) || start.starts_with(&OFFLOAD_BINARY_MAGIC)
 }
@@ -144,14 +143,14 @@ pub(crate) fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Returns the message for a missing file, with a list of the files that exist.
+/// Returns the message for a missing file, which lists the existing files.
 fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     if text.ends_with(".syclbin") {
         return format!(
             "cannot read {text}: {error}; the path is relative to the directory of Cargo.toml"
         );
     }
-    // A name with a `/` would be in a subdirectory.
+    // A name that contains a `/` refers to a subdirectory.
     let folder = path.ancestors().nth(text.split('/').count());
     let mut built: Vec<String> = folder
         .and_then(|folder| std::fs::read_dir(folder).ok())

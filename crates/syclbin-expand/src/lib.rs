@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates the code of `include_syclbin!`: the kernels of a SYCLBIN file as a Rust module.
 //!
-//! The macro is a thin wrapper around [`include()`], because a proc-macro crate can only export macros. Tools get
-//! the same code as text from `source`, which requires the feature `source`.
+//! The macro is a thin wrapper around [`include()`], because a proc-macro crate can only export macros. Tools get the
+//! same code as text from `source`, which requires the feature `source`.
 //!
 //! The steps, in order:
 //!
@@ -49,8 +49,8 @@ use crate::input::Input;
 
 /// Returns the module for `tokens`, the input of `include_syclbin!`.
 ///
-/// Every mistake in the input or the file becomes a `compile_error!`. The rest of the module is still generated as
-/// far as possible, to avoid follow-up errors.
+/// Every mistake in the input or the file becomes a `compile_error!`. As much as possible of the module is still
+/// generated, to avoid follow-up errors.
 #[must_use]
 pub fn include(tokens: TokenStream) -> TokenStream {
     let (input, mut errors) = match Input::parse(tokens) {
@@ -67,13 +67,13 @@ pub fn include(tokens: TokenStream) -> TokenStream {
 }
 
 /// Returns the generated code as text, for the bytes of a file. It equals the expansion of the macro for
-/// `pub mod MODULE = "PATH";` and `items`.
+/// `pub mod MODULE = "PATH";` followed by `items`.
 ///
 /// # Errors
 ///
-/// Returns all errors, if there are any:
+/// Returns all errors. They occur if
 ///
-/// - `bytes` are not a SYCLBIN file, or an image of it is damaged,
+/// - `bytes` are not a SYCLBIN file, or an image in it is damaged,
 /// - `module` is not a Rust name,
 /// - `items` contain a mistake.
 #[cfg(any(test, feature = "source"))]
@@ -81,7 +81,7 @@ pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<Str
     Ok(prettyplease::unparse(&parsed(bytes, path, module, items)?))
 }
 
-/// Returns a summary of the generated code: one line for each function that launches a kernel, and for each struct.
+/// Returns a summary of the generated code: one line for each launch function and each struct.
 ///
 /// # Errors
 ///
@@ -122,20 +122,20 @@ fn parsed(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<syn::Fi
 pub struct KernelStub {
     /// The symbol in the file.
     pub symbol: String,
-    /// The path of the function in the module, such as `fill::iota`, or the reason why it does not exist.
+    /// The path of the function in the module, such as `fill::iota`, or the reason why there is none.
     pub function: Result<String, String>,
 }
 
-/// Returns the kernels in the file `bytes`. Kernel variants that the SYCL runtime generates are left out.
+/// Returns the kernels in the file `bytes`, without the variants that the SYCL runtime generates.
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes` are not a SYCLBIN file, or an image of it is damaged.
+/// Fails if `bytes` are not a SYCLBIN file, or if an image in it is damaged.
 #[cfg(any(test, feature = "source"))]
 pub fn stubs(bytes: &[u8]) -> Result<Vec<KernelStub>, syclbin::Error> {
     let file = File::parse(quote!("kernels"), "kernels".into(), bytes)?;
     let Ok((input, mut errors)) = Input::parse(quote!(mod kernels = "kernels";)) else {
-        return Ok(Vec::new()); // not an error in the file
+        return Ok(Vec::new()); // unreachable: this input is valid
     };
     let plan = plan::Plan::new(&input, &file, &mut errors);
     let mut functions = std::collections::BTreeMap::new();

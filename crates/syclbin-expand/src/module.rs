@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generates the module: a struct for the file and for each C++ namespace, with a method for every kernel.
+//! Generates the module: a struct for the file and one for each C++ namespace, with a method for every kernel.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
@@ -32,7 +32,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
         name,
         ..
     } = input;
-    // The user's documentation of the module replaces the summary.
+    // The user's own documentation of the module replaces the summary.
     let summary = if attributes.iter().any(|a| a.path().is_ident("doc")) {
         TokenStream::new()
     } else {
@@ -78,11 +78,11 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     }
 }
 
-/// Returns an expression for the bytes that the macro has read.
+/// Returns an expression for the bytes that the macro read.
 ///
-/// `include_bytes_aligned!` expands to `include_bytes!` and `Sized` without paths, so definitions in the user's
-/// program could shadow them. The block defines both, which hides all others. The array type causes a compile error
-/// if the size of the file has changed since the macro read it.
+/// `include_bytes_aligned!` expands to `include_bytes!` and `Sized` without paths, so the user's program could shadow
+/// them. The block defines both, which hides all other definitions. The array type makes compilation fail if the file's
+/// size has changed since the macro read it.
 fn embedded(file: &File) -> TokenStream {
     let Some(path) = &file.path else {
         return quote!(&[]);
@@ -188,14 +188,14 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
     }
 }
 
-/// The parts of a kernel struct, and of the module around it.
+/// The parts of a struct with kernels, and of the module around it.
 #[derive(Default)]
 struct Contents {
     fields: TokenStream,
     constants: TokenStream,
     methods: TokenStream,
     constructor: TokenStream,
-    /// The field with the loaded module. Only the file's struct and structs with device globals have it.
+    /// The field that stores the loaded module. Only the file's struct and structs with device globals need it.
     module: Option<Ident>,
     /// Items next to the struct: C++ structs, methods of left-out kernels, namespaces.
     structs: TokenStream,
@@ -203,7 +203,7 @@ struct Contents {
     modules: TokenStream,
 }
 
-/// Returns the parts of `namespace`, whose module is `depth` modules deep in the generated module.
+/// Generates the parts of `namespace`, whose module is `depth` modules deep in the generated module.
 fn contents(
     namespace: &Namespace<'_>,
     types: &Types<'_>,
@@ -279,7 +279,7 @@ fn contents(
     }
     for (name, inner) in &namespace.inner {
         let (Some(member), Some(module)) = (members.claim(name), &inner.module) else {
-            continue; // the plan has checked that it is an identifier
+            continue; // the plan has already checked the identifier
         };
         let what = inner.namespace.what();
         let doc = doc::comment(&format!("The kernels in {what} `{name}`."));
@@ -361,7 +361,7 @@ fn inner_module(
     }
 }
 
-/// Returns the name of a constructor's parameter, or `_` if all kernels are left out.
+/// Returns the name of a constructor's parameter, or `_` if the constructor is empty because all kernels are left out.
 fn module_parameter(constructor: &TokenStream) -> TokenStream {
     if constructor.is_empty() {
         quote!(_)

@@ -4,7 +4,7 @@
 use quote::ToTokens as _;
 use syn::{Attribute, Field, ImplItem, ImplItemFn, Item, ItemFn, ItemMod, ItemStruct, Visibility};
 
-/// Returns the lines of a generated module. `path` leads to it from the outermost one, which has an empty path.
+/// Returns the lines of a generated module. `path` leads to it from the outermost module, whose path is empty.
 pub(crate) fn lines(module: &ItemMod, path: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for item in module.content.iter().flat_map(|(_, items)| items) {
@@ -78,7 +78,7 @@ fn structure(mut item: ItemStruct, path: &str) -> String {
     line.replacen("struct ", &format!("struct {path}"), 1)
 }
 
-/// Formats an item on one line, without the paths that users rarely write.
+/// Formats an item on one line, without paths that users rarely write.
 fn line(item: Item) -> String {
     let file = syn::File {
         shebang: None,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The macro as rustc runs it: what compiles, and the errors of what does not.
+//! Runs the macro in rustc: some programs compile, and the others fail with the expected errors.
 //!
-//! trybuild compiles each program in a crate of its own, whose directory paths are relative to; the
-//! files that the programs embed are put there first. `TRYBUILD=overwrite` writes the expected
-//! errors anew.
+//! trybuild compiles the programs in a crate of its own, so the paths of embedded files are relative to that crate. The
+//! test writes the files there first. `TRYBUILD=overwrite` rewrites the expected errors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +20,7 @@ fn programs_compile_or_fail_as_expected() {
     for entry in fs::read_dir("tests/ui").unwrap() {
         let program = entry.unwrap().path();
         let expected = program.with_extension("stderr");
-        // `errors` compares those that the macro alone gives.
+        // The module `errors` covers programs whose errors all come from the macro.
         if program.extension().is_some_and(|is| is == "rs")
             && (!expected.exists() || errors::has_errors_of_rustc(&expected))
         {
@@ -30,7 +29,7 @@ fn programs_compile_or_fail_as_expected() {
     }
 }
 
-/// Where trybuild puts its crate: in the target directory, which has this one beside it.
+/// The directory of trybuild's crate. Both this crate's temporary directory and that crate are in the target directory.
 fn crate_of_trybuild() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("../tests/trybuild")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The macro's own errors for each program of `tests/ui`, with line and column, without the compiler: rustc takes
-//! a minute for all of them, this takes a second.
+//! Compares the macro's errors for each program of `tests/ui`, with line and column, without running the compiler. This
+//! takes a second; rustc takes a minute.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,19 +37,19 @@ fn errors_are_those_of_the_compiler() {
     assert!(found_in >= 60, "only {found_in} programs have errors");
 }
 
-/// Whether rustc itself says something in the expected output at `path`.
+/// Returns whether the expected output at `path` contains errors that rustc itself reports.
 pub(crate) fn has_errors_of_rustc(path: &Path) -> bool {
     let text = fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
     lines.any(|line| line.starts_with("error[") || is_lint(line))
 }
 
-/// Whether this is an error of a lint of rustc.
+/// Returns whether a line is an error from one of rustc's lints.
 fn is_lint(line: &str) -> bool {
     line.starts_with("error: unused ") || line.starts_with("error: usage of ")
 }
 
-/// The errors of all `include_syclbin!` in a program. The files that it embeds are in the given directory.
+/// Returns the errors of all `include_syclbin!` calls in a program. `folder` contains the embedded files.
 fn errors_of(program: &Path, folder: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(program).unwrap();
     let tokens: TokenStream = text.parse().unwrap();
@@ -66,7 +66,7 @@ fn errors_of(program: &Path, folder: &Path) -> BTreeSet<String> {
     errors
 }
 
-/// Where each call of the macro `name` is, and what is in its braces.
+/// Returns the position and input of each call of the macro `name`.
 fn after(tokens: TokenStream, name: &str) -> Vec<(Span, TokenStream)> {
     let mut found = Vec::new();
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
@@ -88,7 +88,7 @@ fn after(tokens: TokenStream, name: &str) -> Vec<(Span, TokenStream)> {
     found
 }
 
-/// `input` with the first path in it made absolute.
+/// Makes the file path in `input` absolute.
 fn in_folder(input: TokenStream, folder: &Path) -> TokenStream {
     let path = |token: TokenTree| match syn::parse2::<syn::LitStr>(token.clone().into()) {
         Ok(text) if text.value().ends_with(".syclbin") => {
@@ -101,7 +101,7 @@ fn in_folder(input: TokenStream, folder: &Path) -> TokenStream {
     input.into_iter().map(path).collect()
 }
 
-/// The errors in what rustc printed that are not its own.
+/// Returns the macro's errors in rustc's output.
 fn in_stderr(path: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(path).unwrap();
     let mut errors = BTreeSet::new();

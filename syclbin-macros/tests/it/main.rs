@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the macro writes, and what rustc says of it.
+//! Tests the code that the macro generates, and how rustc reacts to it.
 #![allow(clippy::panic, clippy::unwrap_used, clippy::print_stdout)] // a test may
 
 mod compile;

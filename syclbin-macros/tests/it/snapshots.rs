@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The generated code for every file of tests/files, as people would read it. `BLESS=1` writes it
-//! anew; `tests/pass/snapshots.rs` compiles it.
+//! Compares the generated code for every file of tests/files with formatted snapshots. `BLESS=1` rewrites them;
+//! `tests/pass/snapshots.rs` compiles them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,14 +17,14 @@ fn generated_code_equals_the_snapshots() {
         .filter(|name| name.ends_with(".syclbin"))
         .collect();
     assert!(files.len() > 10, "{files:?}");
-    // A file of `clang-sycl-linker`, which has no SYCLBIN in it.
+    // A file from `clang-sycl-linker`, which does not contain a SYCLBIN.
     files.push("extract/upstream.offload".to_owned());
     files.sort();
     let mut differing = String::new();
     let mut expected_files = Vec::new();
     for file in files {
         let bytes = fs::read(folder.join("../tests/files").join(&file)).unwrap();
-        // As seen from the snapshot.
+        // The path is relative to the snapshot.
         let path = format!("../../../tests/files/{file}");
         let code = syclbin_expand::source(&bytes, &path, "kernels", "").unwrap();
         let name = file.rsplit('/').next().unwrap();

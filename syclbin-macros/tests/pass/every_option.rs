@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every option of the documentation, in a crate with strict lints.
+//! Uses every documented option, in a crate with strict lints.
 #![deny(
     warnings,
     missing_docs,
@@ -58,7 +58,7 @@ pub struct Particle {
     position: [f64; 3],
 }
 
-/// What kernels take.
+/// The kernels' arguments.
 #[derive(Debug)]
 pub struct Arguments {
     x: Buffer<f32>,
@@ -70,7 +70,7 @@ pub struct Arguments {
     pairs: Buffer<kernels::ns::Pair>,
 }
 
-/// Calls every kernel under the name it was given, and uses what else there is.
+/// Calls every kernel by its chosen name, and uses the other generated items.
 pub fn calls(queue: &Queue, with: &mut Arguments) -> Result<()> {
     let kernels = kernels::Module::builder(queue)
         .radius(3)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every file expands to a module that compiles, whatever of it is left out.
+//! Every test file expands to a module that compiles, even if kernels are left out.
 #![deny(warnings)]
 #![allow(dead_code)]
 

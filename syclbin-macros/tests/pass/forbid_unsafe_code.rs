@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels need no `unsafe` in the crate that embeds them, and contracts only where they stand.
+//! Embedding kernels requires no `unsafe` in the user's crate, except where a contract is declared.
 #![deny(warnings, unsafe_code)]
 
 use syclbin_rt::{Buffer, Queue, Result};

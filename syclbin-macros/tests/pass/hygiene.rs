@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The macro embeds the file that it read, whatever macros the program defines. It needs no prelude, unless kernels are
-//! left out: rustc then lacks the attribute that gives the reason in its error.
+//! left out: the attribute that puts the reason into rustc's error is in the prelude.
 #![deny(warnings)]
 #![no_implicit_prelude]
 #![allow(unused_macros)]
@@ -37,7 +37,7 @@ macro_rules! offset_of {
 ::syclbin_rt::include_syclbin! {
     pub mod kernels = "declared.syclbin";
     skip { lost }
-    // SAFETY: nothing launches these.
+    // SAFETY: these kernels are never launched.
     unsafe extern "SYCL" {
         safe fn saxpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
         safe fn step where particles.len() >= world.count, range.dimensions() == 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A kernel that has no function, and one by its symbol, do not keep the others from theirs.
+//! A kernel without a function, and a kernel without a readable name, do not affect the other functions.
 #![deny(warnings)]
 
 syclbin_rt::include_syclbin! { mod kernels = "declared.syclbin"; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names as long as generators of code make them.
+//! Names as long as those from code generators.
 #![deny(warnings)]
 
 syclbin_rt::include_syclbin! { mod kernels = "long_names.syclbin"; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names that items may choose although something is called so.
+//! Items may choose names that are used elsewhere in the module.
 #![deny(warnings)]
 #![allow(dead_code)]
 

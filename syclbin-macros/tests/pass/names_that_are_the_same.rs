@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels and structs of one name reject no file: their parameters tell the kernels apart, and the others stay.
+//! Kernels or structs of the same name do not reject the file: parameters distinguish the kernels, and unrelated
+//! kernels keep their functions.
 
 use syclbin_rt::include_syclbin;
 

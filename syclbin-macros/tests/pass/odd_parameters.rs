@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parameters called like something of Rust or of the generated code, with contracts over them.
+//! Parameters with names that Rust or the generated code uses, and contracts that mention them.
 #![deny(warnings)]
 
 use syclbin_rt::{NdRange, Queue, Result, SafeLaunch};
@@ -27,7 +27,7 @@ fn call<'a>(
     kernels.given(1, floats, kernels::value { value: 1, given: 2 }, 3, 4)
 }
 
-/// Uses it.
+/// Launches the kernel.
 pub fn calls(queue: &Queue) -> Result<()> {
     let kernels = kernels::Module::load(queue)?;
     call(&kernels, &mut queue.zeroed(4)?).launch(1)?;

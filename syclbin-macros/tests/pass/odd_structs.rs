@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Structs and members called like something of Rust or of the generated code.
+//! Structs and members with names that Rust or the generated code uses.
 #![deny(warnings)]
 #![allow(dead_code)]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device globals and specialization constants called like something of Rust or of the generated code.
+//! Device globals and specialization constants with names that Rust or the generated code uses.
 #![deny(warnings)]
 #![allow(dead_code)]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Wherever a module may stand, and more than once for one file.
+//! The macro works wherever a module is allowed, and several times for the same file.
 #![deny(warnings, unreachable_pub)]
 
 use syclbin_rt::{Queue, Result};
@@ -77,7 +77,7 @@ pub fn function<T>(queue: &Queue, _: T) -> Result<()> {
     outer::load(queue)
 }
 
-/// In an expression.
+/// Embeds the file inside an expression.
 pub const BYTES: usize = {
     syclbin_rt::include_syclbin! { mod kernels = "declared.syclbin"; only { nothing } }
     kernels::SYCLBIN.len()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The generated code depends on no name that the program has.
+//! Names defined by the program do not affect the generated code.
 #![deny(warnings)]
 #![allow(dead_code, non_camel_case_types)]
 

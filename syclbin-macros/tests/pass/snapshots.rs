@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The snapshots of the generated code compile, as a program's code.
+//! The snapshots of the generated code compile as part of a program.
 #![deny(warnings)]
 
 #[path = "../snapshots/constants_object.rs"]

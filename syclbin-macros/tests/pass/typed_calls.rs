@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The methods take what the kernels take.
+//! The methods take the parameters of the kernels.
 #![deny(warnings, missing_docs, unreachable_pub, rust_2018_idioms, unused_qualifications)]
 
 use syclbin_rt::{Buffer, Device, Launch, Queue, Result};
@@ -11,7 +11,7 @@ syclbin_rt::include_syclbin! {
 
 syclbin_rt::include_syclbin! { mod hidden = "vector_ops.object.syclbin"; }
 
-/// Arguments by type; a launch keeps its buffers borrowed.
+/// Passes an argument of each type. A launch keeps its buffers borrowed.
 pub fn calls(queue: &Queue, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<()> {
     let kernels = kernels::Module::load(queue)?;
     let mut ints = queue.zeroed::<i32>(4)?;

@@ -72,7 +72,6 @@ pub(crate) trait DriverDevice: Send + Sync {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Returns the driver's handle.
     fn native(&self) -> DeviceHandle;
 
     /// For a sub-device, returns the parent device and the sub-device's number.
@@ -117,7 +116,6 @@ pub(crate) type Context = Arc<dyn DriverContext>;
 
 /// A context as its driver presents it.
 pub(crate) trait DriverContext: Builds + Any + Send + Sync {
-    /// Returns the context's device.
     fn device(&self) -> Device;
 
     /// Returns an address that identifies the context among all live contexts.
@@ -168,7 +166,7 @@ pub(crate) trait Builds {
     }
 
     /// Returns whether the driver's code can be cached, and whether that saves a compilation.
-    fn keeps_programs(&self) -> bool {
+    fn can_cache_programs(&self) -> bool {
         false
     }
 

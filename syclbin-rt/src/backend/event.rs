@@ -75,7 +75,7 @@ impl Event {
             return Poll::Ready(Ok(()));
         }
         let pending = Completion::new(waker.clone());
-        if !wakers::are_there() || !self.notify(queue, &pending)? {
+        if !wakers::ensure_started() || !self.notify(queue, &pending)? {
             // No thread can be started, so the task would not be woken.
             return Poll::Ready(self.wait());
         }
@@ -189,18 +189,15 @@ impl<'a> WaitList<'a> {
         Self { few, many }
     }
 
-    /// Returns whether the list is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.few[0].is_none()
     }
 
-    /// Returns the number of events.
     pub(crate) fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Returns the events.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Event> {
         self.few.iter().flatten().chain(&self.many).copied()
     }
@@ -228,7 +225,7 @@ mod tests {
         let (second, heard) = mpsc::channel();
         let completion = Completion::new(Waker::from(Arc::new(Bell(first))));
         let waker = Waker::from(Arc::new(Bell(second)));
-        assert!(completion.poll(&waker).is_pending() && wakers::are_there());
+        assert!(completion.poll(&waker).is_pending() && wakers::ensure_started());
         let failure = Failure::opencl("clEnqueueNDRangeKernel", -5);
         completion.clone().end(Err(failure));
         assert!(heard.recv().is_ok());

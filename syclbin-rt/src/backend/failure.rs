@@ -120,7 +120,7 @@ pub(crate) enum NoView {
 }
 
 /// A copy that the driver failed to start.
-pub(crate) struct Unstarted {
+pub(crate) struct TransferError {
     pub(crate) failure: Failure,
     /// Whether the copy may run nevertheless.
     pub(crate) may_run: bool,
@@ -234,13 +234,13 @@ impl From<Failure> for NoView {
     }
 }
 
-impl From<Unstarted> for Failure {
-    fn from(unstarted: Unstarted) -> Self {
+impl From<TransferError> for Failure {
+    fn from(unstarted: TransferError) -> Self {
         unstarted.failure
     }
 }
 
-impl From<Failure> for Unstarted {
+impl From<Failure> for TransferError {
     fn from(failure: Failure) -> Self {
         let may_run = false;
         Self { failure, may_run }

@@ -73,7 +73,7 @@ static SLOTS: Mutex<Slots> = Mutex::new(Slots {
 thread_local! {
     // Two thread-locals, because accessing a value without a destructor costs a single load.
     static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) };
-    static GIVES_BACK: GivesBack = const { GivesBack };
+    static GIVES_BACK: SlotReleaser = const { SlotReleaser };
 }
 
 /// Releases a thread's slot when the thread ends.
@@ -82,9 +82,9 @@ thread_local! {
 /// closes in time even if another thread is inside a driver's first call of some kind, which may register destructors
 /// until it returns. When else the main thread's value is dropped depends on the C library: see
 /// [`system::drops_in_exit`].
-struct GivesBack;
+struct SlotReleaser;
 
-impl Drop for GivesBack {
+impl Drop for SlotReleaser {
     fn drop(&mut self) {
         if system::drops_in_exit() {
             return close();
@@ -213,12 +213,12 @@ impl Slot {
         // Release: the effects of the call happen before the handler sees that the call has ended.
         self.0.store(calls, Ordering::Release);
         if calls == ENDING {
-            self.give_back();
+            self.release();
         }
     }
 
     #[cold]
-    fn give_back(&'static self) {
+    fn release(&'static self) {
         self.0.store(0, Ordering::Relaxed);
         SLOT.set(None);
         slots().free.push(self);

@@ -16,7 +16,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::backend::{
     DeviceSlice, Event, Failure, HostBytes, Memory, NoView, Queue, Region, Rejection, Result,
-    Unstarted, WaitList,
+    TransferError, WaitList,
 };
 
 /// Device elements mapped for the host to read. Created by [`Queue::map`](crate::Queue::map).
@@ -293,7 +293,7 @@ impl Queue {
                 self.flush()?;
                 Ok(copy)
             }
-            Err(Unstarted { failure, may_run }) => {
+            Err(TransferError { failure, may_run }) => {
                 if !may_run {
                     drop(ManuallyDrop::into_inner(data));
                 }

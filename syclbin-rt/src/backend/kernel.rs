@@ -17,7 +17,6 @@ either! {
 
 /// A kernel as its driver presents it.
 pub(crate) trait DriverKernel: Send + Sync {
-    /// Returns the driver's handles.
     fn native(&self) -> KernelHandle;
 
     /// Creates a separate kernel object, with arguments of its own.

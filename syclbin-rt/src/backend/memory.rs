@@ -39,7 +39,6 @@ either! {
 
 /// Memory as its driver presents it.
 pub(crate) trait DriverMemory: Send + Sync {
-    /// Returns its context.
     fn context(&self) -> Context;
 
     /// Returns an address that identifies the memory's context.
@@ -79,13 +78,11 @@ struct Uses {
 }
 
 impl Memory {
-    /// Returns the driver's memory.
     #[inline(always)]
     pub(crate) fn raw(&self) -> &RawMemory {
         &self.raw
     }
 
-    /// Returns its device.
     pub(crate) fn device(&self) -> Device {
         self.context().device()
     }

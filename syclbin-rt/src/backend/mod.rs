@@ -21,7 +21,6 @@ macro_rules! either {
 
         #[allow(dead_code, reason = "not every driver narrows every type")]
         impl $name {
-            /// Returns the OpenCL value.
             #[inline(always)]
             pub(crate) fn opencl(&self) -> Result<&$owner<$opencl>, crate::backend::failure::Failure> {
                 match self {
@@ -31,7 +30,6 @@ macro_rules! either {
                 }
             }
 
-            /// Returns the CUDA value.
             #[cfg(feature = "cuda")]
             #[inline(always)]
             pub(crate) fn cuda(&self) -> Result<&$owner<$cuda>, crate::backend::failure::Failure> {

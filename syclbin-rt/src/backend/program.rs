@@ -87,7 +87,7 @@ pub(crate) trait DriverProgram: Any + Send + Sync {
 
 /// Logs the warnings of a driver's compiler. Most drivers print something even without warnings.
 pub(crate) fn log_warnings(facts: &Facts, text: impl FnOnce() -> String) {
-    if !log::hears_warnings() {
+    if !log::warnings_enabled() {
         return;
     }
     let text = text();

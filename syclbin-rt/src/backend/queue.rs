@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::backend::cuda;
 use crate::backend::{
     AnyRange, Context, Event, EventHandle, Failure, KernelObject, Memory, Program, QueueHandle,
-    Region, Result, Unstarted, UsmKind, WaitList, opencl,
+    Region, Result, TransferError, UsmKind, WaitList, opencl,
 };
 
 either! {
@@ -22,13 +22,11 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
     /// Returns the options that the queue was created with.
     fn options(&self) -> QueueOptions;
 
-    /// Returns its context.
     fn context(&self) -> Context;
 
     /// Returns an address that identifies the queue's context.
     fn context_address(&self) -> usize;
 
-    /// Returns the driver's handles.
     fn native(&self) -> QueueHandle;
 
     /// Enqueues a barrier: later commands wait for all earlier commands and for `events`, which must belong to this
@@ -68,7 +66,7 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
     }
 
     /// Returns whether commands run even if an event in their wait list has already failed.
-    fn forgets_failures(&self) -> bool {
+    fn ignores_failed_dependencies(&self) -> bool {
         false
     }
 }
@@ -110,7 +108,7 @@ pub(crate) trait Copies {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<Event, Unstarted>;
+    ) -> Result<Event, TransferError>;
 
     /// Maps `size` bytes of memory without an address, starting at byte `offset`, after all commands on this queue.
     /// Returns `None` if the driver cannot map memory.

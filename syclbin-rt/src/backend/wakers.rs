@@ -42,12 +42,12 @@ static WAKERS: Wakers = Wakers {
 };
 
 /// Returns whether the waker threads are running. Without them, a poll must wait until its command ends.
-pub(crate) fn are_there() -> bool {
+pub(crate) fn ensure_started() -> bool {
     static STARTED: OnceLock<bool> = OnceLock::new();
     *STARTED.get_or_init(|| start(|| WAKERS.wake(true)) && start(|| WAKERS.watch()))
 }
 
-/// Hands `waker` to a waker thread. Call [`are_there`] first, to ensure that the threads are running.
+/// Hands `waker` to a waker thread. Call [`ensure_started`] first, to ensure that the threads are running.
 pub(crate) fn wake(waker: Waker) {
     let mut state = WAKERS.lock();
     state.waiting.push_back(waker);
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn blocked_wakers_do_not_stop_others() {
-        assert!(are_there());
+        assert!(ensure_started());
         let mut release = Vec::new();
         for _ in 0..3 {
             let (sender, receiver) = mpsc::channel();

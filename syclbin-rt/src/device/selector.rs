@@ -47,7 +47,6 @@ enum Pick {
     Text(String),
 }
 
-/// The backends.
 const BACKENDS: [&str; 2] = ["opencl", "cuda"];
 
 /// SYCL's names of backends that this crate does not support.

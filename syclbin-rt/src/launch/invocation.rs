@@ -112,7 +112,7 @@ impl<'l> Invocation<'l> {
     #[inline(always)]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) unsafe fn pass(&self, to: &mut impl Arguments<'l>) -> Result<()> {
-        let mut seen = Seen {
+        let mut progress = Progress {
             number: 0,
             passed: 0,
             local: self.kernel.checked().local_memory,
@@ -121,19 +121,19 @@ impl<'l> Invocation<'l> {
             // SAFETY: the caller upholds the same requirements.
             let passed = unsafe {
                 match arg.plain() {
-                    Some(value) => self.pass_value(index, value, &mut seen, to),
-                    None => self.pass_parts(index, arg, &mut seen, to),
+                    Some(value) => self.pass_value(index, value, &mut progress, to),
+                    None => self.pass_parts(index, arg, &mut progress, to),
                 }
             };
             if let Err(error) = passed {
                 return Err(self.misplaced(error));
             }
         }
-        if seen.passed == self.kernel.checked().kinds.len() {
+        if progress.passed == self.kernel.checked().kinds.len() {
             return Ok(());
         }
         // SAFETY: the caller upholds the same requirements.
-        unsafe { self.pass_hidden(&seen, to) }
+        unsafe { self.pass_hidden(&progress, to) }
     }
 
     /// Passes an argument that may consist of several device arguments.
@@ -147,7 +147,7 @@ impl<'l> Invocation<'l> {
         &self,
         index: usize,
         arg: &'l Arg<'l>,
-        seen: &mut Seen,
+        progress: &mut Progress,
         to: &mut impl Arguments<'l>,
     ) -> Result<()> {
         if let Some((range, elements)) = arg.accessor_range() {
@@ -157,7 +157,7 @@ impl<'l> Invocation<'l> {
         }
         // SAFETY: the caller upholds the same requirements.
         (0..arg.lowered())
-            .try_for_each(|part| unsafe { self.pass_value(index, arg.raw(part), seen, to) })
+            .try_for_each(|part| unsafe { self.pass_value(index, arg.raw(part), progress, to) })
     }
 
     /// Passes a device argument: argument `index`, or a part of it.
@@ -172,17 +172,17 @@ impl<'l> Invocation<'l> {
         &self,
         index: usize,
         mut value: Argument<'l>,
-        seen: &mut Seen,
+        progress: &mut Progress,
         to: &mut impl Arguments<'l>,
     ) -> Result<()> {
         let checked = self.kernel.checked();
-        let number = seen.number;
-        seen.number += 1;
+        let number = progress.number;
+        progress.number += 1;
         if self.kernel.is_eliminated(number) {
             return Ok(());
         }
-        let position = seen.passed;
-        seen.passed += 1;
+        let position = progress.passed;
+        progress.passed += 1;
         let Some(kinds) = checked.kinds.get(position) else {
             return Err(self.wrong_count());
         };
@@ -205,7 +205,7 @@ impl<'l> Invocation<'l> {
                     ));
                 }
             }
-            Argument::Local(bytes) => seen.local = self.check_local(index, bytes, seen.local)?,
+            Argument::Local(bytes) => progress.local = self.check_local(index, bytes, progress.local)?,
             Argument::Null => {
                 if let Some(constants) = &checked.constants {
                     value = constants.argument(self.kernel.parameter(position));
@@ -227,10 +227,10 @@ impl<'l> Invocation<'l> {
     /// The requirements of [`Invocation::pass`] apply.
     #[cold]
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    unsafe fn pass_hidden(&self, seen: &Seen, to: &mut impl Arguments<'l>) -> Result<()> {
-        let (kernel, position) = (self.kernel, seen.passed);
+    unsafe fn pass_hidden(&self, progress: &Progress, to: &mut impl Arguments<'l>) -> Result<()> {
+        let (kernel, position) = (self.kernel, progress.passed);
         let rest = kernel.checked().kinds.get(position..);
-        if let (Some(constants), Some([kinds])) = (kernel.constants_behind(seen.number), rest) {
+        if let (Some(constants), Some([kinds])) = (kernel.constants_behind(progress.number), rest) {
             let value = constants.argument(kernel.parameter(position));
             if kinds.take(value) {
                 // SAFETY: the kind is checked; the caller guarantees the rest.
@@ -358,7 +358,7 @@ impl<'l> Values<'l> for Invocation<'l> {
 }
 
 /// The progress through the arguments.
-struct Seen {
+struct Progress {
     /// The device arguments so far, including removed arguments.
     number: usize,
     /// The device arguments so far, without removed arguments.

@@ -16,9 +16,9 @@ use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join};
 use crate::launch::Launch;
 use crate::launch::arg::Arg;
-use crate::launch::parameter_kinds::Kinds;
+use crate::launch::parameter_kinds::AcceptedKinds;
 use crate::launch::work_group::Limits;
-use crate::load::code::Takes;
+use crate::load::code::KnownType;
 use crate::load::requirements;
 use crate::queue::Queue;
 use crate::queue::asserts::Asserting;
@@ -48,7 +48,7 @@ struct Inner {
 pub(crate) struct Checked {
     /// The allowed kinds of each device argument, without the removed arguments. Every kind is allowed if the code does
     /// not contain the type.
-    pub(crate) kinds: Vec<Kinds>,
+    pub(crate) kinds: Vec<AcceptedKinds>,
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
     /// The value of the `kernel_handler`, if the code reads specialization constants from memory.
@@ -67,7 +67,7 @@ pub(crate) struct Symbol {
     /// `true` for each argument that the compiler removed.
     pub(crate) eliminated: Vec<bool>,
     /// The types of the parameters, without the removed ones; empty if the code does not contain them.
-    pub(crate) parameters: Vec<Takes>,
+    pub(crate) parameters: Vec<KnownType>,
     /// Whether the last argument is scratch memory that the code does not declare as a parameter, as in PTX.
     pub(crate) scratch: bool,
     /// Whether the last argument is scratch memory, declared as a parameter or not.
@@ -130,8 +130,8 @@ impl Kernel {
             };
             Extent::from_driver(required, dimensions).sycl_order()
         });
-        let kinds = symbol.parameters.iter().copied().map(Kinds::of);
-        let kinds = kinds.chain(std::iter::repeat(Kinds::ALL));
+        let kinds = symbol.parameters.iter().copied().map(AcceptedKinds::of);
+        let kinds = kinds.chain(std::iter::repeat(AcceptedKinds::ALL));
         let kinds = kinds.take(bounds.arguments + usize::from(symbol.scratch));
         let kinds = kinds.collect();
         Ok(Self(Arc::new(Inner {
@@ -258,7 +258,7 @@ impl Kernel {
     /// Returns whether the code contains the types of all arguments, so that the checks are complete. If not, a driver
     /// could interpret the bytes of a number as a handle.
     pub(crate) fn types_are_known(&self) -> bool {
-        let known = |position| self.parameter(position).is_some_and(Takes::is_known);
+        let known = |position| self.parameter(position).is_some_and(KnownType::is_known);
         (0..self.checked().kinds.len()).all(known)
     }
 
@@ -282,7 +282,7 @@ impl Kernel {
     }
 
     /// Returns the type of the parameter at `position`, not counting removed arguments, if the code contains it.
-    pub(crate) fn parameter(&self, position: usize) -> Option<Takes> {
+    pub(crate) fn parameter(&self, position: usize) -> Option<KnownType> {
         self.0.symbol.parameters.get(position).copied()
     }
 
@@ -379,9 +379,9 @@ impl ConstantsBuffer {
     }
 
     /// Returns the value of a `kernel_handler`: the address, or a struct that contains only the address.
-    pub(crate) fn argument(&self, takes: Option<Takes>) -> Argument<'_> {
+    pub(crate) fn argument(&self, takes: Option<KnownType>) -> Argument<'_> {
         match takes {
-            Some(Takes::Struct(_)) => Argument::Bytes(&self.address),
+            Some(KnownType::Struct(_)) => Argument::Bytes(&self.address),
             _ => Argument::Pointer(u64::from_ne_bytes(self.address)),
         }
     }

@@ -3,11 +3,11 @@
 //! launch.
 
 use crate::backend::kernel::Argument;
-use crate::load::code::Takes;
+use crate::load::code::KnownType;
 
 /// The kinds of arguments that a parameter accepts.
 #[derive(Clone, Copy)]
-pub(crate) struct Kinds {
+pub(crate) struct AcceptedKinds {
     /// One bit for each kind.
     bits: u8,
     /// The size of the value in bytes; 0 if the code does not contain it. For an image, the number of dimensions, plus
@@ -29,7 +29,7 @@ const WRITTEN: u32 = 8;
 /// The size of a null pointer.
 const NULL_BYTES: usize = 8;
 
-impl Kinds {
+impl AcceptedKinds {
     /// Accepts every kind, for a parameter of unknown type.
     pub(crate) const ALL: Self = Self {
         bits: u8::MAX,
@@ -37,20 +37,20 @@ impl Kinds {
     };
 
     /// Returns the kinds that a parameter accepts.
-    pub(crate) fn of(takes: Takes) -> Self {
+    pub(crate) fn of(ty: KnownType) -> Self {
         // Free functions take the handler as a struct; lambdas and functors take the pointer inside it.
-        let (bits, bytes) = match takes {
-            Takes::Number(bytes) => (BYTES, bytes),
-            Takes::Struct(bytes) => (BYTES | NULL, bytes),
-            Takes::Buffer => (MEMORY | POINTER | NULL, None),
-            Takes::LocalMemory => (LOCAL, None),
-            Takes::Sampler => (SAMPLER, None),
-            Takes::Image {
+        let (bits, bytes) = match ty {
+            KnownType::Number(bytes) => (BYTES, bytes),
+            KnownType::Struct(bytes) => (BYTES | NULL, bytes),
+            KnownType::Buffer => (MEMORY | POINTER | NULL, None),
+            KnownType::LocalMemory => (LOCAL, None),
+            KnownType::Sampler => (SAMPLER, None),
+            KnownType::Image {
                 dimensions,
                 written,
             } => (IMAGE, Some(image(dimensions, written))),
-            Takes::Unknown => (BYTES | MEMORY | POINTER | NULL, None),
-            Takes::Anything => (BYTES | MEMORY | POINTER | NULL | LOCAL, None),
+            KnownType::Unknown => (BYTES | MEMORY | POINTER | NULL, None),
+            KnownType::Anything => (BYTES | MEMORY | POINTER | NULL | LOCAL, None),
         };
         let bytes = bytes.unwrap_or(0);
         Self { bits, bytes }
@@ -84,18 +84,18 @@ fn image(dimensions: u8, written: bool) -> u32 {
     u32::from(dimensions) + if written { WRITTEN } else { 0 }
 }
 
-/// Describes why `value` does not match `takes`.
+/// Describes why `value` does not match `ty`.
 #[cold]
-pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
-    let sizes = match (value, takes) {
-        (Argument::Bytes(value), Some(Takes::Number(bytes) | Takes::Struct(bytes))) => {
+pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
+    let sizes = match (value, ty) {
+        (Argument::Bytes(value), Some(KnownType::Number(bytes) | KnownType::Struct(bytes))) => {
             Some(value.len()).zip(bytes)
         }
-        (Argument::Null, Some(Takes::Struct(bytes))) => Some(NULL_BYTES).zip(bytes),
+        (Argument::Null, Some(KnownType::Struct(bytes))) => Some(NULL_BYTES).zip(bytes),
         _ => None,
     };
-    if let Some((given, takes)) = sizes {
-        return format!("has {given} bytes, but the kernel expects {takes}");
+    if let Some((given, ty)) = sizes {
+        return format!("has {given} bytes, but the kernel expects {ty}");
     }
     let image;
     let given = match value {
@@ -111,13 +111,13 @@ pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
         Argument::Null => "a kernel handler",
     };
     let taken;
-    let takes = match takes {
-        Some(Takes::Number(_)) => "a number",
-        Some(Takes::Buffer) => "a buffer",
-        Some(Takes::LocalMemory) => "work-group memory",
-        Some(Takes::Struct(_)) => "a struct by value",
-        Some(Takes::Sampler) => "a sampler",
-        Some(Takes::Image {
+    let ty = match ty {
+        Some(KnownType::Number(_)) => "a number",
+        Some(KnownType::Buffer) => "a buffer",
+        Some(KnownType::LocalMemory) => "work-group memory",
+        Some(KnownType::Struct(_)) => "a struct by value",
+        Some(KnownType::Sampler) => "a sampler",
+        Some(KnownType::Image {
             dimensions,
             written,
         }) => {
@@ -126,7 +126,7 @@ pub(crate) fn problem(value: Argument<'_>, takes: Option<Takes>) -> String {
         }
         _ => "something else",
     };
-    format!("is {given}, but the kernel expects {takes}")
+    format!("is {given}, but the kernel expects {ty}")
 }
 
 fn described(dimensions: u8, written: bool) -> String {
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn parameters_take_only_their_kinds() {
-        let taken = |takes| {
-            let kinds = Kinds::of(takes);
+        let taken = |ty| {
+            let kinds = AcceptedKinds::of(ty);
             let pointer = Argument::Pointer(0);
             [
                 Argument::Bytes(&[]),
@@ -156,19 +156,19 @@ mod tests {
             ]
             .map(|argument| kinds.take(argument))
         };
-        assert_eq!(taken(Takes::Number(None)), [true, false, false, false]);
-        assert_eq!(taken(Takes::Struct(None)), [true, false, false, true]);
-        assert_eq!(taken(Takes::Struct(Some(1))), [false; 4]);
-        assert_eq!(taken(Takes::Struct(Some(8))), [false, false, false, true]);
-        assert_eq!(taken(Takes::Buffer), [false, false, true, true]);
-        assert_eq!(taken(Takes::LocalMemory), [false, true, false, false]);
-        assert_eq!(taken(Takes::Sampler), [false; 4]);
-        let image = Takes::Image {
+        assert_eq!(taken(KnownType::Number(None)), [true, false, false, false]);
+        assert_eq!(taken(KnownType::Struct(None)), [true, false, false, true]);
+        assert_eq!(taken(KnownType::Struct(Some(1))), [false; 4]);
+        assert_eq!(taken(KnownType::Struct(Some(8))), [false, false, false, true]);
+        assert_eq!(taken(KnownType::Buffer), [false, false, true, true]);
+        assert_eq!(taken(KnownType::LocalMemory), [false, true, false, false]);
+        assert_eq!(taken(KnownType::Sampler), [false; 4]);
+        let image = KnownType::Image {
             dimensions: 2,
             written: true,
         };
         assert_eq!(taken(image), [false; 4]);
-        assert_eq!(taken(Takes::Unknown), [true, false, true, true]);
-        assert_eq!(taken(Takes::Anything), [true; 4]);
+        assert_eq!(taken(KnownType::Unknown), [true, false, true, true]);
+        assert_eq!(taken(KnownType::Anything), [true; 4]);
     }
 }

@@ -198,14 +198,14 @@ pub(crate) struct BoundKernel {
     pub(crate) kernel: Kernel,
     pub(crate) object: KernelObject,
     /// The value of each device argument, in order.
-    values: Vec<Kept>,
+    values: Vec<StoredArgument>,
     pub(crate) range: AnyRange,
     /// Whether all arguments are set.
     complete: bool,
 }
 
 /// The stored value of an argument.
-enum Kept {
+enum StoredArgument {
     /// Not set yet, or rejected by the driver.
     Unset,
     Bytes(Vec<u8>),
@@ -234,7 +234,7 @@ impl BoundKernel {
         let mut fixed = Self {
             kernel: kernel.clone(),
             object: object.map_err(|failure| kernel.failed("making", failure))?,
-            values: kernel.checked().kinds.iter().map(|_| Kept::Unset).collect(),
+            values: kernel.checked().kinds.iter().map(|_| StoredArgument::Unset).collect(),
             range,
             complete: false,
         };
@@ -332,10 +332,10 @@ impl<'a> Arguments<'a> for BoundKernel {
             return Ok(());
         }
         // Keep the old value alive until the driver has accepted the new value.
-        let _old = std::mem::replace(kept, Kept::Unset);
+        let _old = std::mem::replace(kept, StoredArgument::Unset);
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.object.set(position, value) }?;
-        *kept = Kept::new(value);
+        *kept = StoredArgument::new(value);
         Ok(())
     }
 }
@@ -352,7 +352,7 @@ fn checked(call: &Invocation<'_>, range: AnyRange, contract: Option<Contract>) -
     ))
 }
 
-impl Kept {
+impl StoredArgument {
     fn new(value: Argument<'_>) -> Self {
         match value {
             Argument::Bytes(bytes) => Self::Bytes(bytes.to_vec()),

@@ -203,7 +203,7 @@ impl Kernel {
         }
         let multiple = self.raw().preferred_multiple().map_err(failed)?;
         let units = queue.device().compute_units();
-        Ok(worked_out(global, limits, multiple, units as usize))
+        Ok(largest_fitting_size(global, limits, multiple, units as usize))
     }
 }
 
@@ -234,7 +234,7 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
 }
 
 /// Calculates the largest work-group size within the limits.
-fn worked_out(global: Extent, limits: &Limits, multiple: usize, units: usize) -> Extent {
+fn largest_fitting_size(global: Extent, limits: &Limits, multiple: usize, units: usize) -> Extent {
     let multiple = multiple.max(1);
     let share = (global.items() / units.max(1)).max(multiple);
     let mut left = limits.max_items.min(share).max(1);
@@ -419,7 +419,7 @@ mod suggestion_tests {
     };
 
     fn of(global: impl Into<Extent>, units: usize) -> Vec<usize> {
-        worked_out(global.into(), &LIMITS, 16, units).sycl_order()
+        largest_fitting_size(global.into(), &LIMITS, 16, units).sycl_order()
     }
 
     #[test]
@@ -442,7 +442,7 @@ mod suggestion_tests {
             max_declared: Some([8, 4, 1]),
             ..LIMITS
         };
-        let sizes = worked_out([64, 64].into(), &limits, 16, 1);
+        let sizes = largest_fitting_size([64, 64].into(), &limits, 16, 1);
         assert_eq!(sizes.sycl_order(), [4, 8]);
     }
 

@@ -59,14 +59,14 @@ impl Code {
     }
 
     /// Returns the parameter types of a kernel, without the parameters that the compiler removed.
-    pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<Takes>> {
+    pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<KnownType>> {
         match self {
             Self::SpirV(module) => {
                 let parameters = module.parameters(kernel)?;
                 Some(
                     parameters
                         .iter()
-                        .map(|parameter| Takes::of_spirv(module, parameter.ty))
+                        .map(|parameter| KnownType::of_spirv(module, parameter.ty))
                         .collect(),
                 )
             }
@@ -76,7 +76,7 @@ impl Code {
                 let parameters = kernel.parameters.iter();
                 Some(
                     parameters
-                        .map(|parameter| Takes::of_ptx(parameter.ty, shared))
+                        .map(|parameter| KnownType::of_ptx(parameter.ty, shared))
                         .collect(),
                 )
             }
@@ -104,7 +104,7 @@ impl Code {
 
 /// The type of a kernel's parameter, as far as the code specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Takes {
+pub(crate) enum KnownType {
     /// A number of this many bytes, if the code specifies the size.
     Number(Option<u32>),
     /// A struct of this many bytes, if the code specifies the size.
@@ -124,7 +124,7 @@ pub(crate) enum Takes {
     Anything,
 }
 
-impl Takes {
+impl KnownType {
     /// Returns the type of a SPIR-V parameter of `module`.
     pub(crate) fn of_spirv(module: &spirv::Module, parameter: ParameterType) -> Self {
         let bytes = || u32::try_from(module.value_size(parameter)?).ok();

@@ -102,7 +102,7 @@ pub(crate) fn as_defaults<'c>(
     let ids = spec_ids(&spirv);
     let mut scalars = Vec::new();
     for (name, place) in layout.iter() {
-        let Some(value) = in_force(values, constants, name, place) else {
+        let Some(value) = overridden_value(values, constants, name, place) else {
             continue;
         };
         for leaf in place.leaves.iter().filter(|leaf| ids.contains(&leaf.id)) {
@@ -134,14 +134,14 @@ pub(crate) fn variables(
 ) -> Result<Vec<(String, Vec<u8>)>, String> {
     let layout = constants.layout().map_err(|error| error.to_string())?;
     let variable = |(name, place): (&str, &SpecConstantLayout)| {
-        let value = in_force(values, constants, name, place)?;
+        let value = overridden_value(values, constants, name, place)?;
         Some((ptx::constant_variable(name), value))
     };
     Ok(layout.iter().filter_map(variable).collect())
 }
 
 /// Returns the value of a constant if it was given or differs from the default.
-fn in_force(
+fn overridden_value(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
     name: &str,
@@ -217,10 +217,10 @@ pub(crate) fn check(
     if held.constants.is_empty() {
         return Ok(());
     }
-    let in_force = blob(values, held);
+    let overridden_value = blob(values, held);
     if are_emulated(image, metadata, facts) {
         let missing = "it reads specialization constants from memory, but the file contains no values for them";
-        return in_force.map(drop).ok_or_else(|| missing.to_owned());
+        return overridden_value.map(drop).ok_or_else(|| missing.to_owned());
     }
     if facts.ptx.is_some() && !are_folded(metadata) {
         // The constants are variables, which are set after the code is loaded.
@@ -236,7 +236,7 @@ pub(crate) fn check(
         let is_given = values.iter().any(|(given, _)| given == name);
         let of = |blob: &Option<Vec<u8>>| part(blob.as_ref()?, place.start, place.size);
         let compiled_in = of(&compiled_in);
-        if compiled_in != of(&in_force) || is_given && compiled_in.is_none() {
+        if compiled_in != of(&overridden_value) || is_given && compiled_in.is_none() {
             return Err(format!(
                 "it was compiled for another value of specialization constant {name}"
             ));

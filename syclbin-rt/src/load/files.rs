@@ -77,7 +77,6 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Returns the facts about the device.
     pub(crate) fn facts(&self) -> &'a Facts {
         self.facts
     }
@@ -124,7 +123,6 @@ impl<'a> Files<'a> {
         image.ok_or_else(|| "there is no such image".to_owned())
     }
 
-    /// Returns the bytes of an image.
     pub(crate) fn bytes(&self, index: ImageIndex) -> Option<&[u8]> {
         Some(&self.image(index).ok()?.1.bytes)
     }

@@ -292,7 +292,6 @@ fn set_values(
     specialization.write(sets);
 }
 
-/// Returns the bytes of a file.
 fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
     let bytes = syclbin::write::to_vec(file, Container::default());
     bytes.map_err(|error| {

@@ -169,12 +169,10 @@ impl Event {
         )
     }
 
-    /// Returns the driver's event.
     pub(crate) fn raw(&self) -> &backend::Event {
         &self.raw
     }
 
-    /// Returns the queue of the command.
     pub(crate) fn queue(&self) -> &Queue {
         match &self.what {
             What::Kernel(kernel) => kernel.queue(),
@@ -508,7 +506,7 @@ impl Queue {
                 let flushed = of_event.flushed();
                 flushed.map_err(self.device().failed("flushing the queue of an event"))?;
             }
-            if queue.forgets_failures()
+            if queue.ignores_failed_dependencies()
                 && let Err(failure) = event.raw.is_complete()
             {
                 return Err(event.failed(failure));

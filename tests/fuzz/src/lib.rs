@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use syclbin::__private::spirv::Module;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
-use syclbin::__private::spirv::portable::{Reader, Version, rewrite};
+use syclbin::__private::spirv::portable::{DriverSupport, Version, rewrite};
 use syclbin::metadata::ModuleMetadata;
 use syclbin::{
     Container, Error, PropertySets, Syclbin, cubin, offload, ptx, read, signature, write,
@@ -92,9 +92,9 @@ pub fn read_unless(bytes: &[u8], is_known: impl Fn(&[u8]) -> bool) {
 /// SPIR-V, rewritten for drivers that take less: what comes out is SPIR-V.
 fn portable(bytes: &[u8]) {
     let versions = [Version::new(1, 0), Version::new(1, 3)];
-    let reader = Reader {
+    let reader = DriverSupport {
         versions: &versions,
-        ..Reader::default()
+        ..DriverSupport::default()
     };
     if let Ok(Some(rewritten)) = rewrite(bytes, &reader) {
         assert!(Module::parse(&rewritten).is_ok(), "rewriting breaks it");

@@ -202,8 +202,8 @@ mod tests {
             let tokens: TokenStream = text.parse().unwrap();
             assert_eq!(spelled(&tokens), text);
         }
-        let squeezed: TokenStream = "-n*2>=x.len()".parse().unwrap();
-        assert_eq!(spelled(&squeezed), "-n * 2 >= x.len()");
+        let without_whitespace: TokenStream = "-n*2>=x.len()".parse().unwrap();
+        assert_eq!(spelled(&without_whitespace), "-n * 2 >= x.len()");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parses the items after the module: user-defined types, the selection of kernels, and items that set a kernel's
-//! name, visibility, optional pointers or contract. Contracts are inside `unsafe extern "SYCL" { .. }`.
+//! Parses the items after the module: user-defined types, the selection of kernels, and items that set a kernel's name,
+//! visibility, optional pointers or contract. Contracts are declared inside `unsafe extern "SYCL" { .. }`.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::Visibility;
@@ -25,11 +25,11 @@ pub(crate) struct TypeItem {
 pub(crate) enum RustType {
     /// The user's own type.
     Own(syn::Path),
-    /// Another name for the generated type.
+    /// A new name for the generated type.
     Named(Ident),
 }
 
-/// The selection of kernels that get functions.
+/// The selection of kernels for which functions are generated.
 pub(crate) struct Selection {
     pub(crate) kind: SelectionKind,
     pub(crate) names: Vec<CppName>,
@@ -44,11 +44,11 @@ pub(crate) enum SelectionKind {
 /// `pub(crate) safe fn scale<int> as scale_ints where data.len() >= n, mask: Option;`
 pub(crate) struct KernelItem {
     pub(crate) visibility: Option<Visibility>,
-    /// The keyword `unsafe` of the block, if the kernel is safe.
+    /// The block's keyword `unsafe`, if the kernel is declared safe.
     pub(crate) vouched: Option<Span>,
     pub(crate) cpp: CppName,
     pub(crate) rename: Option<Ident>,
-    /// The pointers that may be null.
+    /// The pointer parameters that may be null.
     pub(crate) optional: Vec<Ident>,
     pub(crate) conditions: Vec<TokenStream>,
 }
@@ -57,14 +57,14 @@ const FORMS: &str = "expected `types { .. }`, `only { .. }`, `skip { .. }`, `fn 
     `unsafe extern \"SYCL\" { safe fn NAME where BUFFER.len() >= N; }`";
 
 impl Items {
-    /// Parses all items. Returns the valid items, and the errors for the others.
+    /// Parses all items. Returns the valid items, and the errors in the others.
     pub(crate) fn parse(tokens: TokenStream) -> (Self, Vec<syn::Error>) {
         let (mut items, mut errors) = (Self::default(), Vec::new());
         items.add_all(tokens, None, &mut errors);
         (items, errors)
     }
 
-    /// Adds the items in `tokens`, from the block with the keyword `vouched`.
+    /// Adds the items in `tokens`. `vouched` is the keyword `unsafe` of the block around them.
     fn add_all(
         &mut self,
         tokens: TokenStream,
@@ -182,7 +182,7 @@ impl TypeItem {
 }
 
 impl KernelItem {
-    /// Returns whether the item consists only of a name.
+    /// Returns whether the item is only a name and thus has no effect.
     pub(crate) fn is_idle(&self) -> bool {
         let Self {
             visibility,
@@ -256,7 +256,7 @@ impl KernelItem {
     }
 }
 
-/// Parses a visibility. Only `pub` and `pub(crate)` mean the same inside the generated module as outside.
+/// Parses a visibility. Only `pub` and `pub(crate)` mean the same inside and outside the generated module.
 fn visibility(tokens: &[TokenTree]) -> syn::Result<Option<Visibility>> {
     let Some(first) = tokens.first() else {
         return Ok(None);
@@ -299,10 +299,10 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
     Err(syn::Error::new(word.span(), message))
 }
 
-/// The tokens between commas in a block.
+/// The tokens between two commas in a block.
 struct Entry {
     tokens: Vec<TokenTree>,
-    /// The position for errors.
+    /// Where to report errors.
     at: TokenTree,
 }
 
@@ -317,12 +317,12 @@ fn entries(block: &Group) -> Vec<Entry> {
     split(&tokens, true).into_iter().filter_map(entry).collect()
 }
 
-/// Splits at commas. In C++ names, commas between `<` and `>` do not count.
+/// Splits at commas. With `names`, ignores commas between `<` and `>`, as in C++ names.
 fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     let mut parts = vec![Vec::new()];
     let (mut depth, mut before) = (0usize, None);
     for token in tokens {
-        // This is the arrow in `&A::operator->`.
+        // The arrow in `&A::operator->` closes nothing.
         let arrow = before.is_some_and(|before| is_punct(before, '-'));
         if names && is_punct(token, '<') {
             depth += 1;
@@ -340,13 +340,13 @@ fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     parts
 }
 
-/// Returns whether `head` begins a block of kernels: `unsafe extern "SYCL"`.
+/// Returns whether `head` starts a block of kernels: `unsafe extern "SYCL"`.
 fn is_extern(head: &[TokenTree]) -> bool {
     matches!(head, [TokenTree::Ident(word), ..] if word == "unsafe" || word == "extern")
         && position(head, "fn").is_none()
 }
 
-/// Returns the keyword `unsafe` of the block of kernels that begins with `head`.
+/// Returns the keyword `unsafe` of the block of kernels that `head` starts.
 fn vouching(head: &[TokenTree]) -> syn::Result<Span> {
     let is_sycl = |abi: &TokenTree| abi.to_string() == "\"SYCL\"";
     match head {
@@ -377,7 +377,7 @@ fn is_punct(token: &TokenTree, c: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
 }
 
-/// Returns whether `token` is the block that ends an item.
+/// Returns whether `token` is a block that ends an item.
 fn is_block(before: &[TokenTree], token: &TokenTree) -> bool {
     let brace = matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
     brace && position(before, "fn").is_none()

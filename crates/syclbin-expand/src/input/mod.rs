@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parses the macro input: `mod name = "file";`, and the items after it. Limits its depth and length.
+//! Parses the macro input: `mod name = "file";` and the items after it. Limits nesting depth and length.
 
 pub(crate) mod items;
 
@@ -20,11 +20,11 @@ const FORM: &str = "expected the form `pub mod kernels = \"NAME\";`, \
     where NAME is what build.rs passes to `compile`, or the path of a .syclbin file";
 
 impl Input {
-    /// Parses the input. Returns it with the errors in individual items.
+    /// Parses the input. Also returns the errors in individual items.
     ///
     /// # Errors
     ///
-    /// Fails if the input does not begin with a valid module.
+    /// Fails if the input does not start with a valid module.
     pub(crate) fn parse(tokens: TokenStream) -> syn::Result<(Self, Vec<syn::Error>)> {
         check(&tokens)?;
         let (mut input, rest) = parse_head.parse2(tokens)?;
@@ -34,7 +34,7 @@ impl Input {
     }
 }
 
-/// Parses the module, and returns the tokens after it.
+/// Parses the module, and returns the remaining tokens.
 fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
     let form = |error: syn::Error| syn::Error::new(error.span(), FORM);
     let attributes = input.call(Attribute::parse_outer)?;
@@ -44,7 +44,7 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
     input.parse::<Token![=]>().map_err(form)?;
     let file: LitStr = input.parse().map_err(form)?;
     if input.is_empty() {
-        // No token follows, so the error points at the last one.
+        // No token follows, so the error points at the last token.
         return Err(syn::Error::new(file.span(), FORM));
     }
     input.parse::<Token![;]>().map_err(form)?;
@@ -58,13 +58,13 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
     Ok((head, input.parse()?))
 }
 
-/// The maximum depth of brackets in the input of a macro.
+/// The maximum nesting depth of brackets in the macro input.
 const MOST_DEPTH: usize = 64;
 
-/// The maximum number of tokens in an expression. Each token may add a nesting level: `1 + 1 + 1`, `- - 1`.
+/// The maximum number of tokens in an expression, because each token may add a nesting level: `1 + 1 + 1`, `- - 1`.
 const MOST_TOKENS: usize = 300;
 
-/// Checks the limits that all other code relies on: the depth of brackets, and the length of attributes.
+/// Checks the limits that the rest of the crate relies on: the depth of brackets, and the length of attributes.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub(crate) fn check(input: &TokenStream) -> syn::Result<()> {
     Ok(())
 }
 
-/// Checks the depth without recursion: the input may be deeper than the stack.
+/// Checks the depth without recursion, because the input may be nested too deeply for the stack.
 fn check_depth(input: &TokenStream) -> syn::Result<()> {
     let mut open = vec![input.clone().into_iter()];
     while let Some(tokens) = open.last_mut() {
@@ -105,7 +105,7 @@ fn check_depth(input: &TokenStream) -> syn::Result<()> {
     Ok(())
 }
 
-/// Checks that `syn` can parse `tokens` as an expression. [`check`] must have accepted them.
+/// Checks that `tokens` are short enough for `syn` to parse as an expression. [`check`] must have accepted them.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernel names in items: in C++ (`fill::iota`, `scale<int>`, `f(float *, int)`), in Rust (`scale_int`), or as a
+//! Kernel names in items: as in C++ (`fill::iota`, `scale<int>`, `f(float *, int)`), as in Rust (`scale_int`), or as a
 //! quoted symbol.
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -9,10 +9,10 @@ use syclbin::signature::KernelSignature;
 
 use crate::names::default_names::RustName;
 
-/// The C++ name in an item.
+/// A C++ name in an item.
 #[derive(Clone)]
 pub(crate) struct CppName {
-    /// The tokens, for errors.
+    /// The tokens, for locating errors.
     pub(crate) tokens: TokenStream,
     /// The name without white space.
     text: String,
@@ -23,7 +23,7 @@ impl CppName {
     ///
     /// # Errors
     ///
-    /// Fails if there are no tokens. The error points at `at`, where the tokens are expected.
+    /// Fails if `tokens` is empty. The error points at `at`, where a name is expected.
     pub(crate) fn parse(tokens: TokenStream, at: &TokenTree, what: &str) -> syn::Result<Self> {
         if tokens.is_empty() {
             let message = format!("expected the C++ name of a {what}, such as `fill::iota`");
@@ -31,10 +31,10 @@ impl CppName {
         }
         let text = match syn::parse2::<syn::LitStr>(tokens.clone()) {
             Ok(literal) => literal.value(),
-            // Rust keywords may be written as raw identifiers.
+            // Users may write Rust keywords as raw identifiers.
             Err(_) => tokens.to_string().replace("r#", ""),
         };
-        let text = squeezed(&text);
+        let text = without_whitespace(&text);
         Ok(Self { tokens, text })
     }
 
@@ -49,11 +49,11 @@ impl CppName {
 
     /// Returns whether the name equals this C++ name.
     pub(crate) fn is(&self, name: &str) -> bool {
-        squeezed(name) == self.text
+        without_whitespace(name) == self.text
     }
 
-    /// Returns the indices of the kernels that the name matches. `names` are their Rust names. More detailed names
-    /// take precedence: `scale` matches a kernel with exactly that name, or else all instances of the template.
+    /// Returns the indices of the kernels that the name matches. `names` are the kernels' Rust names. More specific
+    /// spellings take precedence: `scale` matches a kernel of exactly that name, or else all instances of the template.
     pub(crate) fn among(
         &self,
         kernels: &[KernelSignature],
@@ -85,7 +85,7 @@ impl CppName {
     }
 }
 
-/// Returns the names by which items can refer to a kernel, most detailed first.
+/// Returns the spellings by which items can refer to a kernel, most specific first.
 fn spellings(kernel: &KernelSignature, rust: Option<&RustName>) -> [Option<String>; 7] {
     let name = kernel.name.as_ref();
     let with_parameters = name.and_then(|name| {
@@ -115,7 +115,7 @@ fn spellings(kernel: &KernelSignature, rust: Option<&RustName>) -> [Option<Strin
     ]
 }
 
-/// Returns whether the kernel is defined in the SYCL runtime's headers.
+/// Returns whether the SYCL runtime's headers define the kernel.
 pub(crate) fn is_of_runtime(kernel: &KernelSignature) -> bool {
     let name = kernel.name.as_ref();
     name.is_some_and(|name| name.path.first().is_some_and(|part| part == "sycl"))
@@ -135,6 +135,6 @@ pub(crate) fn called(kernel: &KernelSignature, name: Option<&RustName>) -> Strin
     }
 }
 
-fn squeezed(text: &str) -> String {
+fn without_whitespace(text: &str) -> String {
     text.split_whitespace().collect()
 }

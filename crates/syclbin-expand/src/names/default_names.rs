@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Computes unique Rust names for all kernels in a file.
 //!
-//! 1. The namespaces and classes around a kernel are modules. Its name is the name of its function or class. An unnamed
-//!    lambda has the name of the function around it.
-//! 2. All template arguments follow: of the kernel, and of functions and generic lambdas around it. So another
-//!    instance of a template never renames a kernel.
-//! 3. Kernels with the same name get more of their C++ name, where that differs. First come the functions around a
-//!    class, then the parameters of the function, one by one.
-//! 4. Kernels that still have the same name are numbered in source order.
+//! 1. The namespaces and classes around a kernel become modules. A kernel is named after its function or class, and an
+//!    unnamed lambda after the function around it.
+//! 2. All template arguments follow: those of the kernel, and those of functions and generic lambdas around it. So
+//!    another instance of a template never renames a kernel.
+//! 3. Kernels with the same name get more of their C++ name, where it differs: first the functions around a class, then
+//!    the function's parameters, one by one.
+//! 4. Kernels that still share a name are numbered in source order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use syclbin::signature::{KernelName, KernelSignature, Lambda};
 
 use crate::names::{identifier, plain, rust, words};
 
-/// The functions that the generated structs already have.
+/// The names of functions that every generated module struct has.
 pub(crate) const OWN_METHODS: [&str; 6] = [
     "best_device",
     "build",
@@ -26,22 +26,22 @@ pub(crate) const OWN_METHODS: [&str; 6] = [
     "new",
 ];
 
-/// How many functions around a class can distinguish it.
+/// The maximum number of enclosing functions that distinguish a class.
 const FUNCTIONS: usize = 2;
 
-/// How many parameters of a function can distinguish it.
+/// The maximum number of function parameters that distinguish a kernel.
 const PARAMETERS: usize = 32;
 
-/// Where the function of a kernel or variable stands, and its name.
+/// The path and name of the function for a kernel or variable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RustName {
-    /// The modules: namespaces and classes.
+    /// The modules, which stand for namespaces and classes.
     pub(crate) path: Vec<String>,
     pub(crate) ident: Ident,
 }
 
 impl RustName {
-    /// Returns it as items write it.
+    /// Returns the name as written in items.
     pub(crate) fn spelled(&self) -> String {
         let mut text = self.path.join("::");
         if !text.is_empty() {
@@ -131,7 +131,7 @@ pub(crate) fn of_variable(
     }
 }
 
-/// A kernel, and its name so far.
+/// A kernel, and its tentative name.
 struct Draft<'k> {
     kernel: &'k KernelSignature,
     cpp: &'k KernelName,
@@ -168,8 +168,8 @@ impl<'k> Draft<'k> {
         draft
     }
 
-    /// Returns a detail that can distinguish the kernel from others of its name. The functions around it come first,
-    /// from the inside, then the parameters.
+    /// Returns detail `index`, by which the kernel can be distinguished from others of the same name. The enclosing
+    /// functions come first, from the inside out, and then the parameters.
     fn detail(&self, index: usize) -> Option<String> {
         let mut around = std::iter::successors(self.cpp.function.as_deref(), |name| {
             name.function.as_deref()
@@ -199,7 +199,7 @@ impl<'k> Draft<'k> {
     }
 }
 
-/// Returns the kernels that have the name of another, in groups.
+/// Returns groups of kernels that share a name.
 fn same(names: &[Option<Draft<'_>>]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<(&[String], &str), Vec<usize>> = BTreeMap::new();
     for (index, draft) in names.iter().enumerate() {
@@ -216,8 +216,8 @@ fn same(names: &[Option<Draft<'_>>]) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Returns the modules of a name in C++. The first is the source, if several sources have the name. The modules of the
-/// function around it follow.
+/// Returns the modules for a C++ name. If several sources define the name, the first module is the source. The modules
+/// of the enclosing function follow.
 pub(crate) fn path(name: &KernelName) -> Vec<String> {
     let mut path: Vec<String> = match &name.function {
         Some(function) => path(function),
@@ -238,7 +238,7 @@ fn base(name: &KernelName) -> String {
     }
 }
 
-/// Returns the Rust name of an operator, used for lambdas inside it.
+/// Returns the Rust name of an operator, for lambdas inside it.
 fn operator(symbol: &str) -> String {
     let known = [
         ("()", "call"),
@@ -262,9 +262,9 @@ fn operator(symbol: &str) -> String {
     found.map_or("operator", |(_, name)| name).into()
 }
 
-/// Returns whether this is a parameter type that every kernel-launching function has.
+/// Returns whether a parameter of this type occurs in every function that launches kernels.
 fn is_of_launch(ty: &str) -> bool {
-    // A class in a lambda that takes a handler is not a parameter of the launch.
+    // A class inside a lambda that takes a handler mentions the handler, but is not one.
     let own = ty.rsplit('}').next().filter(|own| !own.is_empty());
     let own = own.unwrap_or(ty);
     ["sycl::queue", "sycl::handler"]
@@ -272,8 +272,8 @@ fn is_of_launch(ty: &str) -> bool {
         .any(|name| own.contains(name))
 }
 
-/// Returns a template argument or a type as words. `sycl::half` is `half`, and `std::integral_constant<int, 32>` is
-/// `32`. A type in the namespace of `kernel` has only its own name.
+/// Returns a template argument or a type in short form: `sycl::half` becomes `half`, and
+/// `std::integral_constant<int, 32>` becomes `32`. A type in the namespace of `kernel` keeps only its own name.
 fn short(text: &str, kernel: &KernelName) -> String {
     const CONSTANT: &str = "std::integral_constant<";
     let mut text = text.to_owned();
@@ -287,13 +287,13 @@ fn short(text: &str, kernel: &KernelName) -> String {
             .to_owned();
         text.replace_range(start..=start + length, &value);
     }
-    // A lambda as an argument: `scale(float *)::{lambda(int)#2}` is `scale_lambda_2`.
+    // A lambda as an argument: `scale(float *)::{lambda(int)#2}` becomes `scale_lambda_2`.
     while let Some(start) = text.find("{lambda(")
         && let Some(length) = text[start..].find('}')
     {
         let (lambda, rest) = text[start..].split_at(length);
         let name = match lambda.rsplit('#').next().unwrap_or_default() {
-            // A class in a lambda: the function around the lambda is enough.
+            // A class inside a lambda: the function around the lambda is specific enough.
             "1" if rest.starts_with("}::") => String::new(),
             "1" => "lambda".to_owned(),
             number => format!("lambda_{number}"),
@@ -329,7 +329,7 @@ fn unqualified(name: &str, kernel: &KernelName) -> String {
     parts[own.min(parts.len() - 1)..].join("::")
 }
 
-/// The order of kernels of the same name: by line, as far as lines are known.
+/// The sort key of kernels of the same name: the source line, if known.
 fn place(kernel: &KernelSignature) -> (&str, u32, &[Lambda], &str) {
     let location = kernel.location.as_deref().unwrap_or_default();
     let (file, line) = location.rsplit_once(':').unwrap_or_default();

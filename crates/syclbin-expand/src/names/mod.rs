@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Converts C++ names to Rust identifiers. Names are stable: a name depends on other kernels only to distinguish
-//! overloads.
+//! Converts C++ names to Rust identifiers. Names are stable: other kernels affect a name only to distinguish overloads.
 
 pub(crate) mod cpp_name;
 pub(crate) mod default_names;
@@ -10,13 +9,13 @@ use std::collections::BTreeSet;
 use proc_macro2::{Ident, Span};
 use syclbin::signature::Parameter;
 
-/// Returns the name of a parameter for messages and documentation.
+/// Returns the name of a parameter in messages and documentation.
 pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
     let name = parameter.name.clone().filter(|name| !name.is_empty());
     name.unwrap_or_else(|| format!("arg{index}"))
 }
 
-/// Returns the parameter that an item calls `name`: by its C++ name, or by its number, as in `arg2`.
+/// Returns the parameter that an item refers to as `name`: its C++ name, or its index, as in `arg2`.
 pub(crate) fn parameter<'p>(
     parameters: &'p [Parameter],
     name: &str,
@@ -27,7 +26,7 @@ pub(crate) fn parameter<'p>(
     Some((index, parameters.get(index)?))
 }
 
-/// Splits a qualified name into parts that can be identifiers: `ns::Pair<int, 2>` is `ns` and `Pair_int_2`.
+/// Splits a qualified name into parts that can become identifiers: `ns::Pair<int, 2>` becomes `ns` and `Pair_int_2`.
 pub(crate) fn path(name: &str) -> Vec<String> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);
     for (at, c) in name.char_indices() {
@@ -52,21 +51,22 @@ pub(crate) fn plain(ident: &Ident) -> String {
     text.strip_prefix("r#").map_or(text.clone(), str::to_owned)
 }
 
-/// Returns `r#in` for `in`, and `None` for a word that is not a keyword or cannot be raw.
+/// Returns the raw identifier of a keyword, such as `r#in` for `in`. Returns `None` for other words, and for keywords
+/// that cannot be raw.
 pub(crate) fn raw_keyword(ident: &Ident) -> Option<Ident> {
     let text = ident.to_string();
     let raw = syn::parse_str::<Ident>(&format!("r#{text}"));
     raw.ok().filter(|_| syn::parse_str::<Ident>(&text).is_err())
 }
 
-/// Returns a Rust path as users write it.
+/// Formats a Rust path as users write it.
 pub(crate) fn spelled_path(path: &syn::Path) -> String {
     use quote::ToTokens as _;
     let text = path.to_token_stream().to_string();
     text.split_whitespace().collect()
 }
 
-/// Returns a C++ type as words: `const float *` is `const_float_ptr`, `-4` is `minus_4`.
+/// Returns a C++ type as words: `const float *` becomes `const_float_ptr`, and `-4` becomes `minus_4`.
 pub(crate) fn words(text: &str) -> String {
     let text = text.replace('*', " ptr ").replace('-', " minus ");
     let parts = text.split(|c: char| c != '_' && !c.is_alphanumeric());
@@ -76,10 +76,11 @@ pub(crate) fn words(text: &str) -> String {
         .join("_")
 }
 
-/// Keywords of this edition that `syn` accepts as identifiers.
+/// Keywords of the current edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// A module with such a name would shadow the type, or the crate where the program imports `kernels::*`.
+/// Names that a generated module must not have: it would shadow the type, or the crate in programs that import
+/// `kernels::*`.
 const TYPES_AND_CRATES: [&str; 16] = [
     "bool",
     "i8",
@@ -99,11 +100,11 @@ const TYPES_AND_CRATES: [&str; 16] = [
     "syclbin_rt",
 ];
 
-/// A variable must not have the name of a constant in scope.
+/// Constants in scope, whose names a variable pattern would match.
 const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
 
-/// Returns an identifier for `name`: unchanged, raw if it is a keyword, or with an underscore if it cannot be
-/// raw. Returns `None` for a name that cannot be an identifier.
+/// Returns an identifier for `name`: unchanged, raw if it is a keyword, or with a trailing underscore if the keyword
+/// cannot be raw. Returns `None` if `name` cannot become an identifier.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
     let plain = if KEYWORDS.contains(&name) {
         Err(())
@@ -117,10 +118,10 @@ pub(crate) fn identifier(name: &str) -> Option<Ident> {
     Some(ident)
 }
 
-/// The maximum length of a name. Longer names are truncated and end in a hash.
+/// The maximum length of a name. A longer name is truncated, and ends in a hash of the full name.
 const MAX_LENGTH: usize = 80;
 
-/// Returns `name` as a valid identifier for an item, of at most [`MAX_LENGTH`] characters.
+/// Converts `name` to a valid item identifier of at most [`MAX_LENGTH`] characters.
 pub(crate) fn rust(name: &str) -> String {
     let ascii = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let own = identifier(name).or_else(|| identifier(&words(name)));
@@ -131,7 +132,7 @@ pub(crate) fn rust(name: &str) -> String {
     if text.chars().count() <= MAX_LENGTH {
         return text;
     }
-    // FNV-1a, which never changes.
+    // FNV-1a, written out so that names stay the same forever.
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });
@@ -139,17 +140,17 @@ pub(crate) fn rust(name: &str) -> String {
     format!("{start}_{hash:08x}")
 }
 
-/// The names of one scope.
+/// The names that are taken in a scope.
 #[derive(Default)]
 pub(crate) struct Scope(BTreeSet<String>);
 
 impl Scope {
-    /// Creates a scope in which some names are taken.
+    /// Creates a scope in which `names` are taken.
     pub(crate) fn reserving<const N: usize>(names: [&str; N]) -> Self {
         Self(names.map(String::from).into())
     }
 
-    /// Creates the scope for types and modules of a generated module, in which the names `own` are taken.
+    /// Creates the scope for the types and modules of a generated module, in which the names `own` are taken.
     pub(crate) fn of_types<const N: usize>(own: [&str; N]) -> Self {
         let mut scope = Self::reserving(TYPES_AND_CRATES);
         scope.0.extend(own.map(String::from));
@@ -178,8 +179,8 @@ impl Scope {
         }
     }
 
-    /// Claims a name for each item: its own name, or `prefix` and its index if its name is not a valid identifier.
-    /// Unnamed items choose last.
+    /// Claims a name for each item: its own name, or `prefix` and its index if it has no valid name. Unnamed items
+    /// choose last.
     pub(crate) fn claim_each<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
@@ -195,7 +196,7 @@ impl Scope {
     }
 }
 
-/// Returns a list of names with a limited length.
+/// Formats a list of names, cut to a limited length.
 pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
     const MOST: usize = 20;
     let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();

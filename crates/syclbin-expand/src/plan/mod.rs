@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Plans the module: names of kernels and structs, kernels without a function, and errors in the items. Only items
-//! cause errors. A kernel that cannot have a function is left out.
+//! Plans the module: names of kernels and structs, left-out kernels, and errors in the items. Only items cause errors.
+//! A kernel that cannot have a function is left out.
 
 pub(crate) mod requests;
 mod type_names;
@@ -22,16 +22,16 @@ use syclbin::signature::{Element, KernelName, KernelSignature, StructId, Type};
 
 pub(crate) struct Plan<'f> {
     pub(crate) root: Namespace<'f>,
-    /// The kernels and variables without a function: their C++ name and the reason.
+    /// The kernels and variables without a function: C++ name and reason.
     pub(crate) omitted: Vec<(String, String)>,
     /// The reasons why kernels have no function, by symbol.
     pub(crate) reasons: BTreeMap<&'f str, String>,
     pub(crate) types: Types<'f>,
-    /// The user's types.
+    /// The user's own types.
     pub(crate) own: Vec<(StructId, syn::Path)>,
 }
 
-/// The names that are taken, with a description of their owner.
+/// The names that are taken, each with a description of its owner.
 type Taken = BTreeMap<RustName, String>;
 
 impl<'f> Plan<'f> {
@@ -60,11 +60,11 @@ impl<'f> Plan<'f> {
         plan
     }
 
-    /// Adds a kernel. `name` is its default name, and `items` are the items of all kernels.
+    /// Adds a kernel under its default name `name`, unless an item renames it. `items` are the items of all kernels.
     ///
     /// # Errors
     ///
-    /// Fails if the name in an item is already taken, or if the kernel of an item cannot have a function.
+    /// Fails if an item requests a name that is taken, or a kernel that cannot have a function.
     fn add(
         &mut self,
         kernel: &'f KernelSignature,
@@ -86,11 +86,11 @@ impl<'f> Plan<'f> {
             )),
             (None, Some(_)) => None,
         };
-        // Every rounded-range variant accompanies an equivalent kernel.
+        // An equivalent kernel accompanies every rounded-range variant, so the variant is not reported.
         if let Some(reason) = reason.as_ref().filter(|_| !kernel.is_rounded_range()) {
             self.reasons.insert(&kernel.symbol, reason.clone());
             let omitted = (called.clone(), reason.clone());
-            // A reduction consists of several kernels.
+            // A reduction consists of several kernels; report it once.
             if self.omitted.last() != Some(&omitted) {
                 self.omitted.push(omitted);
             }
@@ -142,8 +142,8 @@ impl<'f> Plan<'f> {
         Ok(())
     }
 
-    /// Rejects contracts if a device global contains pointers. A kernel may read any variable in its file, and
-    /// these pointers are not checked.
+    /// Rejects contracts if a device global contains pointers. A kernel may read any variable in its file, and nothing
+    /// checks these pointers.
     fn refuse_unsafe_globals(&self, file: &File, errors: &mut Vec<syn::Error>) {
         let mut globals = file.signatures.globals.iter();
         let pointers = globals.find(|global| {
@@ -180,10 +180,10 @@ impl<'f> Plan<'f> {
                     symbol".into());
                 continue;
             };
-            // In C++, a kernel cannot share the name of a variable beside it, but its Rust name can.
+            // In C++, kernel and variable names differ within a scope, but their Rust names may coincide.
             let Some(name) = default_names::of_variable(name, |name| taken.contains_key(name))
             else {
-                continue; // every C++ name has one
+                continue; // every C++ name yields a Rust name
             };
             self.root.at(&name.path).globals.push(PlannedGlobal {
                 ident: name.ident.clone(),
@@ -194,24 +194,24 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// The types that the generated modules already have.
+/// The types that every generated module has.
 pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
 
 /// A C++ namespace, or the whole file.
 #[derive(Default)]
 pub(crate) struct Namespace<'f> {
     pub(crate) stubs: Vec<Stub<'f>>,
-    /// The left-out kernels whose names could be a function.
+    /// The left-out kernels whose names could be functions.
     pub(crate) left_out: Vec<LeftOut<'f>>,
     pub(crate) globals: Vec<PlannedGlobal<'f>>,
     pub(crate) structs: Vec<(StructId, Ident)>,
     pub(crate) inner: BTreeMap<String, Inner<'f>>,
 }
 
-/// A namespace inside another.
+/// A namespace inside another namespace.
 #[derive(Default)]
 pub(crate) struct Inner<'f> {
-    /// Its module.
+    /// The name of its module.
     pub(crate) module: Option<Ident>,
     pub(crate) namespace: Namespace<'f>,
 }
@@ -223,8 +223,7 @@ impl<'f> Namespace<'f> {
         })
     }
 
-    /// Returns a description of the namespace: `C++ namespace`, unless it only stands for the source of its
-    /// kernels.
+    /// Returns what the namespace is, for messages. Namespaces may also stand for the source files of their kernels.
     pub(crate) fn what(&self) -> &'static str {
         let stubs = self.stubs.iter().map(|stub| stub.kernel);
         let mut kernels = stubs.chain(self.left_out.iter().map(|left_out| left_out.kernel));
@@ -236,7 +235,7 @@ impl<'f> Namespace<'f> {
         }
     }
 
-    /// Returns whether the namespace has a struct of kernels.
+    /// Returns whether the namespace contains kernels and thus needs a struct.
     pub(crate) fn has_kernels(&self) -> bool {
         let mut inner = self.inner.values();
         !(self.stubs.is_empty() && self.left_out.is_empty() && self.globals.is_empty())
@@ -264,16 +263,16 @@ impl<'f> Namespace<'f> {
     }
 }
 
-/// Returns the struct that a stub of this parameter names.
+/// Returns the struct that a stub's signature mentions for this parameter.
 fn parameter_structure(ty: &Type) -> Option<StructId> {
     match ty {
-        // A launch passes only the size.
+        // The launch passes only the size, so the type does not appear.
         Type::LocalMemory { size: Some(_), .. } => None,
         ty => ty.structure(),
     }
 }
 
-/// Returns the struct that `element` is or contains. Pointees of pointers in memory never have a struct layout.
+/// Returns the struct that `element` is or contains. A pointer in memory does not need the layout of its pointee.
 pub(crate) fn structure(element: &Element) -> Option<StructId> {
     match element {
         Element::Struct(id) => Some(*id),

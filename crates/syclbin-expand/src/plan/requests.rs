@@ -10,7 +10,7 @@ use crate::names::cpp_name::{self, CppName};
 use crate::names::default_names::RustName;
 use crate::names::known;
 
-/// Returns the item of each kernel that has one.
+/// Returns each kernel's item, if it has one.
 pub(crate) fn requests<'i>(
     input: &'i Input,
     file: &File,
@@ -49,7 +49,7 @@ pub(crate) fn requests<'i>(
     requests
 }
 
-/// Returns the kernels that get functions.
+/// Returns the kernels for which functions are generated.
 pub(crate) fn selected(
     input: &Input,
     file: &File,
@@ -83,7 +83,7 @@ pub(crate) fn selected(
     selected
 }
 
-/// Returns the error for an unknown kernel, or `None` for a missing file, whose error is already reported.
+/// Returns the error for an unknown kernel, or `None` if the file is missing, which was already reported.
 fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Option<syn::Error> {
     file.path.as_ref()?;
     let kernels = file.signatures.kernels.iter().zip(names);

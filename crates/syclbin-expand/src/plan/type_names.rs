@@ -70,7 +70,7 @@ impl<'f> Plan<'f> {
                 }
             }
         }
-        // The layout of a struct is checked even if no selected kernel takes it.
+        // Checks the layout of a user's struct even if no selected kernel takes it.
         for (id, (_, rust)) in &own {
             if let RustType::Own(path) = rust {
                 self.own.push((*id, path.clone()));
@@ -99,7 +99,7 @@ impl<'f> Plan<'f> {
                 None => None,
             };
             let Some(ident) = renamed.or_else(|| names::identifier(&name)) else {
-                continue; // every C++ name has one
+                continue; // every C++ name yields a Rust name
             };
             self.root.at(&path).structs.push((id, ident));
         }
@@ -130,7 +130,7 @@ impl<'f> Naming<'_, 'f> {
             let Some(layout) = layouts.get(*id) else {
                 continue;
             };
-            // Only names in items cause errors. Other names are made unique with underscores.
+            // Only names from items cause errors. Default names are made unique with underscores.
             let mut renames = self
                 .input
                 .items

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generates the method of a kernel, which takes the kernel's parameters and returns a launch.
+//! Generates a kernel's method, which takes the kernel's parameters and returns a launch.
 
 pub(crate) mod parameter;
 
@@ -16,7 +16,7 @@ use syclbin::signature::{
     Argument, Element, KernelName, KernelSignature, Parameter, Pointee, Type,
 };
 
-/// A kernel that gets a function.
+/// A kernel for which a function is generated.
 pub(crate) struct Stub<'f> {
     pub(crate) ident: Ident,
     pub(crate) kernel: &'f KernelSignature,
@@ -25,14 +25,14 @@ pub(crate) struct Stub<'f> {
 }
 
 impl<'f> Stub<'f> {
-    /// Returns the item with the kernel's contract, if any, and its keyword `unsafe`.
+    /// Returns the item with the kernel's contract and the keyword `unsafe` around it, if any.
     pub(crate) fn contract(&self) -> Option<(&'f KernelItem, Span)> {
         let item = self.item?;
         Some((item, item.vouched?))
     }
 
-    /// Returns the number of dimensions of a range, 0 for a single task: as the file records it, or as the contract
-    /// states it.
+    /// Returns the number of dimensions of the kernel's range, which the file records or the contract states; 0 for a
+    /// single task.
     fn dimensions(&self, errors: &mut Vec<syn::Error>) -> Option<u8> {
         let recorded = self.kernel.dimensions;
         let Some((item, _)) = self.contract() else {
@@ -57,7 +57,7 @@ impl<'f> Stub<'f> {
         }
     }
 
-    /// Returns the type of the range, or `None` for any range.
+    /// Returns the type of the range, or `None` if any range is accepted.
     fn range(&self, dimensions: Option<u8>) -> Option<TokenStream> {
         let compiled = self.kernel.required_local_size.as_ref().map(Vec::len);
         let count = dimensions.map(usize::from).or(compiled)?;
@@ -69,7 +69,7 @@ impl<'f> Stub<'f> {
         })
     }
 
-    /// Returns the pointers that may be null.
+    /// Returns the pointer parameters that may be null.
     fn optional(&self, errors: &mut Vec<syn::Error>) -> BTreeSet<usize> {
         let named = self.item.into_iter().flat_map(|item| &item.optional);
         let found =
@@ -92,7 +92,7 @@ impl<'f> Stub<'f> {
         found.collect()
     }
 
-    /// Returns the method, `depth` modules deep. `constant` is the name of the constant with the only
+    /// Generates the method, for a struct `depth` modules deep. `constant` is the name of the constant for the required
     /// work-group size.
     pub(crate) fn method(
         &self,
@@ -155,7 +155,7 @@ impl<'f> Stub<'f> {
         if let Some((checked, vouched)) = checked {
             let module = checked.module;
             ty = quote!(::syclbin_rt::SafeLaunch);
-            // The lint `unsafe_code` reports the user's keyword `unsafe`.
+            // Gives the user's keyword `unsafe` as the span, so that the lint `unsafe_code` reports it.
             let word = Ident::new("unsafe", vouched);
             let new = quote!(::syclbin_rt::SafeLaunch::with_contract(
                 launch,
@@ -177,7 +177,7 @@ impl<'f> Stub<'f> {
         }
     }
 
-    /// Returns the documentation: the C++ signature, the facts that the file does not record, and the caller's
+    /// Generates the documentation: the C++ signature, facts that the file does not record, and the caller's
     /// obligations. `conditions` are the conditions of a safe launch.
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
         let [heading, safety] = self.safety(conditions);
@@ -228,7 +228,7 @@ impl<'f> Stub<'f> {
         }
     }
 
-    /// Returns `text` followed by the parameters that satisfy `is`.
+    /// Returns `text` followed by the parameters for which `is` holds, if any.
     fn note(&self, is: impl Fn(&Parameter) -> bool, text: &str) -> String {
         let numbered = self.parameters.iter().enumerate();
         let names = numbered.filter(|(_, parameter)| is(parameter));
@@ -299,16 +299,17 @@ fn written_name(parameter: &Parameter) -> &str {
 /// A kernel without a function.
 pub(crate) struct LeftOut<'f> {
     pub(crate) ident: Ident,
-    /// Its name for messages.
+    /// The kernel's name in messages.
     pub(crate) called: String,
     pub(crate) kernel: &'f KernelSignature,
     pub(crate) reason: String,
 }
 
 impl LeftOut<'_> {
-    /// Returns a trait that no type implements, and a method that requires it. The method takes as many parameters
-    /// as the kernel, so that users see the trait's error message. Another number of arguments is an additional error.
-    /// A bound on the `impl` would avoid that, but rustc does not show the message for calls through a reference then.
+    /// Generates a trait that no type implements, and a method that requires it. The method has as many parameters as
+    /// the kernel, so that the compiler reports the trait's message. A call with another number of arguments causes an
+    /// additional error. A bound on the `impl` would avoid that, but then rustc does not show the message for calls
+    /// through a reference.
     pub(crate) fn method(&self) -> (TokenStream, TokenStream) {
         let ident = &self.ident;
         let message = format!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generates a parameter: its Rust type, and the argument expression.
+//! Generates a parameter: its Rust type, and the expression that passes it.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
@@ -9,17 +9,17 @@ use crate::types::{Types, array, number, vector};
 
 /// How a parameter is passed.
 pub(crate) struct Passing {
-    /// The Rust type, or `None` if the caller does not pass it.
+    /// The Rust type, or `None` if the method has no such parameter.
     pub(crate) ty: Option<TokenStream>,
-    /// The argument expression.
+    /// The expression for the argument.
     pub(crate) value: TokenStream,
-    /// Whether it borrows something that must outlive the launch.
+    /// Whether the argument borrows something that must outlive the launch.
     pub(crate) borrows: bool,
 }
 
 impl Passing {
-    /// Returns how a method `depth` modules deep passes `name`, of the type `ty`. It also passes the
-    /// parameters that the compiler removed from the code, which the runtime skips.
+    /// Returns how a method `depth` modules deep passes parameter `name` of type `ty`. Removed parameters are passed
+    /// too; the runtime skips them.
     pub(crate) fn new(
         name: &Ident,
         ty: &Type,
@@ -47,7 +47,7 @@ impl Passing {
             Type::Scalar(Scalar::Bool) => given(quote!(bool), quote!(#rt::Arg::bool(#name))),
             Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16)) => given(number(*scalar), by_value),
             Type::Scalar(scalar) => given(number(*scalar), quote!(#rt::Arg::scalar(#name))),
-            // An enumeration is passed as a number, because the file does not record the names of its values.
+            // An enumeration is passed as a number, because the file does not record its enumerators.
             Type::Enum(of) => given(number(of.of), quote!(#rt::Arg::scalar(#name))),
             Type::Vector { of, count } => given(vector(*of, *count), by_value),
             Type::Array { of, count } => given(array(&types.of(of, depth), *count), by_value),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Alignment: of generated structs, and the requirements of a safe launch on addresses.
+//! Alignment of generated structs, and address requirements of safe launches.
 
 use super::contracts::{code, recorded};
 use super::formatted;

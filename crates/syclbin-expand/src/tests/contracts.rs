@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contracts: what the generated closure reads, and which contracts are errors.
+//! Contracts: what the generated closure reads, and which contracts are rejected.
 
 use super::*;
 
@@ -23,7 +23,7 @@ pub(super) fn recorded(functions: &[&str], layouts: &[&str]) -> File {
     file
 }
 
-/// Returns the input for `items`, in a block for contracts if there are any.
+/// Returns macro input with `items`, inside a contract block if they contain a contract.
 pub(super) fn input(items: &str) -> String {
     if items.contains("safe fn") {
         format!("mod kernels = \"a\"; unsafe extern \"SYCL\" {{ {items} }}")
@@ -36,7 +36,7 @@ pub(super) fn errors(items: &str, file: &File) -> Vec<String> {
     expand(&input(items), file).1
 }
 
-/// Returns the generated code for `items`, without white space.
+/// Returns the generated code for `items`, without whitespace.
 #[track_caller]
 pub(super) fn code(items: &str, file: &File) -> String {
     let (code, errors) = expand(&input(items), file);
@@ -55,8 +55,8 @@ fn struct_numbers_use_cpp_offsets_and_types() {
     let items = "types { World => crate::World } \
         safe fn k where x.len() >= w.grids[1].sizes[2], w.grids[0].pad > 0;";
     let code = code(items, &file);
-    // The offset is 4 for `g`, 12 for the first grid, 4 for `pad`, 4 for two sizes. The user's type does not
-    // matter.
+    // The offset is the sum of 4 for `g`, 12 for the first grid, 4 for `pad`, and 4 for two sizes. The user's own type
+    // does not matter.
     assert!(
         code.contains("given.number::<::core::primitive::i16>(1,24)"),
         "{code}"
@@ -82,7 +82,7 @@ fn bool_in_struct_is_zero_or_one() {
             "{code}"
         );
     }
-    // Once in the check, and once in the report.
+    // In each of two places: the check, and the report.
     assert_eq!(code.matches("given.number").count(), 6, "{code}");
 }
 
@@ -224,7 +224,7 @@ fn conditions_on_compiled_in_captures_are_refused() {
     let kernel = &mut file.signatures.kernels[0];
     kernel.parameters.as_mut().unwrap()[0].arguments = vec![Argument::Removed];
     assert_eq!(errors("safe fn k where x.len() >= n;", &file), [""; 0]);
-    // A lambda: C++ may know the value of what it captures.
+    // A lambda: C++ may have compiled in the value of a capture.
     file.signatures.kernels[0].symbol = "_ZTSZ4fillE1k".into();
     let errors = errors("safe fn k where x.len() >= n;", &file);
     assert_eq!(errors.len(), 1, "{errors:?}");
@@ -335,7 +335,7 @@ fn dimensions_are_the_range_of_the_launch() {
         of(Some(2), size(), safe),
         "SafeLaunch<'a,1,::syclbin_rt::Range<2>>"
     );
-    // The code alone has three numbers.
+    // Without the file's dimensions, the code always records three sizes.
     assert_eq!(
         of(Some(1), Some(vec![64, 1, 1]), ""),
         "Launch<'a,1,::syclbin_rt::Range<1>>"

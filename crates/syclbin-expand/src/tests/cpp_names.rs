@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! C++ names in items: which kernels they mean, and which name means one kernel.
+//! C++ names in items: which kernels they match, and which name matches a single kernel.
 
 use super::*;
 use crate::names::cpp_name::{CppName, called};

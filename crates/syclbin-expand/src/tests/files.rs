@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files that cannot be embedded: the error comes at once.
+//! Files that cannot be embedded are rejected without reading all of them.
 
 use std::path::Path;
 use std::time::Duration;
 
-/// Returns the error of a module of the file at `path`. Panics if the macro hangs.
+/// Returns the error for a module with the file at `path`. Panics if the macro hangs.
 fn error_of(path: &Path) -> String {
     let input = format!("mod kernels = {:?};", path.to_str().unwrap());
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -32,7 +32,7 @@ fn a_huge_file_of_another_kind_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sparse.syclbin");
     let file = std::fs::File::create(&path).unwrap();
-    file.set_len(1 << 40).unwrap(); // more than there is memory
+    file.set_len(1 << 40).unwrap(); // larger than memory
     let error = error_of(&path);
     assert!(error.contains("compile_error"), "{error}");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Items: which input the macro accepts after the module, and which errors it reports for the rest.
+//! Items: the input that the macro accepts after the module, and the errors for everything else.
 
 use super::contracts::{code, errors, input, recorded};
 use super::*;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names of kernels that have none in C++: unnamed lambdas, and classes in functions.
+//! Names of kernels without a C++ name: unnamed lambdas, and classes inside functions.
 
 use super::*;
 use crate::names::default_names::default_names;
 
-/// Returns the default names of kernels with these symbols and locations, as items write them.
+/// Returns the default names of kernels with these symbols and locations, as written in items.
 fn names(kernels: &[(&str, &str)]) -> Vec<String> {
     let kernels = kernels.iter().map(|(symbol, location)| {
         let mut kernel = kernel(symbol, &[]);
@@ -47,7 +47,7 @@ fn lambdas_of_a_function_are_numbered_by_line() {
         ]),
         ["main_2", "main_0", "main_1"]
     );
-    // The order of the file does not matter, nor do other lines.
+    // Neither the order in the file nor other lines matter.
     assert_eq!(
         names(&[
             (first, "a.cpp:110"),
@@ -56,7 +56,7 @@ fn lambdas_of_a_function_are_numbered_by_line() {
         ]),
         ["main_1", "main_2", "main_0"]
     );
-    // Without lines, the numbers of the compiler count.
+    // Without lines, the compiler's numbers decide.
     assert_eq!(names(&[(second, ""), (first, "")]), ["main_1", "main_0"]);
 }
 
@@ -79,7 +79,7 @@ fn overloads_add_their_own_parameters() {
         ]),
         ["scale_double_ptr", "scale_float_ptr_0", "scale_float_ptr_1"]
     );
-    // Only what distinguishes them.
+    // Only the parameters that distinguish them.
     assert_eq!(
         names(&[
             ("_ZTSZ5scalePdmiEUlvE_", ""),
@@ -98,7 +98,7 @@ fn same_names_are_numbered_around_others() {
         names(&[(lambda, "a.cpp:3"), (taken[0], ""), (taken[1], "")]),
         ["scale_2", "scale_1", "scale_0"]
     );
-    // The same function in two sources that both hide it.
+    // Two sources define the same function in an anonymous namespace.
     let hidden = "_ZTSZN12_GLOBAL__N_15scaleEvEUlvE_";
     assert_eq!(
         names(&[(hidden, "b.cpp:1"), (lambda, "a.cpp:1")]),
@@ -154,12 +154,12 @@ fn template_arguments_are_always_in_names() {
         ("_ZTSZN2ns1fINS_4PairEEEvvEUlvE_", "ns::f_Pair"),
         ("_ZTSZN2ns1fIN5other4PairEEEvvEUlvE_", "ns::f_other_Pair"),
         ("_ZTSZ1fILin4ELf3fc00000EEvvEUlvE_", "f_minus_4_1_5"),
-        // A class in a lambda that takes a handler.
+        // A class inside a lambda that takes a handler.
         (
             "_ZTS3FunIZZ4hostRN4sycl3_V15queueEPfENKUlRNS1_7handlerEE_clES6_E5InnerE",
             "Fun_host_Inner",
         ),
-        // Every function that launches kernels has a queue or a handler.
+        // Queues and handlers are ignored, because every function that launches kernels has one.
         (
             "_ZTSZZ4mainENKUlRT_E_clIN4sycl3_V17handlerEEEDaS0_EUlvE_",
             "main",
@@ -198,7 +198,7 @@ fn long_and_odd_names_are_identifiers() {
     }
 }
 
-/// A thousand kernels in functions of one name, of which every ten have the same parameters.
+/// A thousand kernels in functions of the same name. Each list of parameters occurs ten times.
 #[test]
 fn every_kernel_of_a_thousand_has_a_name() {
     let symbols = (0..1_000).map(|n| match n % 10 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Input that is too deep for the stack: an error points at it.
+//! Input that is too deep for the stack is rejected with an error at the right place.
 
 use super::*;
 
-/// Returns the errors of `items`, for a kernel that takes `n`.
+/// Returns the errors of `items` for a kernel with the parameter `n`.
 fn errors(items: &str) -> Vec<String> {
     let file = file_of(vec![kernel("__sycl_kernel_k", &["n"])]);
     expand(&super::contracts::input(items), &file).1
@@ -33,7 +33,7 @@ fn many_signs_are_refused() {
 
 #[test]
 fn the_longest_condition_is_taken() {
-    // This is a quarter of the stack that rustc gives a macro.
+    // A quarter of the stack that rustc gives to macros.
     let small = std::thread::Builder::new().stack_size(2 << 20);
     let checked = small.spawn(|| {
         let sum = vec!["1"; 148].join(" + ");

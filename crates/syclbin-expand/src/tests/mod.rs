@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generated code, as text and as parsed by `syn`; the tests of `syclbin-macros` compile it.
+//! Generated code, as text and as parsed by `syn`. The tests of `syclbin-macros` compile it.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -26,7 +26,7 @@ mod stubs;
 mod subobjects;
 mod variables;
 
-/// Returns the generated code for these kernels, formatted. Panics if it is not Rust.
+/// Returns the formatted code for these kernels. Panics if the code is not valid Rust.
 fn expanded(kernels: Vec<KernelSignature>) -> String {
     formatted(&file_of(kernels))
 }
@@ -50,7 +50,7 @@ fn formatted(file: &File) -> String {
     prettyplease::unparse(&parsed.unwrap_or_else(|error| panic!("{error}: {tokens}")))
 }
 
-/// Returns the code for `input`, and the errors.
+/// Returns the generated code for `input`, and the errors.
 fn expand(input: &str, file: &File) -> (TokenStream, Vec<String>) {
     let (input, mut errors) = Input::parse(input.parse().unwrap()).unwrap();
     let code = module::expand(&input, file, &mut errors);
@@ -58,7 +58,7 @@ fn expand(input: &str, file: &File) -> (TokenStream, Vec<String>) {
     (code, errors.map(|error| error.to_string()).collect())
 }
 
-/// Returns a kernel with this symbol. Its arguments have only names, and the type `int`.
+/// Returns a kernel with this symbol, whose parameters have these names and the type `int`.
 fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
     let parameters = parameters.iter().map(|name| {
         let mut parameter = Parameter::new(Type::Scalar(Scalar::I32));
@@ -70,7 +70,7 @@ fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
     kernel
 }
 
-/// Returns a kernel with the declaration of its mangled symbol.
+/// Returns a kernel whose declaration comes from its mangled symbol.
 fn declared(symbol: &str) -> KernelSignature {
     let mut module = AbstractModule::default();
     module.add_kernel_name(symbol);
@@ -86,7 +86,7 @@ fn of_module(module: AbstractModule<'_>) -> Vec<KernelSignature> {
     file.unwrap().signatures.kernels
 }
 
-/// Returns the heads of all generated functions, except those that every module has.
+/// Returns the signatures of all generated functions, except for those that every module has.
 fn heads(code: &str) -> Vec<String> {
     let code = code.replace('\n', " ");
     let mut heads: Vec<String> = code
@@ -140,7 +140,7 @@ fn file_without_kernels_makes_module_without_methods() {
     assert_heads(Vec::new(), &[]);
 }
 
-/// On docs.rs, `syclbin-build` writes such a file.
+/// `syclbin-build` writes such a file on docs.rs.
 #[test]
 fn items_may_name_what_was_not_compiled() {
     let mut file = syclbin::Syclbin::new(syclbin::State::Executable);
@@ -301,8 +301,8 @@ fn deep_namespaces_are_nested_modules() {
         assert_eq!(code.matches("pub mod a {").count(), 64);
         assert_eq!(heads(&code), ["k(&self, n: i32)"]);
     };
-    // This is the stack that rustc gives a macro. Parsing the code again, unoptimized, takes more than a test
-    // has.
+    // rustc gives macros a stack of this size. The default for tests is too small for an unoptimized parser, which
+    // parses the code again.
     let rustcs = std::thread::Builder::new().stack_size(8 << 20);
     rustcs.spawn(nested).unwrap().join().unwrap();
 }

@@ -4,7 +4,7 @@
 use super::contracts::{code, recorded};
 use super::*;
 
-/// Returns the code for a kernel that takes the last of these structs, `S`.
+/// Returns the code for a kernel that takes `S`, the last of these structs.
 #[track_caller]
 fn code_of(layouts: &[&str]) -> String {
     formatted(&recorded(&["void k(S *s)"], layouts))
@@ -158,6 +158,6 @@ fn members_may_begin_with_an_underscore() {
     let layout = "struct S { int _a; /* 0 */ } /* size 4, align 4 */";
     let code = code("", &recorded(&["void k(S s)"], &[layout]));
     assert!(code.contains("pub_a:i32"), "{code}");
-    // Clippy warns of such members where a module is public, in `clippy::pedantic`.
+    // In a public module, `clippy::pedantic` warns about such members.
     assert!(code.contains("clippy::pub_underscore_fields"), "{code}");
 }

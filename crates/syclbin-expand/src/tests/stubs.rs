@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The method of a kernel: its documentation, and the items beside it.
+//! Generated methods: their documentation, and the items beside them.
 
 use super::contracts::{code, input, recorded};
 use super::*;

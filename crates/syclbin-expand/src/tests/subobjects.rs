@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names in conditions: what of the launch they read, what a report shows, and which mistakes are errors.
+//! Names in conditions: what they read from the launch, what a report shows, and which mistakes are errors.
 
 use proc_macro2::{Delimiter, Group, TokenTree};
 
@@ -233,6 +233,6 @@ fn all_mistakes_of_a_contract_are_reported() {
         "safe fn k where n.x > 1, s > 1, in.len() > 0, x.len() >= 1;",
         &file(),
     );
-    // Two names, and the missing bound of `a`.
+    // Two unknown names, and no bound for `a`.
     assert_eq!(found.len(), 3, "{found:?}");
 }

@@ -5,7 +5,7 @@ use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 
 use super::*;
 
-/// Returns the code for a constant of the type `ty`, of `size` bytes, without white space.
+/// Returns the code for a constant of type `ty` and `size` bytes, without whitespace.
 fn code(ty: &str, size: u32, layouts: &[&str]) -> String {
     let mut module = AbstractModule::default();
     let declared = test_files::Declared::default().types(layouts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Converts C++ types in memory to Rust types.
+//! Converts the types of C++ values in memory to Rust types.
 
 pub(crate) mod structs;
 
@@ -15,7 +15,7 @@ const MOST_ALIGN: u64 = 1 << 29;
 /// The Rust types of structs.
 pub(crate) struct Types<'f> {
     pub(crate) layouts: &'f Layouts,
-    /// The path of each struct.
+    /// The path of each struct's Rust type.
     pub(crate) paths: BTreeMap<StructId, TypePath>,
     facts: BTreeMap<StructId, Facts>,
 }
@@ -25,22 +25,22 @@ pub(crate) struct Types<'f> {
 struct Facts {
     /// Whether a member is at an offset that is not aligned for its Rust type.
     packed: bool,
-    /// The alignment of the struct in Rust.
+    /// The alignment of the Rust struct.
     align: u64,
-    /// Whether the alignment exceeds that of its members (`alignas`).
+    /// Whether `alignas` raises the alignment above that of the members.
     over_aligned: bool,
     /// Whether it is or contains an over-aligned struct, which Rust does not allow in a packed struct.
     holds_over_aligned: bool,
-    /// Whether it holds device addresses.
+    /// Whether it contains device addresses.
     holds_pointer: bool,
-    /// Whether it holds a `bool`.
+    /// Whether it contains a `bool`.
     holds_bool: bool,
 }
 
 pub(crate) enum TypePath {
     /// The user's own type.
     Own(syn::Path),
-    /// The path of a generated type: modules and name, relative to the generated module.
+    /// The modules and name of a generated type, relative to the generated module.
     Generated(Vec<Ident>),
 }
 
@@ -58,11 +58,11 @@ impl<'f> Types<'f> {
         types
     }
 
-    /// Computes the facts of all structs, and returns whether Rust allows them. With `over_align`, structs get the
+    /// Computes the facts of all structs, and returns whether Rust allows such structs. With `over_align`, applies the
     /// alignment from `alignas`.
     fn measure_all(&mut self, over_align: bool) -> bool {
         let mut allowed = true;
-        // A struct follows the structs that it contains.
+        // The order is such that a struct follows the structs that it contains.
         for (id, layout) in self.layouts.iter() {
             let facts = self.measure(layout, over_align);
             allowed &= !(facts.packed && facts.holds_over_aligned);
@@ -71,7 +71,7 @@ impl<'f> Types<'f> {
         allowed
     }
 
-    /// Returns the type of `element`, as code `depth` modules deep names it.
+    /// Returns the type of `element`, as spelled by code `depth` modules deep.
     pub(crate) fn of(&self, element: &Element, depth: usize) -> TokenStream {
         match element {
             Element::Scalar(scalar) => number(*scalar),
@@ -98,12 +98,12 @@ impl<'f> Types<'f> {
                 let up = std::iter::repeat_n(quote!(super::), depth);
                 quote!(#(#up)* #(#path)::*)
             }
-            // Every struct of a planned kernel has a path.
+            // Unreachable: every struct of a planned kernel has a path.
             None => quote!(()),
         }
     }
 
-    /// Returns the type behind a pointer, or any type if it is unknown.
+    /// Returns the type that a pointer points to. If the type is unknown, any type is accepted.
     pub(crate) fn pointee(&self, pointee: &Pointee, depth: usize) -> TokenStream {
         match pointee {
             Pointee::Element(element) => self.of(element, depth),
@@ -111,12 +111,12 @@ impl<'f> Types<'f> {
         }
     }
 
-    /// Returns whether its values hold device addresses.
+    /// Returns whether values of this type contain device addresses.
     pub(crate) fn holds_pointer(&self, element: &Element) -> bool {
         self.facts_of(element).holds_pointer
     }
 
-    /// Returns whether its values hold a `bool`.
+    /// Returns whether values of this type contain a `bool`.
     pub(crate) fn holds_bool(&self, element: &Element) -> bool {
         self.facts_of(element).holds_bool
     }
@@ -128,7 +128,7 @@ impl<'f> Types<'f> {
             .then_some(found)
     }
 
-    /// Collects the offsets, and returns whether there are at most `most`.
+    /// Collects the offsets. Returns `false` as soon as there are more than `most`.
     fn find_bools(
         &self,
         element: &Element,
@@ -168,14 +168,14 @@ impl<'f> Types<'f> {
         self.facts.get(&id).is_some_and(|facts| facts.packed)
     }
 
-    /// Returns the alignment of the struct `id`, if it exceeds that of its members.
+    /// Returns the alignment of the struct `id`, if `alignas` raises it above that of the members.
     pub(crate) fn over_alignment(&self, id: StructId) -> Option<u64> {
         let facts = self.facts.get(&id).filter(|facts| facts.over_aligned);
         facts.map(|facts| facts.align)
     }
 
-    /// Returns the facts of an element. Their alignment is the alignment in Rust, which is less than in C++
-    /// for vectors.
+    /// Returns the facts of an element. Their alignment is that of the Rust type, which for vectors is less than in
+    /// C++.
     fn facts_of(&self, element: &Element) -> Facts {
         let number = |align| Facts {
             packed: false,
@@ -247,12 +247,12 @@ pub(crate) fn array(of: &TokenStream, count: u64) -> TokenStream {
     quote!([#of; #count])
 }
 
-/// Returns the type of a `sycl::vec`. Three elements occupy the space of four.
+/// Returns the type of a `sycl::vec`. A vector of three elements occupies as much memory as one of four.
 pub(crate) fn vector(of: Scalar, count: u32) -> TokenStream {
     array(&number(of), u64::from(if count == 3 { 4 } else { count }))
 }
 
-/// Returns the type of a number in memory, where a `bool` is a byte.
+/// Returns the type of a number in memory, where a `bool` is a `u8`.
 pub(crate) fn number(scalar: Scalar) -> TokenStream {
     match scalar {
         Scalar::Bool | Scalar::U8 => quote!(u8),

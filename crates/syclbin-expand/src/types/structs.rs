@@ -34,7 +34,7 @@ fn members<'f>(layout: &'f Layout) -> Vec<Member<'f>> {
         .collect()
 }
 
-/// Returns the member with this C++ name, or with this Rust name if it has no C++ name.
+/// Returns the member with this C++ name, or an unnamed member with this Rust name.
 pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<&'f Field> {
     let mut members = members(layout).into_iter();
     let found = members.find(|member| match &member.field.name {
@@ -44,7 +44,7 @@ pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<&'f Field> {
     found.map(|member| member.field)
 }
 
-/// Returns the definition of a generated struct, with compile-time checks of its layout.
+/// Generates the definition of a struct, with compile-time checks of its layout.
 pub(crate) fn definition(
     id: StructId,
     ident: &Ident,
@@ -125,7 +125,7 @@ fn struct_doc(layout: &Layout, id: StructId, types: &Types<'_>) -> TokenStream {
     ])
 }
 
-/// Returns a note on member properties that the file does not record.
+/// Returns a note on properties of members that the file does not record.
 fn unknown(layout: &Layout) -> &'static str {
     let unnamed = layout.fields.iter().any(|field| field.name.is_none());
     let unsigned = layout.fields.iter().any(|field| !field.sign_known);
@@ -142,10 +142,10 @@ fn unknown(layout: &Layout) -> &'static str {
     }
 }
 
-/// Returns the C++ definition, with a line for each member.
+/// Returns the C++ definition, with one line per member.
 fn spelled(id: StructId, types: &Types<'_>) -> String {
     let text = types.layouts.describe(id);
-    // Files record it in one line: `struct P { float x; /* 0 */ } /* size 4, align 4 */`.
+    // Files record it on one line: `struct P { float x; /* 0 */ } /* size 4, align 4 */`.
     let members = text
         .rsplit_once(" } /* size ")
         .map_or(&*text, |(members, _)| members);
@@ -159,7 +159,7 @@ fn spelled(id: StructId, types: &Types<'_>) -> String {
     format!("{head} {{\n{lines}}};")
 }
 
-/// Returns documentation that the type of a field does not convey.
+/// Generates documentation for properties of a field that its Rust type does not express.
 fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     use syclbin::signature::{Element, Pointee, Scalar};
     let innermost = |mut element: &Element| {
@@ -192,7 +192,7 @@ fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     doc::comment(&text)
 }
 
-/// Returns compile-time checks that a user-defined type has the layout of the struct `id`. Errors point at its
+/// Generates compile-time checks that a user's own type has the layout of the struct `id`. Errors point at the type's
 /// path.
 pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenStream {
     let Some(layout) = types.layouts.get(id) else {
@@ -241,7 +241,7 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
     }
 }
 
-/// Escapes text for an `assert!`, which parses it as a format string.
+/// Escapes text for `assert!`, which parses it as a format string.
 fn as_format(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

@@ -8,11 +8,10 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{DeviceGlobal, Element, KernelName, Scalar, SpecializationConstant};
 
-/// The maximum number of `bool`s that are checked in a value.
+/// The maximum number of `bool`s in a value, because each of them is checked.
 const MOST_BOOLS: usize = 64;
 
-/// Returns the builder of the module, with a method that links files and a method for each constant that Rust can
-/// set.
+/// Generates the module's builder, with a method that links files and a method for each constant that Rust can set.
 pub(crate) fn builder(
     constants: &[SpecializationConstant],
     builder: &Ident,
@@ -168,7 +167,7 @@ fn method(
     })
 }
 
-/// Returns a default value as users write it, or `None` if it is not a number.
+/// Formats a default value as users write it. Returns `None` if it is not a number.
 fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
     let scalar = match element {
         Element::Scalar(scalar) => *scalar,
@@ -191,14 +190,14 @@ fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// A device global that gets a method.
+/// A device global for which a method is generated.
 pub(crate) struct PlannedGlobal<'f> {
     pub(crate) ident: Ident,
     pub(crate) global: &'f DeviceGlobal,
 }
 
 impl PlannedGlobal<'_> {
-    /// Returns the method, `depth` modules deep, for a struct that stores the module in `field`.
+    /// Generates the method, for a struct `depth` modules deep that stores the module in `field`.
     pub(crate) fn method(
         &self,
         types: &Types<'_>,
@@ -206,7 +205,7 @@ impl PlannedGlobal<'_> {
         field: Option<&Ident>,
     ) -> TokenStream {
         let Ok(element) = &self.global.ty else {
-            return TokenStream::new(); // it was left out
+            return TokenStream::new(); // it was already left out
         };
         let (ident, id) = (&self.ident, &self.global.id);
         let ty = types.of(element, depth);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels as a build script records them: with names of parameters and layouts of structs.
+//! Kernels as a build script records them: with parameter names and struct layouts.
 
 use super::Module;
 
@@ -11,7 +11,7 @@ pub(super) fn files() -> Vec<(&'static str, Vec<Module>)> {
     ]
 }
 
-/// A kernel of each kind.
+/// Kernels of every kind.
 fn declared() -> Module {
     Module::default()
         .layouts(&[
@@ -50,7 +50,7 @@ fn declared() -> Module {
         .constant("ns::gain", "double", &0.5f64.to_le_bytes())
 }
 
-/// A struct that is another in a second source.
+/// Two sources that define the same struct with different layouts.
 fn two_layouts() -> Vec<Module> {
     let source = |kernel, layout| {
         let module = Module::default().layouts(&[layout]);
@@ -68,7 +68,7 @@ fn two_layouts() -> Vec<Module> {
     ]
 }
 
-/// Two kernels that Rust would call the same.
+/// Two kernels that would get the same Rust name.
 fn one_name_twice() -> Module {
     Module::default()
         .kernel(

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files that the programs of these tests embed: the shared test files, and made ones for what these
-//! lack.
+//! Files that the test programs embed: the shared test files, and generated files for everything that those lack.
 
 mod declared;
 mod odd;
@@ -16,7 +15,7 @@ use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Container, State, Syclbin};
 use test_files::Declared;
 
-/// Puts all of them into a directory.
+/// Writes all files to a directory.
 pub(super) fn write_all(folder: &Path) {
     for (name, bytes) in test_files::reference() {
         fs::write(folder.join(name), bytes).unwrap();
@@ -31,7 +30,7 @@ pub(super) fn write_all(folder: &Path) {
     }
 }
 
-/// `whole` with another word where the SPIR-V has the size of its first instruction.
+/// Returns `whole` with an invalid size of the first SPIR-V instruction.
 fn corrupt(mut whole: Vec<u8>) -> Vec<u8> {
     const MAGIC: [u8; 4] = 0x0723_0203u32.to_le_bytes();
     let magic = whole.windows(4).position(|word| word == MAGIC).unwrap();
@@ -45,7 +44,7 @@ fn bytes(modules: Vec<Module>) -> Vec<u8> {
     syclbin::write::to_vec(&file, Container::default()).unwrap()
 }
 
-/// A module with declarations and without code.
+/// A module that contains declarations but no code.
 #[derive(Default)]
 struct Module {
     made: AbstractModule<'static>,
@@ -54,14 +53,14 @@ struct Module {
 }
 
 impl Module {
-    /// Adds a kernel by its symbol and its declaration.
+    /// Adds a kernel with this symbol and declaration.
     fn kernel(mut self, symbol: &str, declaration: &str) -> Self {
         self = self.bare_kernel(symbol);
         self.declared = self.declared.kernel(symbol, declaration);
         self
     }
 
-    /// Adds free functions by their declarations, with symbols as for those.
+    /// Adds free functions by their declarations, with matching symbols.
     fn functions(self, declarations: &[&str]) -> Self {
         declarations.iter().fold(self, |module, declaration| {
             let name = test_files::declaration(declaration).name;
@@ -69,7 +68,7 @@ impl Module {
         })
     }
 
-    /// Adds a kernel of which only the symbol is known.
+    /// Adds a kernel without a declaration.
     fn bare_kernel(mut self, symbol: &str) -> Self {
         self.made.add_kernel_name(symbol.to_owned());
         self
@@ -81,7 +80,7 @@ impl Module {
         self
     }
 
-    /// Says what work-groups the kernel called `symbol` is compiled for, in SYCL's order.
+    /// Sets the required work-group size of the kernel `symbol`, in SYCL's order.
     fn required(mut self, symbol: &str, size: &[u32]) -> Self {
         let dimensions = Dimensions::new(size.len().try_into().unwrap()).unwrap();
         let size = WorkGroupSize::from_sycl(size).unwrap();
@@ -106,7 +105,7 @@ impl Module {
         self
     }
 
-    /// Adds a specialization constant, of one part.
+    /// Adds a specialization constant that consists of a single scalar.
     fn constant(mut self, name: &str, ty: &str, default: &[u8]) -> Self {
         let symbol = variable(name);
         let id = self.constants.constants.len().try_into().unwrap();
@@ -127,18 +126,18 @@ impl Module {
     }
 }
 
-/// The symbol of a free function that takes nothing: `fill::iota` is `_ZN18__sycl_kernel_fill4iotaEv`.
+/// Returns the symbol of a free function without parameters: `fill::iota` becomes `_ZN18__sycl_kernel_fill4iotaEv`.
 fn symbol(name: &str) -> String {
     let prefixed = format!("__sycl_kernel_{name}");
     if name.contains("::") {
         format!("_ZN{}Ev", parts(&prefixed))
     } else {
-        // As of one that is `extern "C"`.
+        // The symbol of an `extern "C"` function.
         prefixed
     }
 }
 
-/// The symbol of a variable.
+/// Returns the symbol of a variable.
 fn variable(name: &str) -> String {
     if name.contains("::") {
         format!("_ZN{}E", parts(name))

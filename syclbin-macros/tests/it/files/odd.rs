@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels and all they take, called like something in Rust or in the generated code, or in
-//! unlikely ways.
+//! Kernels, parameters, types and variables with unusual names, or with names that Rust or the generated code uses
+//! itself.
 
 use super::Module;
 
@@ -202,7 +202,7 @@ fn odd_variables() -> Module {
         .fold(module, |m, name| m.constant(name, "int", &int))
 }
 
-/// Names as long as generators of code make them.
+/// Names as long as those from code generators.
 fn long_names() -> Module {
     let long = "x".repeat(3000);
     Module::default()
@@ -218,7 +218,7 @@ fn long_names() -> Module {
         .constant(&format!("c{long}"), "int", &[0; 4])
 }
 
-/// Letters beyond ASCII, which C++ has in names as well.
+/// Letters beyond ASCII, which C++ allows in names.
 fn foreign_names() -> Module {
     Module::default()
         .layouts(&["struct Größe { int höhe; /* 0 */ double 幅; /* 8 */ } /* size 16, align 8 */"])

@@ -60,7 +60,7 @@ impl Copies for Queue {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Unstarted> {
+    ) -> Result<AnyEvent, TransferError> {
         let address = self.address_of(region)?;
         let (to, from) = ends(address, host);
         // SAFETY: the region is inside the memory; the caller guarantees the rest.

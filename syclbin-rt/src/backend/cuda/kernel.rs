@@ -26,11 +26,11 @@ impl Kernel {
     ) -> Result<Self> {
         let context = &program.context;
         let plain = find(&program, symbol)?;
-        let twin = [symbol.to_bytes(), TWIN.as_bytes()].concat();
-        let twin = match CString::new(twin) {
-            Ok(twin) => match find(&program, &twin) {
+        let offset_variant = [symbol.to_bytes(), OFFSET_VARIANT.as_bytes()].concat();
+        let offset_variant = match CString::new(offset_variant) {
+            Ok(offset_variant) => match find(&program, &offset_variant) {
                 Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
-                found => Some(found?).filter(|twin| is_twin(context, plain, *twin)),
+                found => Some(found?).filter(|offset_variant| is_offset_variant(context, plain, *offset_variant)),
             },
             // Kernel names contain no NUL byte.
             Err(_) => None,
@@ -40,7 +40,7 @@ impl Kernel {
         let facts = &context.device.facts;
         let handles = Handles {
             plain,
-            twin,
+            offset_variant,
             bounds: Bounds {
                 groups: context.device.max_grid,
                 items: facts.max_work_item_sizes,
@@ -186,14 +186,14 @@ fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<S
     }
 }
 
-/// Returns whether `twin` takes the parameters of `plain` and an offset. If the driver does not report parameters,
-/// assumes that no unrelated kernel has the twin's name.
-fn is_twin(context: &Context, plain: CUfunction, twin: CUfunction) -> bool {
+/// Returns whether `offset_variant` takes the parameters of `plain` and an offset. If the driver does not report parameters,
+/// assumes that no unrelated kernel has the variant's name.
+fn is_offset_variant(context: &Context, plain: CUfunction, offset_variant: CUfunction) -> bool {
     match (
         reported_parameters(context, plain),
-        reported_parameters(context, twin),
+        reported_parameters(context, offset_variant),
     ) {
-        (Ok(plain), Ok(twin)) => match twin.split_last() {
+        (Ok(plain), Ok(offset_variant)) => match offset_variant.split_last() {
             Some((last, rest)) => last.size == 12 && rest == plain,
             None => false,
         },

@@ -14,14 +14,14 @@ pub(crate) const LAUNCH: &str = "cuLaunchKernel";
 const FEW: usize = 48;
 
 /// The work-group memory that every kernel may use without opting in, in bytes.
-const UNASKED: usize = 48 << 10;
+const DEFAULT_LOCAL_BYTES: usize = 48 << 10;
 
 /// The handles of a kernel, and the limits of its launches.
 #[derive(Clone, Copy)]
 pub(crate) struct Handles {
     pub(crate) plain: CUfunction,
     /// The variant of the kernel that also takes the offset of the range, if it exists.
-    pub(crate) twin: Option<CUfunction>,
+    pub(crate) offset_variant: Option<CUfunction>,
     pub(crate) bounds: Bounds,
     /// The kernel's static work-group memory, and the maximum on this device.
     pub(crate) fixed_local: usize,
@@ -38,8 +38,8 @@ pub(crate) struct KernelObject {
     pub(crate) context: Arc<Context>,
     pub(crate) handles: Handles,
     values: Values,
-    /// Whether the driver was already asked for more work-group memory.
-    asked: AtomicBool,
+    /// Whether the driver already allows more work-group memory.
+    opted_in: AtomicBool,
     /// Keeps the kernel alive.
     _program: Arc<Program>,
 }
@@ -92,7 +92,7 @@ impl KernelObject {
             context: Arc::clone(&program.context),
             handles,
             values: Values::new(parameters),
-            asked: AtomicBool::new(false),
+            opted_in: AtomicBool::new(false),
             _program: Arc::clone(program),
         }
     }
@@ -128,12 +128,12 @@ impl KernelObject {
         let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds)
             .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
         let local_bytes = self.values.local_bytes();
-        if local_bytes > 0 && local_bytes.saturating_add(self.handles.fixed_local) > UNASKED {
-            self.ask_for_local_memory()?;
+        if local_bytes > 0 && local_bytes.saturating_add(self.handles.fixed_local) > DEFAULT_LOCAL_BYTES {
+            self.opt_in_to_max_local()?;
         }
-        // Only a kernel with a twin reads its offset.
-        let (function, offset) = match (self.handles.twin, grid.offset()) {
-            (Some(twin), Some(offset)) => (twin, Some(small(offset)?)),
+        // Only a kernel with an offset variant reads its offset.
+        let (function, offset) = match (self.handles.offset_variant, grid.offset()) {
+            (Some(offset_variant), Some(offset)) => (offset_variant, Some(small(offset)?)),
             _ => (self.handles.plain, None),
         };
         let last = offset.as_ref().map(|offset| offset.as_ptr().cast::<u8>());
@@ -190,8 +190,8 @@ impl KernelObject {
 
     /// Requests as much work-group memory as the device has for this kernel, once.
     #[cold]
-    fn ask_for_local_memory(&self) -> Result<()> {
-        if self.asked.load(Ordering::Relaxed) {
+    fn opt_in_to_max_local(&self) -> Result<()> {
+        if self.opted_in.load(Ordering::Relaxed) {
             return Ok(());
         }
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -200,7 +200,7 @@ impl KernelObject {
             .max_local
             .saturating_sub(self.handles.fixed_local);
         let most = c_int::try_from(most).unwrap_or(c_int::MAX);
-        for function in [Some(self.handles.plain), self.handles.twin]
+        for function in [Some(self.handles.plain), self.handles.offset_variant]
             .into_iter()
             .flatten()
         {
@@ -208,7 +208,7 @@ impl KernelObject {
             // launch needs.
             unsafe { call!(self.context => cuFuncSetAttribute(function, attribute, most)) }?;
         }
-        self.asked.store(true, Ordering::Relaxed);
+        self.opted_in.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -284,7 +284,6 @@ impl Values {
         }
     }
 
-    /// Returns the number of parameters.
     fn count(&self) -> usize {
         self.parameters.len()
     }

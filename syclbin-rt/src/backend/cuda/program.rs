@@ -148,7 +148,7 @@ impl DriverProgram for Program {
         }
     }
 
-    /// Skips the twins that take an offset. Drivers before CUDA 12.4 do not list kernels.
+    /// Skips the variants that take an offset. Drivers before CUDA 12.4 do not list kernels.
     fn kernel_names(&self) -> Result<Vec<String>> {
         let functions = self.context.enter()?;
         let (Some(count), Some(enumerate), Some(name)) = (
@@ -179,20 +179,20 @@ impl DriverProgram for Program {
                 names.push(text.to_string_lossy().into_owned());
             }
         }
-        Ok(without_twins(names))
+        Ok(without_offset_variants(names))
     }
 }
 
-/// The suffix that the compiler appends to a kernel's name for the twin that takes an offset.
-pub(crate) const TWIN: &str = "_with_offset";
+/// The suffix that the compiler appends to a kernel's name for the variant that takes an offset.
+pub(crate) const OFFSET_VARIANT: &str = "_with_offset";
 
-/// Removes the twins of other kernels from `names`.
-fn without_twins(names: Vec<String>) -> Vec<String> {
-    let is_twin = |name: &String| {
-        name.strip_suffix(TWIN)
+/// Removes the offset variants of other kernels from `names`.
+fn without_offset_variants(names: Vec<String>) -> Vec<String> {
+    let is_offset_variant = |name: &String| {
+        name.strip_suffix(OFFSET_VARIANT)
             .is_some_and(|plain| names.iter().any(|other| other == plain))
     };
-    let kernels = names.iter().filter(|name| !is_twin(name));
+    let kernels = names.iter().filter(|name| !is_offset_variant(name));
     kernels.cloned().collect()
 }
 
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn a_twin_is_no_kernel_of_its_own() {
         let names = ["copy", "copy_with_offset", "other_with_offset"].map(str::to_owned);
-        let kernels = without_twins(names.to_vec());
+        let kernels = without_offset_variants(names.to_vec());
         assert_eq!(kernels, ["copy", "other_with_offset"]);
     }
 

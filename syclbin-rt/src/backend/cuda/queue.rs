@@ -70,7 +70,7 @@ impl Queue {
         commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
     ) -> Result<Event> {
         let functions = self.stream.context.enter()?;
-        self.hold_back(after)?;
+        self.make_wait(after)?;
         if self.options.profiling {
             return self.submit_timed(call, || commands(functions, self.stream.handle));
         }
@@ -86,7 +86,7 @@ impl Queue {
         commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
     ) -> Result<()> {
         let functions = self.stream.context.enter()?;
-        self.hold_back(after)?;
+        self.make_wait(after)?;
         commands(functions, self.stream.handle)?;
         self.stream.count();
         Ok(())
@@ -120,7 +120,7 @@ impl Queue {
 
     /// Makes later commands wait for all commands in `after`.
     #[inline]
-    fn hold_back(&self, after: &WaitList<'_>) -> Result<()> {
+    fn make_wait(&self, after: &WaitList<'_>) -> Result<()> {
         if after.is_empty() {
             return Ok(());
         }
@@ -131,7 +131,7 @@ impl Queue {
                 && let Some(mark) = event.mark()?
             {
                 // SAFETY: the stream is alive and belongs to the event's context.
-                unsafe { mark.hold_back(self.stream.handle) }?;
+                unsafe { mark.make_wait(self.stream.handle) }?;
             }
         }
         Ok(())

@@ -131,7 +131,6 @@ impl Stream {
         Ok(Some((last, mark)))
     }
 
-    /// Returns whether command `number` has ended.
     pub(crate) fn is_at(&self, number: u64) -> Result<bool> {
         let Some((upto, mark)) = self.mark(number)? else {
             return Ok(true);
@@ -222,7 +221,6 @@ unsafe impl Send for Mark {}
 unsafe impl Sync for Mark {}
 
 impl Mark {
-    /// Returns its handle.
     pub(crate) fn handle(&self) -> CUevent {
         self.handle
     }
@@ -295,7 +293,7 @@ impl Mark {
     /// # Safety
     ///
     /// The stream must be a live stream of the same context.
-    pub(crate) unsafe fn hold_back(&self, stream: CUstream) -> Result<()> {
+    pub(crate) unsafe fn make_wait(&self, stream: CUstream) -> Result<()> {
         // SAFETY: the caller guarantees this. The stream waits for the event's current record, even if the event is
         // recorded again later (CUDA driver API, cuStreamWaitEvent).
         unsafe { call!(self.context => cuStreamWaitEvent(stream, self.handle, 0)) }

@@ -125,7 +125,7 @@ impl Copies for Queue {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, Unstarted> {
+    ) -> Result<AnyEvent, TransferError> {
         let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
         // SAFETY: the caller guarantees this.
         let event = unsafe { self.enqueue_transfer(memory, offset, host, size, CL_FALSE, after) };
@@ -153,7 +153,7 @@ impl Queue {
         size: usize,
         blocking: cl_bool,
         after: &WaitList<'_>,
-    ) -> Result<Event, Unstarted> {
+    ) -> Result<Event, TransferError> {
         // SAFETY: queue, memory and events share a context, and the memory has that many bytes; the caller guarantees
         // the host memory.
         unsafe {
@@ -187,14 +187,14 @@ impl Queue {
         size: usize,
         blocking: cl_bool,
         after: &WaitList<'_>,
-    ) -> Result<Event, Unstarted> {
+    ) -> Result<Event, TransferError> {
         let usm = self.context.usm("clEnqueueMemcpyINTEL")?;
         // SAFETY: the caller guarantees this. This function takes the blocking flag before the addresses.
         unsafe { enqueue!(self, after, usm => clEnqueueMemcpyINTEL(blocking, to, from, size)) }
     }
 
     /// Flushes an asynchronous command and returns its event.
-    fn started(&self, event: Result<Event, Unstarted>) -> Result<AnyEvent> {
+    fn started(&self, event: Result<Event, TransferError>) -> Result<AnyEvent> {
         let event = event?;
         self.flush()?;
         Ok(event.into())

@@ -55,8 +55,8 @@ impl Event {
         call: &'static str,
         handle: cl_event,
         status: cl_int,
-    ) -> Result<Self, Unstarted> {
-        let handle = check_handle(call, handle, status).map_err(|failure| Unstarted {
+    ) -> Result<Self, TransferError> {
+        let handle = check_handle(call, handle, status).map_err(|failure| TransferError {
             failure,
             // A driver may have enqueued the command even if it returned no event.
             may_run: status == CL_SUCCESS,
@@ -236,7 +236,6 @@ impl Handles {
         Ok(handles)
     }
 
-    /// Returns the number of events.
     pub(crate) fn count(&self) -> cl_uint {
         // The conversion succeeds, because more events than that do not fit into memory.
         cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)

@@ -129,12 +129,10 @@ impl Image {
         })
     }
 
-    /// Returns the image's size and format.
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Returns the image's device.
     pub(crate) fn device(&self) -> Device {
         self.context.device
     }
@@ -270,7 +268,6 @@ impl Sampler {
         Ok(Self { context, handle })
     }
 
-    /// Returns the sampler's device.
     pub(crate) fn device(&self) -> Device {
         self.context.device
     }

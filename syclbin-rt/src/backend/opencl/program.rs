@@ -86,7 +86,7 @@ impl Builds for Context {
         Ok(Some(Arc::new(program)))
     }
 
-    fn keeps_programs(&self) -> bool {
+    fn can_cache_programs(&self) -> bool {
         true
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct Queue {
     owned: Arc<OwnedQueue>,
     options: QueueOptions,
     starts_by_itself: bool,
-    failing: Failing,
+    failing: FailureQuirks,
     pace: Pace,
 }
 
@@ -126,7 +126,7 @@ impl Queue {
             // As measured with version 2026.2, the driver starts each command as soon as it can, and a flush costs a
             // twentieth of a launch.
             starts_by_itself: is_intel_cpu(facts),
-            failing: Failing::of(facts),
+            failing: FailureQuirks::of(facts),
             pace: Pace::new(is_intel_cpu(facts)),
             context,
         }
@@ -232,8 +232,8 @@ impl DriverQueue for Queue {
         }
     }
 
-    fn forgets_failures(&self) -> bool {
-        self.failing.is_forgotten
+    fn ignores_failed_dependencies(&self) -> bool {
+        self.failing.is_ignored
     }
 }
 

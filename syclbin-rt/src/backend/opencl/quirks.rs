@@ -121,11 +121,11 @@ const INTERVAL: Duration = Duration::from_millis(10);
 
 /// How a driver handles commands that fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Failing {
+pub(crate) struct FailureQuirks {
     /// Callbacks of failed commands are skipped.
     pub(crate) misses_callbacks: bool,
     /// Commands run even if an event that they wait for had already failed.
-    pub(crate) is_forgotten: bool,
+    pub(crate) is_ignored: bool,
 }
 
 /// Returns whether this is a PoCL device.
@@ -133,14 +133,14 @@ pub(crate) fn is_pocl(facts: &Facts) -> bool {
     facts.platform == "Portable Computing Language"
 }
 
-impl Failing {
+impl FailureQuirks {
     pub(crate) fn of(facts: &Facts) -> Self {
         let is_pocl = is_pocl(facts);
         let major = facts.driver_version.split('.').next().unwrap_or_default();
         let is_old = major.parse::<u32>().is_ok_and(|major| major < 7);
         Self {
             misses_callbacks: is_pocl && is_old,
-            is_forgotten: is_pocl || facts.platform == "Intel(R) OpenCL Graphics",
+            is_ignored: is_pocl || facts.platform == "Intel(R) OpenCL Graphics",
         }
     }
 }
@@ -312,12 +312,12 @@ mod failing_tests {
     #[test]
     fn drivers_forget_failures() {
         let failing = |platform: &str, driver_version: &str| {
-            let failing = Failing::of(&Facts {
+            let failing = FailureQuirks::of(&Facts {
                 platform: platform.to_owned(),
                 driver_version: driver_version.to_owned(),
                 ..Facts::default()
             });
-            (failing.misses_callbacks, failing.is_forgotten)
+            (failing.misses_callbacks, failing.is_ignored)
         };
         let pocl = "Portable Computing Language";
         assert_eq!(failing(pocl, "6.0+debian"), (true, true));

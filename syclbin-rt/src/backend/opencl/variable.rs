@@ -116,7 +116,6 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    /// Returns the number of hidden arguments.
     pub(crate) fn count(&self) -> usize {
         self.layout.arguments()
     }
