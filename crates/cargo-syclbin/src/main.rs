@@ -112,7 +112,14 @@ enum Toolchain {
         component: Option<Component>,
     },
     /// Remove a component, or all of them
-    Remove(Remove),
+    Remove {
+        /// The component to remove
+        #[arg(value_parser = component(), required_unless_present = "all", conflicts_with = "all")]
+        component: Option<Component>,
+        /// Remove every component
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 #[derive(Args)]
@@ -127,17 +134,6 @@ struct Install {
     /// Reinstall components that are already installed
     #[arg(long)]
     force: bool,
-}
-
-#[derive(Args)]
-#[group(required = true, multiple = false)]
-struct Remove {
-    /// The component to remove
-    #[arg(value_parser = component())]
-    component: Option<Component>,
-    /// Remove every component
-    #[arg(long)]
-    all: bool,
 }
 
 fn component() -> impl TypedValueParser<Value = Component> {
@@ -179,10 +175,9 @@ fn run(command: Command) -> Result<bool> {
             let folder = list::path(&home()?, component)?;
             answer(&format!("{}\n", folder.display()))?;
         }
-        Command::Toolchain(Toolchain::Remove(options)) => {
-            let chosen = options.component.as_slice();
-            let components = if options.all { &Component::ALL } else { chosen };
-            list::remove(&home()?, components, &Terminal::default())?;
+        Command::Toolchain(Toolchain::Remove { component, .. }) => {
+            let components = component.map_or(Component::ALL.to_vec(), |one| vec![one]);
+            list::remove(&home()?, &components, &Terminal::default())?;
         }
         Command::Doctor(options) if options.trial => answer(&probe::trial())?,
         Command::Doctor(options) => match options.probe[..] {

@@ -56,7 +56,8 @@ pub struct Ran {
 /// The compiler's error, or why the compiler could not be run.
 pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     let start = Instant::now();
-    let folder = directory()?;
+    let folder = tempfile::tempdir()
+        .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
     let source = folder.path().join("trial.cpp");
     let output = folder.path().join("trial.syclbin");
     std::fs::write(&source, SOURCE).map_err(|error| format!("{}: {error}", source.display()))?;
@@ -107,10 +108,6 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
         Some(answer) if ended.is_success() => answer,
         _ => Err(ended.to_string()),
     }
-}
-
-fn directory() -> Result<tempfile::TempDir, String> {
-    tempfile::tempdir().map_err(|error| format!("cannot create a temporary directory: {error}"))
 }
 
 #[cfg(test)]

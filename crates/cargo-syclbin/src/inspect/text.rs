@@ -113,12 +113,10 @@ impl Page {
         self.title("file");
         self.field("path", Shown(&contents.input.name()));
         let size = contents.input.bytes.len();
-        let exact = if size < 1_000 {
-            String::new()
-        } else {
-            format!(" ({size} bytes)")
-        };
-        self.field("size", format_args!("{}{exact}", Size(size as u64)));
+        match Size(size as u64) {
+            shown if size < 1_000 => self.field("size", shown),
+            shown => self.field("size", format_args!("{shown} ({size} bytes)")),
+        }
         let container = match contents.container {
             Container::Bare => "version 1, without a wrapper",
             Container::OffloadBinary1 => "version 1 in an OffloadBinary of version 1",
@@ -144,7 +142,8 @@ impl Page {
 
     fn module(&mut self, index: usize, module: &AbstractModule<'_>, known: &Module) {
         self.title(&format!("abstract module {index}"));
-        self.names("kernels", module.kernel_names(), qualified);
+        let kernels: Vec<_> = module.kernel_names().collect();
+        self.names("kernels", &kernels, qualified);
         for (image, offset) in module.images.iter().zip(&known.offsets) {
             self.image(image, *offset);
         }
@@ -165,9 +164,9 @@ impl Page {
             let scope = if shared { "" } else { ", one for each image" };
             self.field("global", format_args!("{name}: {size}{scope}"));
         }
-        let symbols = |name| module.metadata.keys(name);
-        self.names("imports", symbols(set::IMPORTED_SYMBOLS), declared);
-        self.names("exports", symbols(set::EXPORTED_SYMBOLS), declared);
+        let symbols = |name| module.metadata.keys(name).collect::<Vec<_>>();
+        self.names("imports", &symbols(set::IMPORTED_SYMBOLS), declared);
+        self.names("exports", &symbols(set::EXPORTED_SYMBOLS), declared);
         self.strings(&module.strings);
         for problem in &known.problems {
             let problem = problem.to_string();
@@ -216,15 +215,9 @@ impl Page {
         self.unknown(&image.metadata);
     }
 
-    fn names<'a>(
-        &mut self,
-        label: &str,
-        symbols: impl Iterator<Item = &'a str>,
-        name: fn(&str) -> String,
-    ) {
-        let symbols: Vec<_> = symbols.collect();
+    fn names(&mut self, label: &str, symbols: &[&str], name: fn(&str) -> String) {
         if !symbols.is_empty() {
-            self.field(label, listed(&symbols, name));
+            self.field(label, listed(symbols, name));
         }
     }
 
@@ -275,11 +268,9 @@ fn ir_type(ty: IrType) -> String {
 
 /// Formats the names of symbols. Only the first ones of a long list are shown.
 pub(crate) fn listed(symbols: &[impl AsRef<str>], name: fn(&str) -> String) -> String {
-    let shown = symbols
-        .iter()
-        .take(NAMES)
-        .map(|symbol| name(symbol.as_ref()));
-    let shown = shown.collect::<Vec<_>>().join(", ");
+    let first = symbols.iter().take(NAMES);
+    let shown: Vec<_> = first.map(|symbol| name(symbol.as_ref())).collect();
+    let shown = shown.join(", ");
     match symbols.len().saturating_sub(NAMES) {
         0 => shown,
         more => format!("{shown} and {more} more"),

@@ -56,6 +56,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
         "{}\n{runtime}\n[build-dependencies]\n{build}",
         manifest.trim_end()
     );
+    let action = repository().unwrap_or("OWNER/syclbin");
     let fill = |template: &str| template.replace("NAME", name);
     for (file, text) in [
         ("Cargo.toml", manifest),
@@ -63,7 +64,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
         ("build.rs", fill(BUILD)),
         ("src/main.rs", fill(MAIN)),
         (".gitignore", GITIGNORE.to_owned()),
-        (CI, workflow()),
+        (CI, WORKFLOW.replace("REPOSITORY", action)),
     ] {
         let file = staged.join(file);
         if let Some(directory) = file.parent() {
@@ -76,23 +77,20 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
         "created {name}: a kernel in kernels/{name}.cpp, and a program that launches it\n\n    \
          cd {name}\n    cargo run\n\n"
     ));
+    let mut note = |text: String| summary.notes.push(text);
     if checkout.is_some() {
         let reason = "Cargo.toml refers to the checkout by its path";
-        summary
-            .notes
-            .push(format!("{reason}, so {CI} fails on machines without it"));
+        note(format!("{reason}, so {CI} fails on machines without it"));
     }
     if repository().is_none() {
         let advice = "with the owner of your syclbin repository";
-        summary
-            .notes
-            .push(format!("replace OWNER in {CI} {advice}"));
+        note(format!("replace OWNER in {CI} {advice}"));
     }
     // A workspace above the program may not list it, and then Cargo says how to add it.
     let mut command = MetadataCommand::new();
     let metadata = command.current_dir(&program).no_deps().exec();
     if let Err(cargo_metadata::Error::CargoMetadata { stderr }) = metadata {
-        summary.notes.push(stderr.trim().to_owned());
+        note(stderr.trim().to_owned());
     }
     Ok(summary)
 }
@@ -107,12 +105,7 @@ fn dependency(name: &str, checkout: Option<&str>) -> String {
     format!("{name} = {{ path = {path} }}\n")
 }
 
-/// Returns the workflow, which uses the toolchain action of this project's repository.
-fn workflow() -> String {
-    WORKFLOW.replace("REPOSITORY", repository().unwrap_or("OWNER/syclbin"))
-}
-
-/// Returns the owner and name of this project's repository, if Cargo.toml has its URL.
+/// Returns the owner and name of this project's repository, which has the toolchain action, if Cargo.toml has its URL.
 fn repository() -> Option<&'static str> {
     env!("CARGO_PKG_REPOSITORY").strip_prefix("https://github.com/")
 }
