@@ -205,7 +205,9 @@ impl<'l> Invocation<'l> {
                     ));
                 }
             }
-            Argument::Local(bytes) => progress.local = self.check_local(index, bytes, progress.local)?,
+            Argument::Local(bytes) => {
+                progress.local = self.check_local(index, bytes, progress.local)?;
+            }
             Argument::Null => {
                 if let Some(constants) = &checked.constants {
                     value = constants.argument(self.kernel.parameter(position));

@@ -159,7 +159,10 @@ mod tests {
         assert_eq!(taken(KnownType::Number(None)), [true, false, false, false]);
         assert_eq!(taken(KnownType::Struct(None)), [true, false, false, true]);
         assert_eq!(taken(KnownType::Struct(Some(1))), [false; 4]);
-        assert_eq!(taken(KnownType::Struct(Some(8))), [false, false, false, true]);
+        assert_eq!(
+            taken(KnownType::Struct(Some(8))),
+            [false, false, false, true]
+        );
         assert_eq!(taken(KnownType::Buffer), [false, false, true, true]);
         assert_eq!(taken(KnownType::LocalMemory), [false, true, false, false]);
         assert_eq!(taken(KnownType::Sampler), [false; 4]);

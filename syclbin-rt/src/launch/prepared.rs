@@ -234,7 +234,12 @@ impl BoundKernel {
         let mut fixed = Self {
             kernel: kernel.clone(),
             object: object.map_err(|failure| kernel.failed("making", failure))?,
-            values: kernel.checked().kinds.iter().map(|_| StoredArgument::Unset).collect(),
+            values: kernel
+                .checked()
+                .kinds
+                .iter()
+                .map(|_| StoredArgument::Unset)
+                .collect(),
             range,
             complete: false,
         };

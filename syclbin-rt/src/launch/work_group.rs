@@ -203,7 +203,12 @@ impl Kernel {
         }
         let multiple = self.raw().preferred_multiple().map_err(failed)?;
         let units = queue.device().compute_units();
-        Ok(largest_fitting_size(global, limits, multiple, units as usize))
+        Ok(largest_fitting_size(
+            global,
+            limits,
+            multiple,
+            units as usize,
+        ))
     }
 }
 

@@ -30,7 +30,8 @@ impl Kernel {
         let offset_variant = match CString::new(offset_variant) {
             Ok(offset_variant) => match find(&program, &offset_variant) {
                 Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
-                found => Some(found?).filter(|offset_variant| is_offset_variant(context, plain, *offset_variant)),
+                found => Some(found?)
+                    .filter(|offset_variant| is_offset_variant(context, plain, *offset_variant)),
             },
             // Kernel names contain no NUL byte.
             Err(_) => None,

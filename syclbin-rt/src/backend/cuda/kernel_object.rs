@@ -128,7 +128,9 @@ impl KernelObject {
         let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds)
             .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
         let local_bytes = self.values.local_bytes();
-        if local_bytes > 0 && local_bytes.saturating_add(self.handles.fixed_local) > DEFAULT_LOCAL_BYTES {
+        if local_bytes > 0
+            && local_bytes.saturating_add(self.handles.fixed_local) > DEFAULT_LOCAL_BYTES
+        {
             self.opt_in_to_max_local()?;
         }
         // Only a kernel with an offset variant reads its offset.
