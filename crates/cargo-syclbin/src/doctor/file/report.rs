@@ -161,7 +161,7 @@ fn table(page: &mut Page, kernels: &[KernelReport]) {
                     };
                     format!("  {number:>width$}", width = title.len())
                 };
-                columns.iter().map(|column| number(column)).collect()
+                columns.iter().map(number).collect()
             }
         };
         page.line(format_args!("  {:width$}{facts}", kernel.name));
