@@ -4,7 +4,9 @@
 //! Only build scripts know which sources each file is compiled from. So Cargo runs them, with orders from this
 //! command.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::{Child, Stdio};
 
 use clap::Args;
 use syclbin_build::orders::{Order, Orders, Outcome, Report, VARIABLE};
@@ -59,26 +61,21 @@ pub fn run(options: &Options) -> Result<bool> {
     if options.check {
         // A missing file leaves no kernels to check Rust code against. Only the reports count here, and rustc's
         // errors about such code would hide them.
-        command.stderr(std::process::Stdio::piped());
+        command.stderr(Stdio::piped());
     }
-    let output = command
-        .spawn()
-        .and_then(std::process::Child::wait_with_output)
-        .map_err(|cause| Error::Cargo(cargo().into(), cause))?;
+    let output = command.spawn().and_then(Child::wait_with_output);
+    let output = output.map_err(|cause| Error::Cargo(cargo().into(), cause))?;
     let mut reports =
         Report::collect(folder.path()).map_err(|cause| Error::Read(folder.path().into(), cause))?;
-    let silent = packages.iter().any(|package| {
-        let folder = package.manifest_path.parent();
-        !reports
-            .iter()
-            .any(|report| folder.is_some_and(|folder| is_same(&report.package, folder.as_ref())))
-    });
+    // Each build script that ran has left a report.
+    let reported: BTreeSet<_> = reports.iter().map(|one| one.package.clone()).collect();
+    let is_incomplete = reported.len() < packages.len();
     reports.retain(|report| report.outcome != Outcome::NoPrebuilt);
     let root = workspace.metadata.workspace_root.as_std_path();
     ui::answer(&render(&reports, root))?;
     let fresh = |report: &Report| !matches!(report.outcome, Outcome::Stale(_));
     let all_fresh = reports.iter().all(fresh);
-    if !output.status.success() && (silent || !options.check) {
+    if !output.status.success() && (is_incomplete || !options.check) {
         ui::complain(String::from_utf8_lossy(&output.stderr).trim_end());
         ui::complain("error: Cargo failed; see above. Files that are not listed were not checked");
         return Ok(false);
@@ -92,11 +89,6 @@ pub fn run(options: &Options) -> Result<bool> {
         ui::complain("error: files are stale; run `cargo syclbin build --commit` and commit them");
     }
     Ok(all_fresh)
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    one == other || (real(one).is_some() && real(one) == real(other))
 }
 
 /// Formats a line for each file: the outcome, and the path relative to the workspace.

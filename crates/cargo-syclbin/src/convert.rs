@@ -49,11 +49,13 @@ pub fn run(options: &Options) -> Result<()> {
         dropped = drop_unknown(&mut model, options.container);
     }
     let bytes = to_vec(&model, options.container).map_err(|cause| {
-        let of = match cause {
-            write::Error::Container { .. } | write::Error::Nul(_) => Error::Convert,
-            _ => Error::Unwritable,
-        };
-        of(options.file.clone(), cause.into())
+        let file = options.file.clone();
+        match cause {
+            write::Error::Container { .. } | write::Error::Nul(_) => {
+                Error::Convert(file, cause.into())
+            }
+            _ => Error::Format(file, cause.into()),
+        }
     })?;
     save(&options.output, &bytes)?;
     for what in dropped {

@@ -143,18 +143,16 @@ pub enum Error {
         remedy: String,
     },
 
-    /// A file cannot contain device images, or is damaged.
+    /// A file cannot be read or written in the wanted format.
     #[error("{}: {}", .0.display(), .1)]
-    Extract(PathBuf, Box<syclbin::Error>),
+    Format(PathBuf, Box<dyn std::error::Error + Send + Sync>),
 
     /// A SYCLBIN file cannot hold images. The text says what each image lacks, one per line.
     #[error("cannot package the images of {} as SYCLBIN:{}", .0.display(), .1)]
     LeftOut(PathBuf, String),
 
     /// This option of `pack` cannot be combined with SYCLBIN output.
-    #[error(
-        "{0} does not write SYCLBIN, but the output file is named .syclbin; choose another extension"
-    )]
+    #[error("{0} does not write SYCLBIN, but the output is named .syclbin; choose another name")]
     PackSyclbin(&'static str),
 
     /// A file already exists.
@@ -169,10 +167,6 @@ pub enum Error {
     #[error("{}: {}; use --drop-unknown to drop what the container cannot store", .0.display(), .1)]
     Convert(PathBuf, Box<syclbin::write::Error>),
 
-    /// A file contains data that SYCLBIN cannot express.
-    #[error("{}: {}", .0.display(), .1)]
-    Unwritable(PathBuf, Box<syclbin::write::Error>),
-
     /// `include_syclbin!` would refuse a file, for these reasons.
     #[error("{}: cannot generate Rust code from it: {}", .0.display(), .1.join("\n  "))]
     Expand(PathBuf, Vec<String>),
@@ -182,9 +176,7 @@ pub enum Error {
     Workspace(String),
 
     /// The workspace has no package of this name.
-    #[error(
-        "the workspace has no package named {0}; `cargo metadata --no-deps` lists its packages"
-    )]
+    #[error("the workspace has no package {0}; `cargo metadata --no-deps` lists its packages")]
     NoPackage(String),
 
     /// No package builds kernels.

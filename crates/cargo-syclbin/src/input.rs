@@ -38,7 +38,7 @@ impl Input {
     pub fn read(path: &Path) -> Result<Self> {
         let mut input = Self::read_if(path, is_known)?;
         let unpacked = offload::unpack(&input.bytes)
-            .map_err(|cause| Error::Extract(path.into(), cause.into()))?;
+            .map_err(|cause| Error::Format(path.into(), cause.into()))?;
         if let Cow::Owned(unpacked) = unpacked {
             input.bytes = unpacked;
         }
@@ -114,9 +114,7 @@ impl Input {
         match Content::of(&self.bytes) {
             Content::OffloadBinary if matches!(cause, ErrorKind::ImageKind(_)) => extract,
             Content::Syclbin | Content::OffloadBinary => {
-                format!(
-                    "run `cargo syclbin verify {path}` to list everything that is wrong with it"
-                )
+                format!("run `cargo syclbin verify {path}` to list all of its errors")
             }
             Content::Empty => "the file is empty".to_owned(),
             Content::Unknown if self.bytes.starts_with(b"MZ") => {

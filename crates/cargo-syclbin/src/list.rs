@@ -173,9 +173,8 @@ fn render(report: &Report, root: &Path) -> String {
     let (package, name) = (width(|file| &file.package), width(|file| &file.name));
     let mut page = Page::default();
     for file in &report.files {
-        let size = file.size.map(|size| format!("  {}", Size(size)));
-        let (state, size) = (file.state, size.unwrap_or_default());
-        let sources = file.sources.join(" ");
+        let size = (file.size).map_or(String::new(), |size| format!("  {}", Size(size)));
+        let (state, sources) = (file.state, file.sources.join(" "));
         page.line(format_args!(
             "{:package$}  {:name$}  {state}{size}  {}",
             file.package,
@@ -188,9 +187,8 @@ fn render(report: &Report, root: &Path) -> String {
         }
         for left_out in &file.left_out {
             let (kernel, reason) = (Shown(&left_out.kernel), Shown(&left_out.reason));
-            let location = left_out.location.as_deref();
-            let location = location.map(|location| format!(" ({})", Shown(location)));
-            let location = location.unwrap_or_default();
+            let shown = |location: &String| format!(" ({})", Shown(location));
+            let location = left_out.location.as_ref().map(shown).unwrap_or_default();
             page.line(format_args!(
                 "    no function for {kernel}{location}: {reason}"
             ));

@@ -115,10 +115,8 @@ impl Image {
 ///
 /// Fails if a file cannot be read, an image does not fit the result, or the result cannot be written.
 pub fn run(options: &Options) -> Result<()> {
-    let is_syclbin = options
-        .output
-        .extension()
-        .is_some_and(|end| end == "syclbin");
+    let extension = options.output.extension();
+    let is_syclbin = extension.is_some_and(|end| end == "syclbin");
     let unfit = [
         (options.into.is_some(), "--into"),
         (options.bundle, "--bundle"),
@@ -130,25 +128,24 @@ pub fn run(options: &Options) -> Result<()> {
     let read = options.images.iter().map(|image| Input::any(&image.file));
     let inputs = read.collect::<Result<Vec<_>>>()?;
     let pairs = options.images.iter().zip(&inputs);
-    let entries: Vec<_> = pairs
-        .map(|(image, input)| image.entry(&input.bytes))
-        .collect();
+    let entries = pairs.map(|(image, input)| image.entry(&input.bytes));
+    let entries: Vec<_> = entries.collect();
     let packed = if options.bundle {
         bundle(&entries, options.compress)
-            .map_err(|cause| Error::Extract(options.output.clone(), cause.into()))?
+            .map_err(|cause| Error::Format(options.output.clone(), cause.into()))?
     } else {
         match options.compress {
             Some(method) => offload::write_compressed(&entries, method),
             None => offload::write_each(&entries),
         }
-        .map_err(|cause| Error::Unwritable(options.output.clone(), cause.into()))?
+        .map_err(|cause| Error::Format(options.output.clone(), cause.into()))?
     };
     let result = if is_syclbin {
         syclbin(&options.output, &packed)?
     } else if let Some(host) = &options.into {
         let host = Input::any(host)?;
         embed(&host.bytes, &packed)
-            .map_err(|cause| Error::Extract(host.path.clone(), cause.into()))?
+            .map_err(|cause| Error::Format(host.path.clone(), cause.into()))?
     } else {
         packed
     };
@@ -157,7 +154,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Packages the images of an OffloadBinary as SYCLBIN, and prints the notes.
 fn syclbin(output: &Path, packed: &[u8]) -> Result<Vec<u8>> {
-    let found = images(packed).map_err(|cause| Error::Extract(output.into(), cause.into()))?;
+    let found = images(packed).map_err(|cause| Error::Format(output.into(), cause.into()))?;
     let (file, notes) = package(found);
     // An image that is left out was asked for by name.
     if notes.iter().any(|note| !note.packaged) {
@@ -167,6 +164,5 @@ fn syclbin(output: &Path, packed: &[u8]) -> Result<Vec<u8>> {
     for note in &notes {
         complain(format_args!("note: {note}"));
     }
-    to_vec(&file, Container::default())
-        .map_err(|cause| Error::Unwritable(output.into(), cause.into()))
+    to_vec(&file, Container::default()).map_err(|cause| Error::Format(output.into(), cause.into()))
 }

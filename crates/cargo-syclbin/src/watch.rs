@@ -67,13 +67,11 @@ fn built(workspace: &Workspace, cargo: &[OsString]) -> Result<Vec<Watched>> {
         // With other packages, Cargo may choose other features, and so another OUT_DIR than for `cargo run`.
         // Mistakes in Rust code do not matter here: the programs may run already.
         let (folders, _) = workspace.run_build_scripts(&[package], cargo)?;
-        let Some(out_dir) = folders.get(&package.id) else {
+        let directory = package.manifest_path.parent();
+        let (Some(out_dir), Some(directory)) = (folders.get(&package.id), directory) else {
             continue;
         };
         let failed = |cause| Error::Read(out_dir.clone(), cause);
-        let Some(directory) = package.manifest_path.parent() else {
-            continue;
-        };
         for name in listing::read(out_dir).map_err(failed)?.into_keys() {
             files.push(Watched {
                 watch: Watch::of_build(out_dir, &name).map_err(failed)?,

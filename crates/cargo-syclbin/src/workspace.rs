@@ -52,11 +52,8 @@ impl Workspace {
             })
         })?;
         let names = selection.packages.clone();
-        let known: Vec<_> = metadata
-            .packages
-            .iter()
-            .map(|one| one.name.as_str())
-            .collect();
+        let packages = metadata.packages.iter();
+        let known: Vec<&str> = packages.map(|one| one.name.as_str()).collect();
         if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(Error::NoPackage(unknown.clone()));
         }

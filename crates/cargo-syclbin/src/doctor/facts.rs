@@ -118,11 +118,8 @@ fn describe(all: &[Device], run: Option<&Ran>) -> Vec<Item> {
     };
     let chosen = all.iter().position(is_chosen);
     let describe = |(index, device): (usize, &Device)| {
-        let platform = if device.takes_ptx() {
-            String::new()
-        } else {
-            format!("{} ", device.platform())
-        };
+        let platform = (!device.takes_ptx()).then(|| format!("{} ", device.platform()));
+        let platform = platform.unwrap_or_default();
         let (name, kind, driver) = (device.name(), device.kind(), device.driver_version());
         let library = device.library();
         let text = format!("{index}: {name} ({kind}), {platform}{driver}, {library}");

@@ -52,15 +52,13 @@ impl fmt::Display for Report {
                     Mark::Bad => "!!",
                     Mark::Note => "  ",
                 };
-                let mut lines = item.text.lines();
-                let first = lines.next().unwrap_or_default();
-                writeln!(f, "  {mark} {:width$}  {first}", item.label)?;
-                for line in lines {
-                    writeln!(f, "     {:width$}  {line}", "")?;
-                }
+                let indent = format!("\n     {:width$}  ", "");
+                let text = item.text.replace('\n', &indent);
+                write!(f, "  {mark} {:width$}  {text}", item.label)?;
                 if let Some(remedy) = &item.remedy {
-                    writeln!(f, "     {:width$}  -> {remedy}", "")?;
+                    write!(f, "{indent}-> {remedy}")?;
                 }
+                writeln!(f)?;
             }
             writeln!(f)?;
         }

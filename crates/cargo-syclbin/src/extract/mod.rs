@@ -67,7 +67,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let mut open =
         |member: &str| file::read(&folder.join(member)).map_err(|cause| cause.to_string());
     let images = images_with(&input.bytes, &mut open)
-        .map_err(|cause| Error::Extract(options.file.clone(), cause.into()))?;
+        .map_err(|cause| Error::Format(options.file.clone(), cause.into()))?;
     let mut report = Report {
         schema_version: SCHEMA_VERSION,
         path: input.name(),
@@ -75,11 +75,9 @@ pub fn run(options: &Options) -> Result<bool> {
         syclbin: None,
     };
     let mut outputs = Vec::new();
-    let folder = match (&options.output, &options.syclbin) {
-        _ if options.list => None,
-        (None, Some(_)) => None,
-        (folder, _) => Some(folder.as_deref().unwrap_or(Path::new("."))),
-    };
+    let writes_images = !options.list && (options.output.is_some() || options.syclbin.is_none());
+    let folder = options.output.as_deref().unwrap_or(Path::new("."));
+    let folder = writes_images.then_some(folder);
     if let Some(folder) = folder {
         let stem = stem(&options.file);
         for (index, (image, found)) in images.iter().zip(&mut report.images).enumerate() {
@@ -113,7 +111,7 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
         return Err(Error::LeftOut(file.into(), notes.collect()));
     }
     let bytes = to_vec(&made, Container::default())
-        .map_err(|cause| Error::Unwritable(file.into(), cause.into()))?;
+        .map_err(|cause| Error::Format(file.into(), cause.into()))?;
     let made = Package {
         path: path.to_string_lossy().into_owned(),
         module_count: made.modules.len(),

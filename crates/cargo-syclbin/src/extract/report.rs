@@ -4,6 +4,8 @@
 //! Its field names are the names in the JSON form, `schema/extract.schema.json`. A field that does not apply is
 //! `null` there, never absent.
 
+use std::collections::BTreeMap;
+
 use anstyle::Style;
 use serde::Serialize;
 use syclbin::Content;
@@ -94,10 +96,8 @@ impl ExtractedImage {
 pub(super) fn render(report: &Report) -> String {
     let mut page = Page::default();
     for (index, image) in report.images.iter().enumerate() {
-        let title = match &image.written {
-            Some(path) => path.clone(),
-            None => format!("image {index}"),
-        };
+        let title = image.written.clone();
+        let title = title.unwrap_or_else(|| format!("image {index}"));
         page.line(format_args!("{TITLE}{}{TITLE:#}", Shown(&title)));
         page.line(format_args!("    {}", line(image)));
         if !image.origin.is_empty() {
@@ -118,25 +118,19 @@ pub(super) fn render(report: &Report) -> String {
         let modules = counted(package.module_count, "abstract module");
         page.line(format_args!("    SYCLBIN, {state} state, {modules}"));
         // Images of one kind lack the same things, so one line covers them all.
-        let mut said: Vec<(&Note, Vec<String>)> = Vec::new();
+        let mut said: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
         for note in &package.notes {
-            let same = |(other, _): &&mut (&Note, Vec<String>)| {
-                (other.packaged, &other.text) == (note.packaged, &note.text)
-            };
-            let image = note.image.to_string();
-            match said.iter_mut().find(same) {
-                Some((_, images)) => images.push(image),
-                None => said.push((note, vec![image])),
-            }
+            let images = said.entry((note.packaged, &note.text)).or_default();
+            images.push(note.image.to_string());
         }
-        for (note, images) in said {
-            let (style, left_out) = if note.packaged {
+        for ((packaged, note), images) in said {
+            let (style, left_out) = if packaged {
                 (Style::new(), "")
             } else {
                 (ATTENTION, "left out: ")
             };
             let plural = if images.len() == 1 { "" } else { "s" };
-            let (images, note) = (images.join(", "), Escaped(&note.text));
+            let (images, note) = (images.join(", "), Escaped(note));
             page.line(format_args!(
                 "    image{plural} {images}: {style}{left_out}{note}{style:#}"
             ));

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use syclbin::metadata::{Malformed, ModuleMetadata};
-use syclbin::{Container, Syclbin};
+use syclbin::{Container, Syclbin, read};
 
 pub use json::state_name;
 pub use kernel::{Kernel, Parameter, kernels, qualified};
@@ -71,22 +71,19 @@ struct Module {
 
 impl<'a> Contents<'a> {
     fn read(input: &'a Input) -> Result<Self> {
-        let (read, file) = input.syclbin()?;
+        let (frame, file) = input.syclbin()?;
         let damaged = |cause| input.not_syclbin(cause);
         let mut modules = Vec::new();
         // The view and the model have the same modules and images in the same order.
-        for (module, model) in read.modules().zip(&file.modules) {
+        for (module, model) in frame.modules().zip(&file.modules) {
             let module = module.map_err(damaged)?;
-            let offsets = module
-                .images()
-                .map(|image| image.map(|image| image.offset()));
+            let images: std::result::Result<Vec<_>, _> = module.images().collect();
+            let images = images.map_err(damaged)?;
             let (metadata, problems) = ModuleMetadata::read_valid(&model.metadata);
             modules.push(Module {
                 metadata,
                 problems,
-                offsets: offsets
-                    .collect::<std::result::Result<_, _>>()
-                    .map_err(damaged)?,
+                offsets: images.iter().map(read::Image::offset).collect(),
             });
         }
         let mut kernels = kernels(&file, &input.bytes);
@@ -98,7 +95,7 @@ impl<'a> Contents<'a> {
         }
         Ok(Self {
             input,
-            container: read.container(),
+            container: frame.container(),
             kernels,
             file,
             modules,

@@ -4,7 +4,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use syclbin::metadata::{Dimensions, ModuleMetadata, Target};
+use syclbin::metadata::{Dimensions, ModuleMetadata, Records, Target};
 use syclbin::offload::Strings;
 use syclbin::property::{Value, set};
 use syclbin::{
@@ -87,13 +87,12 @@ impl Page {
             0 => "no kernels".to_owned(),
             count => counted(count, "kernel"),
         };
-        let stubs = kernels.iter().filter(|kernel| kernel.stub.is_some());
-        let stubs = stubs.count();
-        self.title(&if kernels.iter().any(|kernel| kernel.no_stub.is_some()) {
-            format!("{count}, {stubs} with a function in Rust")
-        } else {
-            count
-        });
+        let with_stub = kernels.iter().filter(|kernel| kernel.stub.is_some());
+        let stubs = match with_stub.count() {
+            _ if kernels.iter().all(|kernel| kernel.no_stub.is_none()) => String::new(),
+            stubs => format!(", {stubs} with a function in Rust"),
+        };
+        self.title(&format!("{count}{stubs}"));
         let signatures: Vec<_> = kernels.iter().map(Kernel::signature).collect();
         let widths = signatures.iter().map(|text| text.chars().count());
         let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
@@ -134,8 +133,10 @@ impl Page {
         self.strings(&file.strings);
         if !file.foreign.is_empty() {
             let count = file.foreign.len();
-            let text = format_args!("{count} non-SYCLBIN entries in the wrapper");
-            self.field("entries", text);
+            self.field(
+                "entries",
+                format!("{count} non-SYCLBIN entries in the wrapper"),
+            );
         }
         self.unknown(&file.global);
     }
@@ -335,13 +336,12 @@ fn needed(metadata: &ModuleMetadata) -> Notes {
     notes.add("work-groups of ", size.as_deref().map(extent), "");
     notes.add("sub-groups of ", needs.sub_group, "");
     notes.add("target ", needs.compile_target.as_deref().map(Shown), "");
-    for (what, records) in [
-        ("matrix ", &needs.matrices),
-        ("matrix product ", &needs.matrix_products),
-    ] {
+    let records = |records: &Records| -> Vec<String> {
         let records = records.0.iter().map(|fields| fields.join(" "));
-        notes.add(what, records.map(|record| Shown(&record).to_string()), "");
-    }
+        records.map(|record| Shown(&record).to_string()).collect()
+    };
+    notes.add("matrix ", records(&needs.matrices), "");
+    notes.add("matrix product ", records(&needs.matrix_products), "");
     let targets = needs.fixed_targets.iter().map(|number| Aspect(*number));
     notes.add("a device of kind ", joined(targets, " or "), "");
     let dimensions = needs.dimensions.map(Dimensions::get);
@@ -353,11 +353,8 @@ fn needed(metadata: &ModuleMetadata) -> Notes {
     notes.add(what, defined.map(|name| Shown(name)), "");
     notes.add("host pipe ", metadata.host_pipes.names().map(Shown), "");
     let sanitizer = metadata.misc.sanitizer.as_ref().map(ToString::to_string);
-    notes.add(
-        "the runtime of sanitizer ",
-        sanitizer.as_deref().map(Shown),
-        "",
-    );
+    let sanitizer = sanitizer.as_deref().map(Shown);
+    notes.add("the runtime of sanitizer ", sanitizer, "");
     notes
 }
 
@@ -387,11 +384,8 @@ fn statistics(kernel: &native::Kernel) -> Notes {
     notes.add("", size(kernel.private_size), " of private memory");
     notes.add("", size(kernel.local_size), " of local memory");
     let barriers = kernel.barriers.filter(|count| *count > 0);
-    notes.add(
-        "",
-        barriers.map(|count| counted(count as usize, "barrier")),
-        "",
-    );
+    let barriers = barriers.map(|count| counted(count as usize, "barrier"));
+    notes.add("", barriers, "");
     notes.add_if(kernel.stack_calls == Some(true), "calls through a stack");
     notes
 }
@@ -414,10 +408,9 @@ fn complete(value: &Value) -> String {
         Value::U32(value) => value.to_string(),
         Value::Bytes { data, .. } if data.is_empty() => "(empty)".to_owned(),
         Value::Bytes { bits, data } => {
-            let rest = if bits % 8 == 0 {
-                String::new()
-            } else {
-                format!(" ({bits} bits)")
+            let rest = match bits % 8 {
+                0 => String::new(),
+                _ => format!(" ({bits} bits)"),
             };
             let text = printable(data).map(|text| format!(" \"{}\"", Escaped(text)));
             format!("{}{rest}{}", hex(data), text.unwrap_or_default())

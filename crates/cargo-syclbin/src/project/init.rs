@@ -55,7 +55,10 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     change.will_edit(lock.as_ref())?;
     let kinds = [DependencyKind::Normal, DependencyKind::Build];
     for (name, kind) in CRATES.into_iter().zip(kinds) {
-        add_dependency(package, name, kind, checkout.as_deref(), root)?;
+        let mut dependencies = package.dependencies.iter();
+        if !dependencies.any(|one| one.name == name && one.kind == kind) {
+            add(name, kind, checkout.as_deref(), root)?;
+        }
     }
     let fill = |template: &str| template.replace("NAME", NAME);
     change.write(&source, KERNEL)?;
@@ -107,18 +110,8 @@ fn refuse_existing(files: &[&Path], root: &Path) -> Result<()> {
     ))
 }
 
-/// Adds a dependency, unless the package has it.
-fn add_dependency(
-    package: &Package,
-    name: &str,
-    kind: DependencyKind,
-    checkout: Option<&str>,
-    root: &Path,
-) -> Result<()> {
-    let mut dependencies = package.dependencies.iter();
-    if dependencies.any(|one| one.name == name && one.kind == kind) {
-        return Ok(());
-    }
+/// Adds a dependency to the package in `root`.
+fn add(name: &str, kind: DependencyKind, checkout: Option<&str>, root: &Path) -> Result<()> {
     let mut words = vec!["add", "--quiet"];
     if kind == DependencyKind::Build {
         words.push("--build");

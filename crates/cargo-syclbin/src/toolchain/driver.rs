@@ -55,12 +55,11 @@ impl Driver {
             manifest.files.get(path) == Some(&(bytes.len() as u64))
                 && fs::read(folder.join(path)).is_ok_and(|old| old == bytes)
         };
+        let mut headers = ALL.iter();
         let recorded = manifest.files.keys().filter(|path| is_own(path));
         recorded.count() == 1 + ALL.len()
             && fs::read(&self.0).is_ok_and(|driver| same(ENTRY, &driver))
-            && ALL
-                .iter()
-                .all(|(path, text)| same(&installed(path), text.as_bytes()))
+            && headers.all(|(path, text)| same(&installed(path), text.as_bytes()))
     }
 
     /// Writes the driver and the headers into the compiler's directory, each by a rename, and records them in its

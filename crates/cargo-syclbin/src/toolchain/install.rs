@@ -76,9 +76,8 @@ impl Installer<'_> {
                 // A missing driver must not cost a download.
                 self.driver.path()?;
             }
-            let purpose = Purpose::Install {
-                needed: self.needed(&plan),
-            };
+            let needed = self.needed(&plan);
+            let purpose = Purpose::Install { needed };
             let staging = Staging::open(self.home.path(), purpose, self.progress)?;
             #[cfg(unix)]
             staging.check_executable()?;
@@ -143,12 +142,10 @@ impl Installer<'_> {
             say(format!("{pin} takes {size} in {shown}"));
             let is_used = |wheel: &mut &WheelPin| pin.uses(wheel);
             for wheel in untold.extract_if(.., is_used) {
-                let (size, licence) = (Size(wheel.size), wheel.licence);
-                let text = folder.join(wheel.licence_folder());
-                let text = text.display();
-                say(format!(
-                    "  {wheel} ({size}) is licensed under: {licence}; the text will be in {text}"
-                ));
+                let title = format!("{} {} ({})", wheel.name, wheel.version, Size(wheel.size));
+                let (licence, text) = (wheel.licence, folder.join(wheel.licence_folder()));
+                let place = format!("the text will be in {}", text.display());
+                say(format!("  {title} is licensed under: {licence}; {place}"));
             }
         }
     }
@@ -200,7 +197,7 @@ impl Installer<'_> {
         let mut manifest = Manifest::of(pin);
         let size = pin.unpacked_size();
         self.progress.begin(&format!("unpacking {pin}"), size);
-        let mut wheels = opened.iter_mut().filter(|wheel| pin.uses(wheel.pin()));
+        let mut wheels = opened.iter_mut().filter(|wheel| pin.uses(wheel.pin));
         let unpacked = wheels.try_for_each(|wheel| wheel.unpack(&folder, staging));
         self.progress.end();
         unpacked?;

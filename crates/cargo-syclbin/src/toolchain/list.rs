@@ -41,13 +41,9 @@ pub fn rows(home: &Home) -> Vec<Row> {
     let mut rows = Vec::new();
     for component in Component::ALL {
         let folder = home.path().join(component.name());
-        let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.is_dir())
-            .collect();
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
+        folders.retain(|path| path.is_dir());
         folders.sort();
         let row = |folder| Row::of(component, folder);
         rows.extend(folders.into_iter().map(row));

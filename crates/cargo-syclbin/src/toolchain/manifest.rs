@@ -18,7 +18,7 @@
 //! Sizes reveal a file that was cut short, replaced or deleted. Hashing some 300 MB for that would delay the answer
 //! "already installed" too much.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -78,10 +78,8 @@ impl Manifest {
     /// Fails if the file is missing or not a manifest, or when a file of the component differs from its record.
     pub fn read_complete(folder: &Path) -> std::result::Result<Self, String> {
         let manifest = Self::read(folder)?;
-        match manifest.damage(folder, |_| false) {
-            None => Ok(manifest),
-            Some(problem) => Err(problem),
-        }
+        let damage = manifest.damage(folder, |_| false);
+        damage.map_or(Ok(manifest), Err)
     }
 
     /// Writes the manifest into a directory and flushes it to the disk.
@@ -108,15 +106,12 @@ impl Manifest {
     /// Returns the licences of the wheels, without duplicates.
     #[must_use]
     pub fn licences(&self) -> Vec<&str> {
-        let mut licences: Vec<&str> = Vec::new();
-        for line in self.origin.lines() {
-            if let ["wheel", _, _, licence] = line.splitn(4, ' ').collect::<Vec<_>>()[..]
-                && !licences.contains(&licence)
-            {
-                licences.push(licence);
-            }
-        }
-        licences
+        let wheels = self
+            .origin
+            .lines()
+            .filter(|line| line.starts_with("wheel "));
+        let licences = wheels.filter_map(|wheel| wheel.splitn(4, ' ').nth(3));
+        licences.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Returns a description of the first file in a directory that differs from its record, or `None` if all match.

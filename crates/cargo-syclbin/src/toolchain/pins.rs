@@ -83,12 +83,6 @@ impl fmt::Display for ComponentPin {
     }
 }
 
-impl fmt::Display for WheelPin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, self.version)
-    }
-}
-
 impl WheelPin {
     /// Returns the size of its members in bytes, once unpacked.
     #[must_use]

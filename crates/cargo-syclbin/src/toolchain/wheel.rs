@@ -20,7 +20,7 @@ use crate::ui::Progress;
 /// A wheel whose content matches its pin.
 #[derive(Debug)]
 pub struct Wheel<'a> {
-    pin: &'a WheelPin,
+    pub(super) pin: &'a WheelPin,
     path: PathBuf,
     archive: ZipArchive<BufReader<File>>,
 }
@@ -35,23 +35,17 @@ impl<'a> Wheel<'a> {
         let path = folder.join(pin.file);
         let unreadable = |cause| Error::Read(path.clone(), cause);
         let mut file = File::open(&path).map_err(unreadable)?;
-        let found = file.metadata().map_err(unreadable)?.len();
-        if found != pin.size {
-            return Err(Error::WrongWheel {
-                file: path,
-                expected: format!("{} bytes", pin.size),
-                found: format!("{found} bytes"),
-            });
-        }
         let mut hash = Sha256::new();
         let source = &mut file;
-        io::copy(&mut Watched { source, progress }, &mut hash).map_err(unreadable)?;
-        let found = hex(hash.finalize());
-        if found != pin.sha256 {
+        let size = io::copy(&mut Watched { source, progress }, &mut hash).map_err(unreadable)?;
+        let described = |size: u64, hash: &str| format!("{size} bytes with SHA-256 {hash}");
+        let found = described(size, &hex(hash.finalize()));
+        let expected = described(pin.size, pin.sha256);
+        if found != expected {
             return Err(Error::WrongWheel {
                 file: path,
-                expected: format!("SHA-256 {}", pin.sha256),
-                found: format!("SHA-256 {found}"),
+                expected,
+                found,
             });
         }
         // Unpacks the same open file that was hashed, even if its name now points elsewhere.
@@ -61,12 +55,6 @@ impl<'a> Wheel<'a> {
         Ok(Self { pin, path, archive })
     }
 
-    /// Returns the pin that it was checked against.
-    #[must_use]
-    pub fn pin(&self) -> &'a WheelPin {
-        self.pin
-    }
-
     /// Unpacks the pinned members into a directory.
     ///
     /// # Errors
@@ -74,11 +62,10 @@ impl<'a> Wheel<'a> {
     /// Fails if a member is missing, differs from the pin, or cannot be written.
     pub fn unpack(&mut self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         let pin = self.pin;
-        let mut members = pin.members.iter();
-        members.try_for_each(|member| {
-            let target = folder.join(pin.target(member.0));
-            self.unpack_member(member, &target, staging)
-        })
+        for member in &pin.members {
+            self.unpack_member(member, &folder.join(pin.target(member.0)), staging)?;
+        }
+        Ok(())
     }
 
     fn unpack_member(
@@ -93,9 +80,6 @@ impl<'a> Wheel<'a> {
         let failed = |cause| staging.failed(target, cause);
         let source = self.archive.by_name(&name);
         let source = source.map_err(|error| content(format!(": {error}")))?;
-        if !source.is_file() {
-            return Err(content(" is not a regular file".to_owned()));
-        }
         staging.create_parent(target)?;
         // `create_new` fails on a second member with the same path, which would be a mistake in the pins.
         let mut file = File::create_new(target).map_err(failed)?;

@@ -75,7 +75,7 @@ fn a_wrong_selection_is_named() {
     for (words, expected) in [
         (
             vec!["-p", "three"],
-            "the workspace has no package named three",
+            "the workspace has no package three",
         ),
         (vec!["-p", "plain"], "no package here builds kernels"),
         (
