@@ -220,7 +220,7 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     text.replace(['\n', '\r'], " ")
 }
 
-/// Replaces each path that is or starts with the directory `folder`. `/p` matches neither `/p2` nor `/home/p`.
+/// Replaces each path that is or starts with the given directory. `/p` matches neither `/p2` nor `/home/p`.
 fn replaced(text: &str, folder: &str, name: &str) -> String {
     let folder = folder.trim_end_matches(std::path::is_separator);
     if folder.is_empty() {

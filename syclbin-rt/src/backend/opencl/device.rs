@@ -43,7 +43,7 @@ impl Library {
             return Ok(library);
         }
         // SAFETY: loading runs the library's initializers, and its OpenCL functions must have the types of the OpenCL
-        // headers. Both are taken on trust from whoever named the library: the system, the user's environment, or an
+        // headers. Both are trusted because of who named the library: the system, the user's environment, or an
         // installed component.
         let library = unsafe { load_library(name) }?;
         // SAFETY: as above.
