@@ -21,7 +21,8 @@ pub fn is_private(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_OTHERS)
 }
 
-/// Returns the result of [`is_private`] for an open file. An open file stays the same, even if its path later refers to another file.
+/// Returns the result of [`is_private`] for an open file, which stays the same even if its path later refers to another
+/// file.
 #[must_use]
 pub fn is_private_file(file: &File) -> bool {
     file.metadata()

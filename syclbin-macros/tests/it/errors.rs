@@ -49,7 +49,7 @@ fn is_lint(line: &str) -> bool {
     line.starts_with("error: unused ") || line.starts_with("error: usage of ")
 }
 
-/// Returns the errors of all `include_syclbin!` calls in a program. `folder` contains the embedded files.
+/// Returns the errors of all `include_syclbin!` calls in a program. The embedded files lie beside it.
 fn errors_of(program: &Path, folder: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(program).unwrap();
     let tokens: TokenStream = text.parse().unwrap();
