@@ -73,10 +73,7 @@ fn packages_without_prebuilt_files_get_a_hint() {
 fn a_wrong_selection_is_named() {
     let world = World::new();
     for (words, expected) in [
-        (
-            vec!["-p", "three"],
-            "the workspace has no package three",
-        ),
+        (vec!["-p", "three"], "the workspace has no package three"),
         (vec!["-p", "plain"], "no package here builds kernels"),
         (
             vec!["--manifest-path", "/nowhere/Cargo.toml"],
