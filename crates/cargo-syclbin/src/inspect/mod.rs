@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin inspect`: the content of a SYCLBIN file.
 //!
-//! [`Contents`] is the file as far as it can be read. The modules `text` and `json` format it for people and programs.
+//! `Contents` is the file as far as it can be read. The modules `text` and `json` format it for people and programs.
 
 mod json;
 mod kernel;
