@@ -16,16 +16,35 @@ pub(crate) enum Arguments {
     Two,
     Four,
     Ten,
+    Forty,
+    SeventySeven,
 }
 
 impl Arguments {
-    pub(crate) const ALL: [Self; 3] = [Self::Two, Self::Four, Self::Ten];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Two,
+        Self::Four,
+        Self::Ten,
+        Self::Forty,
+        Self::SeventySeven,
+    ];
 
     pub(crate) fn count(self) -> u32 {
         match self {
             Self::Two => 2,
             Self::Four => 4,
             Self::Ten => 10,
+            Self::Forty => 40,
+            Self::SeventySeven => 77,
+        }
+    }
+
+    /// How many of them are buffers. The others are integers and floating-point numbers in turn.
+    pub(crate) fn buffers(self) -> usize {
+        match self {
+            Self::Two => 1,
+            Self::Four => 2,
+            _ => 4,
         }
     }
 

@@ -27,9 +27,8 @@ pub(crate) fn bench(world: &World) {
 
 fn count(world: &World) -> Result<(), String> {
     let library = library(&world.folder)?;
-    let headings = Arguments::ALL.map(|arguments| format!("{} arguments", arguments.count()));
-    let [two, four, ten] = headings;
-    println!("{:<22} {two:>16} {four:>16} {ten:>16}", "");
+    let headings = Arguments::ALL.map(|arguments| format!(" {:>6} arguments", arguments.count()));
+    println!("{:<22}{}", "", headings.concat());
     let mut raw = [0; Arguments::ALL.len()];
     for entry in &ALL {
         let mut line = format!("{:<22}", entry.name);

@@ -3,7 +3,7 @@
 //!
 //! `cl3` takes its library from `OPENCL_DYLIB_PATH`, which the parent has set.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
 
 use opencl3::command_queue::{
@@ -24,11 +24,9 @@ use crate::contestant::{Arguments, Contestant};
 pub(crate) struct Raw<const SET: bool, const FLUSH: bool> {
     queue: cl_command_queue,
     device: String,
-    two: cl_kernel,
-    four: cl_kernel,
-    ten: cl_kernel,
-    out: cl_mem,
-    inputs: [cl_mem; 3],
+    /// In the order of [`Arguments::ALL`].
+    kernels: [cl_kernel; Arguments::ALL.len()],
+    buffers: [cl_mem; 4],
 }
 
 /// Nothing is released: the process ends with it.
@@ -48,7 +46,12 @@ impl<const SET: bool, const FLUSH: bool> Contestant for Raw<SET, FLUSH> {
             create_program_with_il(context, spirv).map_err(failed("clCreateProgramWithIL"))?;
         build_program(program, &[device], c"", None, null_mut())
             .map_err(failed("clBuildProgram"))?;
-        let kernel = |name: &CStr| create_kernel(program, name).map_err(failed("clCreateKernel"));
+        let mut kernels = [null_mut(); Arguments::ALL.len()];
+        for (kernel, arguments) in kernels.iter_mut().zip(Arguments::ALL) {
+            let name = format!("__sycl_kernel_take_{}", arguments.count());
+            let name = CString::new(name).map_err(|error| error.to_string())?;
+            *kernel = create_kernel(program, &name).map_err(failed("clCreateKernel"))?;
+        }
         let buffer = || {
             let zero = 0i32;
             // SAFETY: the context is alive; the call blocks, so `zero` outlives the copy.
@@ -63,11 +66,8 @@ impl<const SET: bool, const FLUSH: bool> Contestant for Raw<SET, FLUSH> {
         let mut raw = Self {
             queue,
             device: name,
-            two: kernel(c"__sycl_kernel_take_2")?,
-            four: kernel(c"__sycl_kernel_take_4")?,
-            ten: kernel(c"__sycl_kernel_take_10")?,
-            out: buffer()?,
-            inputs: [buffer()?, buffer()?, buffer()?],
+            kernels,
+            buffers: [buffer()?, buffer()?, buffer()?, buffer()?],
         };
         for arguments in Arguments::ALL {
             raw.set(arguments).map_err(failed("clSetKernelArg"))?;
@@ -94,11 +94,7 @@ impl<const SET: bool, const FLUSH: bool> Raw<SET, FLUSH> {
         if SET {
             self.set(arguments)?;
         }
-        let kernel = match arguments {
-            Arguments::Two => self.two,
-            Arguments::Four => self.four,
-            Arguments::Ten => self.ten,
-        };
+        let kernel = self.kernels[arguments as usize];
         let one = [1usize];
         // SAFETY: the arguments are set, and each kernel uses one element of each buffer.
         unsafe {
@@ -113,31 +109,19 @@ impl<const SET: bool, const FLUSH: bool> Raw<SET, FLUSH> {
     }
 
     fn set(&mut self, arguments: Arguments) -> Result<(), cl_int> {
-        let [a, b, c] = &self.inputs;
-        match arguments {
-            Arguments::Two => {
-                set(self.two, 0, &self.out)?;
-                set(self.two, 1, &1i32)
-            }
-            Arguments::Four => {
-                set(self.four, 0, &self.out)?;
-                set(self.four, 1, a)?;
-                set(self.four, 2, &1i32)?;
-                set(self.four, 3, &2f32)
-            }
-            Arguments::Ten => {
-                set(self.ten, 0, &self.out)?;
-                set(self.ten, 1, a)?;
-                set(self.ten, 2, b)?;
-                set(self.ten, 3, c)?;
-                set(self.ten, 4, &1i32)?;
-                set(self.ten, 5, &2f32)?;
-                set(self.ten, 6, &3i32)?;
-                set(self.ten, 7, &4f32)?;
-                set(self.ten, 8, &5i32)?;
-                set(self.ten, 9, &6f32)
+        let kernel = self.kernels[arguments as usize];
+        let buffers = &self.buffers[..arguments.buffers()];
+        for (index, buffer) in (0..).zip(buffers) {
+            set(kernel, index, buffer)?;
+        }
+        let mut indices = arguments.buffers() as cl_uint..arguments.count();
+        while let Some(index) = indices.next() {
+            set(kernel, index, &1i32)?;
+            if let Some(index) = indices.next() {
+                set(kernel, index, &2f32)?;
             }
         }
+        Ok(())
     }
 }
 

@@ -4,16 +4,15 @@
 use syclbin_rt::{Prepared, Recording, Result as Made};
 
 use crate::contestant::{Arguments, Contestant};
-use crate::stub::{Memory, kernels, range, told};
+use crate::stub::{Memory, kernels, range, told, with_launch};
 
 /// How many launches a recording has.
 const RECORDED: u32 = 100;
 
 pub(crate) struct PreparedStub {
     memory: Memory,
-    two: Prepared,
-    four: Prepared,
-    ten: Prepared,
+    /// In the order of [`Arguments::ALL`].
+    prepared: Vec<Prepared>,
 }
 
 impl Contestant for PreparedStub {
@@ -21,18 +20,13 @@ impl Contestant for PreparedStub {
         let made = || -> Made<Self> {
             let mut memory = Memory::new()?;
             let kernels = kernels::Module::load(&memory.queue)?;
-            let Memory { out, inputs, .. } = &mut memory;
-            let [a, b, c] = inputs;
-            let two = kernels.take_2(out, 1).prepare(range())?;
-            let four = kernels.take_4(out, a, 1, 2.0).prepare(range())?;
-            let ten = kernels.take_10(out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0);
-            let ten = ten.prepare(range())?;
-            Ok(Self {
-                memory,
-                two,
-                four,
-                ten,
-            })
+            let mut prepared = Vec::new();
+            for arguments in Arguments::ALL {
+                let made = with_launch!(kernels, &mut memory, arguments, |launch| launch
+                    .prepare(range())?);
+                prepared.push(made);
+            }
+            Ok(Self { memory, prepared })
         };
         made().map_err(told)
     }
@@ -43,13 +37,7 @@ impl Contestant for PreparedStub {
 
     fn launch(&mut self, arguments: Arguments) -> Result<(), String> {
         // SAFETY: each kernel uses one element of each buffer.
-        let launched = unsafe {
-            match arguments {
-                Arguments::Two => self.two.launch(),
-                Arguments::Four => self.four.launch(),
-                Arguments::Ten => self.ten.launch(),
-            }
-        };
+        let launched = unsafe { self.prepared[arguments as usize].launch() };
         launched.map(drop).map_err(told)
     }
 
@@ -61,9 +49,8 @@ impl Contestant for PreparedStub {
 /// Recordings.
 pub(crate) struct Recorded {
     memory: Memory,
-    two: Recording,
-    four: Recording,
-    ten: Recording,
+    /// In the order of [`Arguments::ALL`].
+    recordings: Vec<Recording>,
 }
 
 impl Contestant for Recorded {
@@ -71,26 +58,18 @@ impl Contestant for Recorded {
         let made = || -> Made<Self> {
             let mut memory = Memory::new()?;
             let kernels = kernels::Module::load(&memory.queue)?;
-            let Memory { queue, out, inputs } = &mut memory;
-            let [a, b, c] = inputs;
-            let mut recorders = [queue.record(), queue.record(), queue.record()];
-            let [two, four, ten] = &mut recorders;
-            for _ in 0..RECORDED {
-                // SAFETY: each kernel uses one element of each buffer.
-                unsafe {
-                    kernels.take_2(out, 1).record(two, range())?;
-                    kernels.take_4(out, a, 1, 2.0).record(four, range())?;
-                    let launch = kernels.take_10(out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0);
-                    launch.record(ten, range())?;
+            let mut recordings = Vec::new();
+            for arguments in Arguments::ALL {
+                let mut recorder = memory.queue.record();
+                for _ in 0..RECORDED {
+                    // SAFETY: each kernel uses one element of each buffer.
+                    with_launch!(kernels, &mut memory, arguments, |launch| unsafe {
+                        launch.record(&mut recorder, range())?;
+                    });
                 }
+                recordings.push(recorder.finish()?);
             }
-            let [two, four, ten] = recorders;
-            Ok(Self {
-                memory,
-                two: two.finish()?,
-                four: four.finish()?,
-                ten: ten.finish()?,
-            })
+            Ok(Self { memory, recordings })
         };
         made().map_err(told)
     }
@@ -105,11 +84,7 @@ impl Contestant for Recorded {
 
     /// So many launches, rounded up to whole recordings.
     fn batch(&mut self, arguments: Arguments, count: u32) -> Result<(), String> {
-        let recording = match arguments {
-            Arguments::Two => &self.two,
-            Arguments::Four => &self.four,
-            Arguments::Ten => &self.ten,
-        };
+        let recording = &self.recordings[arguments as usize];
         for _ in 0..count.div_ceil(RECORDED) {
             recording.replay().map_err(told)?;
         }

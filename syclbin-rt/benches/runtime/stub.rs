@@ -18,8 +18,49 @@ syclbin_rt::include_syclbin! {
         safe fn take_2 where out.len() >= 1, range.dimensions() == 1;
         safe fn take_4 where out.len() >= 1, a.len() >= 1, range.dimensions() == 1;
         safe fn take_10 where out.len() >= 1, a.len() >= 1, b.len() >= 1, c.len() >= 1, range.dimensions() == 1;
+        safe fn take_40 where out.len() >= 1, a.len() >= 1, b.len() >= 1, c.len() >= 1, range.dimensions() == 1;
+        safe fn take_77 where out.len() >= 1, a.len() >= 1, b.len() >= 1, c.len() >= 1, range.dimensions() == 1;
     }
 }
+
+/// Does something with a launch of one work-item with these arguments. Each number of them has a type of its own.
+macro_rules! with_launch {
+    ($kernels:expr, $memory:expr, $arguments:expr, |$launch:ident| $then:expr) => {{
+        let Memory { out, inputs, .. } = $memory;
+        let [a, b, c] = inputs;
+        match $arguments {
+            Arguments::Two => {
+                let $launch = $kernels.take_2(out, 1);
+                $then
+            }
+            Arguments::Four => {
+                let $launch = $kernels.take_4(out, a, 1, 2.0);
+                $then
+            }
+            Arguments::Ten => {
+                let $launch = $kernels.take_10(out, a, b, c, 1, 2.0, 1, 2.0, 1, 2.0);
+                $then
+            }
+            Arguments::Forty => {
+                let $launch = $kernels.take_40(
+                    out, a, b, c, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
+                    1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
+                );
+                $then
+            }
+            Arguments::SeventySeven => {
+                let $launch = $kernels.take_77(
+                    out, a, b, c, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
+                    1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
+                    1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
+                    1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1,
+                );
+                $then
+            }
+        }
+    }};
+}
+pub(crate) use with_launch;
 
 /// The bytes of that file.
 pub(crate) const FILE: &[u8] = include_bytes!("../kernels/arguments.syclbin");
@@ -74,25 +115,11 @@ impl Contestant for Stub {
     }
 
     fn launch(&mut self, arguments: Arguments) -> Result<(), String> {
-        let Memory { out, inputs, .. } = &mut self.memory;
-        let [a, b, c] = inputs;
         let kernels = &self.kernels;
         // SAFETY: each kernel uses one element of each buffer.
-        unsafe {
-            match arguments {
-                Arguments::Two => {
-                    kernels.take_2(out, 1).launch(range()).map_err(told)?;
-                }
-                Arguments::Four => {
-                    let launch = kernels.take_4(out, a, 1, 2.0);
-                    launch.launch(range()).map_err(told)?;
-                }
-                Arguments::Ten => {
-                    let launch = kernels.take_10(out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0);
-                    launch.launch(range()).map_err(told)?;
-                }
-            }
-        }
+        with_launch!(kernels, &mut self.memory, arguments, |launch| unsafe {
+            launch.launch(range()).map_err(told)?;
+        });
         Ok(())
     }
 
@@ -121,22 +148,10 @@ impl Contestant for SafeStub {
     }
 
     fn launch(&mut self, arguments: Arguments) -> Result<(), String> {
-        let Memory { out, inputs, .. } = &mut self.memory;
-        let [a, b, c] = inputs;
         let kernels = &self.kernels;
-        match arguments {
-            Arguments::Two => {
-                kernels.take_2(out, 1).launch(range()).map_err(told)?;
-            }
-            Arguments::Four => {
-                let launch = kernels.take_4(out, a, 1, 2.0);
-                launch.launch(range()).map_err(told)?;
-            }
-            Arguments::Ten => {
-                let launch = kernels.take_10(out, a, b, c, 1, 2.0, 3, 4.0, 5, 6.0);
-                launch.launch(range()).map_err(told)?;
-            }
-        }
+        with_launch!(kernels, &mut self.memory, arguments, |launch| {
+            launch.launch(range()).map_err(told)?;
+        });
         Ok(())
     }
 

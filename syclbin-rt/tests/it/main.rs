@@ -14,6 +14,7 @@ mod device;
 #[path = "../common/emulated.rs"]
 mod emulated;
 mod image;
+mod intel_gpus;
 mod launch;
 mod memory;
 mod module;

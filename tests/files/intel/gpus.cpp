@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Kernels that differ on Intel's GPUs: sub-groups of two sizes, and the large register file.
+// Kernels that differ on Intel's GPUs: sub-groups of two sizes, and spills.
 #include <syclbin/kernel.hpp>
 
 SYCLBIN_KERNEL(1)

@@ -14,7 +14,7 @@ pub(crate) struct Product {
     cores: u32,
     /// In each core.
     units: u32,
-    /// Bytes of its own memory. An integrated GPU has none.
+    /// Bytes of the memory of a tile. An integrated GPU has none.
     memory: u64,
     /// The bits of an address.
     address_bits: u64,
@@ -104,12 +104,21 @@ impl Product {
         Some(reply.0)
     }
 
+    /// Max 1550 has two tiles, each with all units and memory of the table.
+    fn tiles(&self) -> u16 {
+        if self.is_max() { 2 } else { 1 }
+    }
+
+    fn is_max(&self) -> bool {
+        self.version[1] == 60
+    }
+
     fn engines(&self, reply: &mut Reply) {
         const RENDER: u16 = 0;
         const COPY: u16 = 1;
         const COMPUTE: u16 = 4;
         // Max 1550 does not render, and splits large copies among nine engines.
-        let engines: Vec<(u16, u16)> = if self.version[1] == 60 {
+        let engines: Vec<(u16, u16)> = if self.is_max() {
             (0..9)
                 .map(|instance| (COPY, instance))
                 .chain([(COMPUTE, 0)])
@@ -117,24 +126,30 @@ impl Product {
         } else {
             vec![(RENDER, 0), (COPY, 0), (COMPUTE, 0)]
         };
-        reply.u32(&[engines.len() as u32, 0]);
-        for (class, instance) in engines {
-            // Of GT 0.
-            reply.u16(&[class, instance, 0, 0]).u64(&[0; 3]);
+        reply.u32(&[engines.len() as u32 * u32::from(self.tiles()), 0]);
+        for tile in 0..self.tiles() {
+            for (class, instance) in &engines {
+                reply.u16(&[*class, *instance, tile, 0]).u64(&[0; 3]);
+            }
         }
     }
 
     fn memory_regions(&self, reply: &mut Reply) {
         let is_discrete = self.memory > 0;
-        reply.u32(&[1 + u32::from(is_discrete), 0]);
+        let own = if is_discrete { self.tiles() } else { 0 };
+        reply.u32(&[1 + u32::from(own), 0]);
         reply
             .u16(&[0, 0])
             .u32(&[4096])
             .u64(&[SYSTEM_MEMORY, 0, 0, 0])
             .u64(&[0; 6]);
-        if is_discrete {
+        for region in 1..=own {
             let memory = [self.memory, 0, self.memory, 0];
-            reply.u16(&[1, 1]).u32(&[65536]).u64(&memory).u64(&[0; 6]);
+            reply
+                .u16(&[1, region])
+                .u32(&[65536])
+                .u64(&memory)
+                .u64(&[0; 6]);
         }
     }
 
@@ -150,13 +165,15 @@ impl Product {
 
     fn graphics(&self, reply: &mut Reply) {
         let [major, minor, revision] = self.version;
-        let (near, far) = if self.memory > 0 { (2, 1) } else { (1, 1) };
-        reply
-            .u32(&[1, 0])
-            .u16(&[0; 6])
-            .u32(&[19_200_000])
-            .u64(&[near, far]);
-        reply.u16(&[major, minor, revision, 0]).u64(&[0; 7]);
+        reply.u32(&[u32::from(self.tiles()), 0]);
+        for tile in 0..self.tiles() {
+            let near = if self.memory > 0 { 2 << tile } else { 1 };
+            reply
+                .u16(&[0, tile, tile, 0, 0, 0])
+                .u32(&[19_200_000])
+                .u64(&[near, 1]);
+            reply.u16(&[major, minor, revision, 0]).u64(&[0; 7]);
+        }
     }
 
     /// Key, length and value: slices, cores, units in each, threads of a unit, render and compute engines, kB of a bank of
@@ -182,12 +199,13 @@ impl Product {
     fn topology(&self, reply: &mut Reply) {
         let cores = self.slices * self.cores;
         let units = if self.has_wide_timestamps() { 5 } else { 4 };
-        for (kind, count) in [(1, cores), (2, cores), (units, self.units)] {
-            // GT 0.
-            reply
-                .u16(&[0, kind])
-                .u32(&[8])
-                .u64(&[u64::MAX >> (64 - count)]);
+        for tile in 0..self.tiles() {
+            for (kind, count) in [(1, cores), (2, cores), (units, self.units)] {
+                reply
+                    .u16(&[tile, kind])
+                    .u32(&[8])
+                    .u64(&[u64::MAX >> (64 - count)]);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Finding devices. The environment is one for the whole process, so each case runs in a child:
 //! this test program again, told to run one test.
 
-use syclbin_rt::{Device, Result};
+use syclbin_rt::{Device, DeviceKind, Result};
 
 use crate::common;
 
@@ -136,6 +136,43 @@ fn the_choice_comes_with_its_reason() {
     }
     let printed = in_child(TEST, &[("SYCLBIN_DEVICE", "level_zero:gpu")]);
     assert!(printed.contains("use opencl:gpu"), "{printed}");
+}
+
+/// Mesa's driver, where it is installed beside Intel's, adds a CPU device.
+#[test]
+fn gpu_is_chosen_beside_a_cpu_device() {
+    const TEST: &str = "gpu_is_chosen_beside_a_cpu_device";
+    if is_child() {
+        let all = Device::all().expect("there is one");
+        let has = |kind| all.iter().any(|device| device.kind() == kind);
+        if !has(DeviceKind::Gpu) || !has(DeviceKind::Cpu) {
+            return;
+        }
+        eprintln!("found both");
+        let choice = Device::choose_for(common::testfile("vector_ops.object.syclbin"));
+        let choice = choice.expect("a device");
+        assert_eq!(choice.device().kind(), DeviceKind::Gpu);
+        assert_eq!(
+            choice.reason(),
+            "it is the first gpu that runs SYCLBIN kernels"
+        );
+        assert_eq!(choice.skipped().count(), 0);
+        let cpu = Device::select("cpu").and_then(|cpu| cpu.queue());
+        let cpu = cpu.expect("a queue");
+        let buffer = cpu.upload(&[1, 2, 3]).expect("a buffer");
+        assert_eq!(cpu.download(&buffer).expect("its numbers"), [1, 2, 3]);
+        return;
+    }
+    let Some(queue) = common::queue() else { return };
+    if queue.device().kind() != DeviceKind::Gpu || common::on_cuda() {
+        common::say_skipped("not an OpenCL GPU");
+        return;
+    }
+    let vendors = ("OCL_ICD_VENDORS", "/etc/OpenCL/vendors");
+    let printed = in_child(TEST, &[vendors, ("RUSTICL_ENABLE", "llvmpipe")]);
+    if !printed.contains("found both") {
+        common::say_skipped("no CPU device beside it");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use syclbin::property::set;
-use syclbin::{ImageKind, IrType, Value};
+use syclbin::{Image, ImageKind, IrType, Value};
 use syclbin_rt::{Arg, Error, ErrorKind, Launch, Queue, Result};
 
 use crate::common;
@@ -282,5 +282,36 @@ fn images_of_upstream_llvm_run() -> Result<()> {
     // SAFETY: one work-item per element.
     unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(3)? };
     assert_eq!(queue.download(&data)?, [2.5, 5.0, 7.5]);
+    Ok(())
+}
+
+/// Such as that of Intel's PISA, which compilers may file beside SPIR-V.
+#[test]
+fn unknown_ir_kinds_are_skipped_or_named() -> Result<()> {
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    let bytes = common::testfile("vector_ops.object.syclbin");
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    for module in &mut file.modules {
+        let unknown = Image::ir(
+            IrType::Other(7),
+            "pisa64-unknown-unknown",
+            b"code".as_slice(),
+        );
+        module.images.insert(0, unknown);
+    }
+    let module = common::load(&queue, &common::written(&file))?;
+    module.kernel("saxpy")?;
+    let choices = common::choices(&module);
+    let choices: String = choices.iter().map(ToString::to_string).collect();
+    assert!(choices.contains("IR of type 7"), "{choices}");
+
+    for module in &mut file.modules {
+        module.images.truncate(1);
+    }
+    let error = common::load(&queue, &common::written(&file)).expect_err("no other code");
+    let expected = "OpenCL devices do not support IR of type 7";
+    assert!(error.to_string().contains(expected), "{error}");
     Ok(())
 }

@@ -7,7 +7,6 @@ mod cache;
 mod constants;
 mod emulated_constants;
 mod globals;
-mod intel_gpus;
 mod kernel_attributes;
 mod link;
 mod loading;

@@ -2,6 +2,7 @@
 //! A thread that launches without end does not keep others from waiting, and fills no memory.
 #![allow(unsafe_code, reason = "launching without a contract is unsafe")]
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -62,11 +63,12 @@ fn waits_end_while_launching(queue: &Queue, launching: &Queue) -> Result<()> {
                 std::process::abort();
             }
         });
-        let waited = wait_in_all_ways(queue);
+        // A panic must stop the other threads, too.
+        let waited = catch_unwind(AssertUnwindSafe(|| wait_in_all_ways(queue)));
         stop.store(true, Ordering::Relaxed);
         let _ = ended.send(());
         launcher.join().expect("it does not panic")?;
-        waited
+        waited.unwrap_or_else(|panic| resume_unwind(panic))
     })
 }
 

@@ -120,3 +120,11 @@ fn modules_are_built_once_at_their_first_use() {
     };
     child::run(&driver, &["lazily"], "");
 }
+
+#[test]
+fn oversized_sizes_never_reach_the_driver() {
+    let Some(driver) = child::driver() else {
+        return;
+    };
+    child::run(&driver, &["oversized"], "");
+}

@@ -233,6 +233,68 @@ fn examples_compile_for_intel_gpus() {
     tally.finish("examples", 11);
 }
 
+/// A source that uses a feature of Intel's GPUs.
+fn feature(name: &str) -> String {
+    let path = test_files::path(&format!("intel/{name}.cpp"));
+    path.into_os_string().into_string().unwrap()
+}
+
+#[test]
+fn simd_assembly_and_matrices_compile_for_intel_gpus() {
+    let Some(path) = path() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let include = format!("-I{WORKSPACE}/syclbin-build/include");
+    let targets = "-fsycl-targets=spir64,intel_gpu_pvc,intel_gpu_bmg_g21";
+    let sources = ["esimd", "assembly", "matrix"].map(feature);
+    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let arguments = [&["-fsyclbin", "-O2", &include, targets][..], &sources].concat();
+    let output = run(folder, &path, &arguments);
+    let said = clang::said(&output);
+    assert_eq!((output.status.success(), said.as_str()), (true, ""));
+    let bytes = std::fs::read(folder.join("a.syclbin")).unwrap();
+    let file = syclbin::read::parse(&bytes).unwrap();
+    let mut compiled = BTreeMap::<String, BTreeSet<String>>::new();
+    for image in file.modules.iter().flat_map(|module| &module.images) {
+        if let ImageKind::Native { arch, .. } = image.kind() {
+            let kernels = native::kernels(&image.bytes).into_iter();
+            let symbols = kernels.map(|kernel| kernel.symbol);
+            compiled.entry(arch.to_owned()).or_default().extend(symbols);
+        }
+    }
+    let gpus: Vec<&str> = compiled.keys().map(String::as_str).collect();
+    assert_eq!(gpus, ["bmg_g21", "pvc"]);
+    for symbols in compiled.values() {
+        let names = ["assembly", "explicit_simd", "joint_matrix"];
+        let names = names.map(|name| format!("__sycl_kernel_{name}"));
+        assert!(symbols.iter().eq(&names), "{symbols:?}");
+    }
+}
+
+#[test]
+fn untranslated_features_are_named_with_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let include = format!("-I{WORKSPACE}/syclbin-build/include");
+    for (name, extension) in [
+        ("split_barrier", "SPV_INTEL_split_barrier"),
+        ("block_load", "SPV_INTEL_2d_block_io"),
+    ] {
+        let output = clang::clang(&["-fsyclbin", &include, &feature(name)], folder.path());
+        let said = clang::said(&output);
+        assert!(!output.status.success(), "{said}");
+        for expected in [extension, "use a DPC++ clang++ (SYCLBIN_CLANG)"] {
+            assert!(said.contains(expected), "{said}");
+        }
+    }
+    let option = "-Xspirv-translator=-spirv-ext=+SPV_INTEL_split_barrier";
+    let output = clang::clang(&["-fsyclbin", option, "k.cpp"], folder.path());
+    let said = clang::said(&output);
+    assert!(!output.status.success(), "{said}");
+    for expected in ["-Xspirv-translator", "SYCLBIN_CLANG"] {
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
 /// A kernel with more values than registers, and a kernel with double precision.
 const SPILLING: &str = "#include <syclbin/kernel.hpp>
 SYCLBIN_KERNEL(1) void spill(const float *in, float *out, int n) {

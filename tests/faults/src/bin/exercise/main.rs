@@ -11,6 +11,8 @@
 //! - `exercise drop`: nothing waits for the queue when memory with an address goes;
 //! - `exercise divide`: a device is divided, and each call of that fails once;
 //! - `exercise lazily`: modules are built when they are first used, which the calls show;
+//! - `exercise oversized`: sizes that some drivers take without an error are refused before a call;
+//! - `exercise short`: a part of `fail`, `vanish` and `memory`, for drivers that are slow to compile;
 //! - `exercise devices`: looks for devices, where the environment says what fails.
 //!
 //! It ends with 0 when all was as promised.
@@ -21,6 +23,7 @@ mod absorbed;
 mod answer;
 mod lazily;
 mod ledger;
+mod oversized;
 mod steps;
 mod without_memory;
 
@@ -53,10 +56,12 @@ fn main() -> ExitCode {
             Ok(device) => lazily::all(&control, &device),
             Err(wrong) => wrong,
         },
+        ["oversized"] => oversized::all(&control),
+        ["short"] => short(&control),
         ["devices"] => devices(&control),
         _ => {
             vec![
-                "usage: exercise calls | fail FUNCTION... | vanish [PLACE...] | memory | drop | divide | lazily | devices"
+                "usage: exercise calls | fail FUNCTION... | vanish [PLACE...] | memory | drop | divide | lazily | oversized | short | devices"
                     .to_owned(),
             ]
         }
@@ -200,6 +205,27 @@ fn fail_calls(
     }
     wrong
 }
+
+/// Fails the calls of every launch and copy, and some others.
+fn short(control: &Control) -> Vec<String> {
+    if std::env::var_os(faults::DRIVER_VARIABLE).is_none() {
+        eprintln!("skipped: {} names no driver", faults::DRIVER_VARIABLE);
+        return Vec::new();
+    }
+    let mut wrong = memory(control);
+    wrong.extend(vanish(control, &["20", "60", "120"]));
+    wrong.extend(fail(control, &SHORT));
+    wrong
+}
+
+const SHORT: [&str; 6] = [
+    "clCreateBuffer",
+    "clCreateKernel",
+    "clEnqueueNDRangeKernel",
+    "clEnqueueReadBuffer",
+    "clSetKernelArg",
+    "clWaitForEvents",
+];
 
 /// In how many places of the program the device vanishes.
 const PLACES: u64 = 40;

@@ -53,7 +53,7 @@ pub(crate) fn all(ledger: &Ledger<'_>, control: &Control, device: &Device) -> Op
             .ok();
         control.disarm();
         let now = ledger.step("read a buffer", || queue.download(&data))?;
-        if now != expected {
+        if steps::executes() && now != expected {
             ledger.fail::<()>(format!(
                 "without memory for {call}: {now:?}, not {expected:?}"
             ));
