@@ -114,7 +114,7 @@ impl<const SET: bool, const FLUSH: bool> Raw<SET, FLUSH> {
         for (index, buffer) in (0..).zip(buffers) {
             set(kernel, index, buffer)?;
         }
-        let mut indices = arguments.buffers() as cl_uint..arguments.count();
+        let mut indices = (0..arguments.count()).skip(arguments.buffers());
         while let Some(index) = indices.next() {
             set(kernel, index, &1i32)?;
             if let Some(index) = indices.next() {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, Slot, lift};
-use syclbin::__private::spirv::portable::{Reader, Version, has_debug_info, rewrite};
+use syclbin::__private::spirv::portable::{DriverSupport, Version, has_debug_info, rewrite};
 use syclbin::__private::spirv::words::{Instruction, instructions, op, put, string, words};
 use syclbin::__private::spirv::{Module, ParameterType};
 
@@ -187,9 +187,9 @@ fn compilers_modules_become_valid_earlier_ones() {
             }
             for minor in [0, 2, 3] {
                 let versions = takes(minor);
-                let reader = Reader {
+                let reader = DriverSupport {
                     versions: &versions,
-                    ..Reader::default()
+                    ..DriverSupport::default()
                 };
                 let rewritten = rewrite(&module, &reader).unwrap();
                 let rewritten = rewritten.unwrap_or_else(|| module.clone());
@@ -256,10 +256,10 @@ fn negating() -> Vec<u8> {
 fn negations_become_valid_integer_arithmetic() {
     let module = negating();
     assert_valid(&module, "spv1.4");
-    let reader = Reader {
+    let reader = DriverSupport {
         debug_info: true,
         loses_negations: true,
-        ..Reader::default()
+        ..DriverSupport::default()
     };
     let rewritten = rewrite(&module, &reader).unwrap().unwrap();
     assert_valid(&rewritten, "spv1.4");
