@@ -43,8 +43,8 @@ pub enum ErrorKind {
     InvalidFile,
     /// A file cannot be read or written.
     Io,
-    /// A file that is loaded for generated code differs from the file that the code was generated from.
-    /// [`Error::reasons`] lists the differences.
+    /// The loaded file does not match the file that the stubs were generated from. [`Error::reasons`] lists the
+    /// differences.
     StubMismatch,
     /// The file has no kernel, device global or specialization constant of this name.
     NotFound,

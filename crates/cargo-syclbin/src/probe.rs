@@ -106,7 +106,7 @@ fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the attributes of a kernel that the driver reports, and the only work-group size that the kernel takes.
+/// Returns the kernel attributes that the driver reports, and the required work-group size.
 fn attributes(module: &Module, symbol: &str) -> syclbin_rt::Result<Value> {
     let kernel = module.kernel(symbol)?;
     let attributes = kernel.attributes()?;

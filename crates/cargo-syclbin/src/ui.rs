@@ -99,7 +99,7 @@ pub(crate) fn relative(path: &Path, root: &Path) -> String {
     Escaped(&shown).to_string()
 }
 
-/// Formats a number of things.
+/// Formats a count with its noun, in the plural if needed.
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{plural}")

@@ -81,7 +81,7 @@ impl Workspace {
         Ok(packages)
     }
 
-    /// Creates a `cargo check` of these packages, not yet started.
+    /// Builds the `cargo check` command for these packages without running it.
     pub(crate) fn check(&self, packages: &[&Package]) -> Command {
         let mut command = Command::new(cargo());
         command

@@ -206,7 +206,8 @@ mod tests {
         let path = folder.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
         assert!(open(&path).is_err());
-        // The error of opening a socket depends on the system, so this asks for the name of its kind directly.
+        // The error from opening a socket depends on the system, so the test checks the name of the file's kind
+        // directly.
         let kind = std::fs::symlink_metadata(&path).unwrap().file_type();
         assert_eq!(name(kind), "something else");
     }

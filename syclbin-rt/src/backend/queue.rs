@@ -59,8 +59,8 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
         Ok(())
     }
 
-    /// Flushes the queue before something depends on its commands: a status query, or a command on another queue that
-    /// waits.
+    /// Flushes the queue. Required before the status of its commands is queried, or a command on another queue waits
+    /// for them.
     fn flushed(&self) -> Result<()> {
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::load::{code, native, requirements};
 pub(crate) enum Coverage {
     /// Every module has code for the device. The device may still lack an aspect that some modules need.
     Whole,
-    /// Some modules have code for the device. Contains the reason why the first of the other modules has none.
+    /// Only some modules have code for the device. Contains the reason for the first module without any.
     Partial(String),
     /// No module has code for the device. Contains a reason for each image.
     Nothing(Vec<String>),

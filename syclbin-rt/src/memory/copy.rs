@@ -215,7 +215,8 @@ impl After<'_> {
         self.queue.wait_list(self.events, None)
     }
 
-    /// Writes the `size` bytes that `make` produces in host memory, after all earlier commands have finished.
+    /// Waits for all earlier commands, calls `make` to fill a host buffer of `size` bytes, then copies that buffer to
+    /// the device.
     fn through_host(
         &self,
         after: &WaitList<'_>,

@@ -405,7 +405,7 @@ fn with_values<'a>(
     module: AbstractModule<'a>,
     constants: &[(String, Vec<u8>)],
 ) -> Result<AbstractModule<'a>, String> {
-    // Malformed modules are not loaded, so they have no values.
+    // The loader skips modules with malformed metadata, so there are no values to record.
     let Ok(metadata) = ModuleMetadata::read(&module.metadata) else {
         return Ok(module);
     };

@@ -117,7 +117,8 @@ impl Event {
         complete.map_err(|failure| self.failed(failure))
     }
 
-    /// Waits until the commands of all `events` have finished, on any devices, even if one of them fails.
+    /// Waits until the commands of all `events` have finished, even if one fails. The events may belong to different
+    /// devices.
     ///
     /// # Errors
     ///

@@ -140,7 +140,8 @@ impl Kernel {
             (None, None) => name,
             (None, Some(parameters)) => {
                 let parameters: Vec<_> = parameters.iter().map(Parameter::declaration).collect();
-                // A kernel named after a type is an object: its parameters are members, and it returns nothing.
+                // A kernel named after a type is a function object: the parameters are its data members, and it returns
+                // nothing.
                 let is_object = self.symbol.starts_with("_ZTS");
                 let void = if is_object { "" } else { "void " };
                 &format!("{void}{name}({})", parameters.join(", "))

@@ -18,7 +18,7 @@ use crate::doctor;
 use crate::error::{Error, Result};
 use crate::{ui, workspace};
 
-/// The version of the crates that a program depends on.
+/// The version requirement for our crates in a generated `Cargo.toml`.
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION_MAJOR"),
     ".",

@@ -16,12 +16,12 @@ use crate::ui::Progress;
 const LOCK: &str = ".lock";
 const FOLDER: &str = ".staging";
 
-/// The purpose of the staging directory. Errors suggest the remedy that fits it.
+/// What the staging directory is used for. Determines which remedy an error suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To install, which takes `needed` bytes at its peak.
     Install {
-        /// The wheels being fetched plus everything unpacked.
+        /// The peak disk space in bytes: the downloaded wheels plus their unpacked content.
         needed: u64,
     },
     /// To remove.

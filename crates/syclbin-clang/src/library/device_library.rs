@@ -58,7 +58,7 @@ mod imp {
         });
         match written {
             Ok(file) => {
-                // After a second call, the first file remains, which has the same content.
+                // `set` fails on later calls, which is harmless: the first file has the same content.
                 let _ = SERVED.set(file);
                 Ok(())
             }

@@ -102,7 +102,8 @@ fn removed(module: &AbstractModule<'_>, kernel: &str) -> Option<Vec<usize>> {
     Some(removed.map(|(index, _)| index).collect())
 }
 
-/// Sets that are taken from the SPIR-V: exports, and sets that apply to both.
+/// Property sets that the merged module takes from the SPIR-V module: exports, and sets that apply to both kinds of
+/// code.
 const OF_SPIRV: [&str; 4] = [
     set::EXPORTED_SYMBOLS,
     set::MISC_PROPERTIES,

@@ -113,7 +113,7 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// The inputs and outputs of naming.
+/// The state of the pass that assigns Rust names to types.
 struct Naming<'n, 'f> {
     input: &'n Input,
     file: &'f File,

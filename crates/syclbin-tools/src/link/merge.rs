@@ -47,8 +47,8 @@ pub(super) struct Merger<'j> {
     pub(super) functions: Vec<Vec<Instruction>>,
     /// Adapters by the types of an import and its definition. `None` if the types are incompatible.
     adapters: BTreeMap<[u32; 2], Option<Adapter>>,
-    /// References to symbols with a different type, by the id of the declaration or function that contains them. They
-    /// are errors only if the linked module contains that declaration or function.
+    /// Type mismatches between references to a symbol and its definition, by the id of the declaration or function that
+    /// contains the reference. A mismatch is an error only if the linked module contains that declaration or function.
     pub(super) errors: BTreeMap<u32, LinkError>,
 }
 

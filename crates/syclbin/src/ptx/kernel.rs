@@ -91,7 +91,7 @@ pub enum Passed {
     Other,
 }
 
-/// The kind of a number.
+/// The fundamental type of a number, without its width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {

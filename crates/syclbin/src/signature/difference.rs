@@ -79,7 +79,7 @@ impl Signatures {
         comparison.found
     }
 
-    /// Returns the name in messages, the key and the type of each variable.
+    /// Returns the display name, key and type of each variable.
     fn variables(&self) -> impl Iterator<Item = (String, (bool, &str), Typed<'_>)> {
         let name = |kind: &str, name: &Option<KernelName>, key: &str| {
             let name = name

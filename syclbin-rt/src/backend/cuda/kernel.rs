@@ -120,7 +120,7 @@ impl DriverKernel for Kernel {
     fn bounds(&self) -> KernelBounds {
         KernelBounds {
             arguments: self.parameters.len(),
-            // The code does not contain it, only the file does.
+            // Recorded in the SYCLBIN metadata, not in the device code.
             required_local: None,
             max_local: self.handles.bounds.all_items,
             local_memory: self.handles.fixed_local as u64,

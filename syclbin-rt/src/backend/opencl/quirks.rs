@@ -116,7 +116,7 @@ impl Seen {
     }
 }
 
-/// How often the commands are polled. Only the report of a failure is delayed, because callbacks report success.
+/// The polling interval for pending commands. It delays only failure reports, because callbacks report success.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// How a driver handles commands that fail.

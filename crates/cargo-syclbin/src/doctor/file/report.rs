@@ -25,7 +25,7 @@ pub(super) struct Report {
     pub(super) kernels: usize,
     /// The number of those that the device can use.
     pub(super) usable_kernels: usize,
-    /// The modules that were tried, in the order of the file.
+    /// The modules that were tried, in file order.
     pub(super) modules: Vec<ModuleReport>,
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct Options {
     pub(crate) dependencies: Dependencies,
     pub(crate) depfile: Option<Depfile>,
     pub(crate) targets: Targets,
-    /// The settings of a process that compiles to PTX. This program runs itself with this request.
+    /// The settings for compiling to PTX, set only in the child process: this program runs itself again for that step.
     pub(crate) ptx: Option<Ptx>,
     /// The action of a process that compiles or saves LLVM bitcode. This program runs itself to compile.
     pub(crate) bitcode: Option<Bitcode>,

@@ -287,7 +287,7 @@ fn whole(parts: &[String]) -> CppType {
     CppType::named(join(path, last.map_or("", String::as_str)))
 }
 
-/// The operators that a class may define.
+/// The overloadable operators.
 const OPERATORS: [(&str, &str); 32] = [
     ("cl", "()"),
     ("ix", "[]"),
