@@ -42,6 +42,7 @@ pub(super) const UNSTABLE: Release = Release {
         ("libigc2", None),
         ("libigdfcl2", None),
         ("intel-opencl-icd", None),
+        ("libze-intel-gpu1", None),
         ("base-files", None),
     ],
 };

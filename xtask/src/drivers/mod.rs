@@ -49,8 +49,8 @@ struct Driver {
 /// A GPU that is not there.
 struct Gpu {
     name: &'static str,
-    /// The variable that chooses it.
-    chosen_by: (&'static str, &'static str),
+    /// The variables that choose it, after those of the driver.
+    chosen_by: Variables,
     /// The steps that run.
     steps: &'static [&'static str],
 }
@@ -103,17 +103,17 @@ const DRIVERS: [Driver; 4] = [
         gpus: &[
             Gpu {
                 name: "navi31",
-                chosen_by: ("AMDGPU_GPU_ID", "navi31"),
+                chosen_by: &[("AMDGPU_GPU_ID", "navi31")],
                 steps: ONLY_KERNELS,
             },
             Gpu {
                 name: "vega10",
-                chosen_by: ("AMDGPU_GPU_ID", "vega10"),
+                chosen_by: &[("AMDGPU_GPU_ID", "vega10")],
                 steps: ONLY_KERNELS,
             },
             Gpu {
                 name: "gfx1201",
-                chosen_by: ("AMDGPU_GPU_ID", "gfx1201"),
+                chosen_by: &[("AMDGPU_GPU_ID", "gfx1201")],
                 steps: ONLY_KERNELS,
             },
         ],
@@ -139,33 +139,40 @@ const DRIVERS: [Driver; 4] = [
             ("ExperimentalEnableDeviceAllocationCache", "0"),
             ("ExperimentalEnableHostAllocationCache", "0"),
             ("SYCLBIN_DEVICE_EXECUTES", "no"),
+            ("SYCLBIN_FAULTS_DRIVER", "libOpenCL.so.1"),
         ],
         gpus: &[
             Gpu {
                 name: "bmg",
                 // Two, which copy to each other.
-                chosen_by: ("SIMULATED_XE", "e20b,e20b"),
-                steps: &["tests", "stress", gpu::KERNELS],
+                chosen_by: &[("SIMULATED_XE", "e20b,e20b")],
+                steps: &["tests", "stress", gpu::FAILING_CALLS, gpu::KERNELS],
             },
             Gpu {
                 name: "pvc",
-                chosen_by: ("SIMULATED_XE", "0bd5"),
+                chosen_by: &[("SIMULATED_XE", "0bd5")],
                 steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
             Gpu {
                 name: "lnl",
-                chosen_by: ("SIMULATED_XE", "64a0"),
+                chosen_by: &[("SIMULATED_XE", "64a0")],
                 steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
             Gpu {
                 name: "dg2",
-                chosen_by: ("SIMULATED_XE", "56a0"),
+                chosen_by: &[("SIMULATED_XE", "56a0")],
                 steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
             Gpu {
                 name: "ptl",
-                chosen_by: ("SIMULATED_XE", "b080"),
+                chosen_by: &[("SIMULATED_XE", "b080")],
                 steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
+            },
+            // OpenCL over Level Zero, as in newer drivers.
+            Gpu {
+                name: "bmg-leo",
+                chosen_by: &[("SIMULATED_XE", "e20b"), ("EnableLEO", "1")],
+                steps: &[gpu::INTEL_GPUS],
             },
         ],
     },
@@ -338,8 +345,8 @@ impl Driver {
         }
         let vendor = format!("/etc/OpenCL/vendors/{}", self.vendor);
         let own = [("OCL_ICD_VENDORS", vendor.as_str())];
-        let chosen = gpu.map(|gpu| gpu.chosen_by);
-        for (name, value) in own.iter().chain(self.environment).chain(&chosen) {
+        let chosen = gpu.map_or(&[][..], |gpu| gpu.chosen_by);
+        for (name, value) in own.iter().chain(self.environment).chain(chosen) {
             command.arg("--set").arg(format!("{name}={value}"));
         }
         if self.name == NEO {

@@ -9,6 +9,7 @@ use cargo_metadata::camino::Utf8PathBuf;
 use cargo_metadata::{Artifact, BuildScript, Message, TargetKind};
 
 use super::elf::GLIBC;
+use super::plan::FAULTS;
 use super::zig::Zig;
 use crate::examples::{self, EXAMPLES};
 use crate::steps::{Result, SELECTION, cargo, line, timed};
@@ -178,8 +179,19 @@ fn programs() -> impl Iterator<Item = &'static str> {
         .chain(examples)
 }
 
+/// What makes calls that [`FAULTS`] fails. Packs for other machines lack it.
+const EXERCISE: &str = "exercise";
+
 /// What is packed of what was built, and its name there.
 fn executable(artifact: &Artifact) -> Option<Executable> {
+    let mut files = artifact.filenames.iter();
+    if let Some(path) = files.find(|path| path.file_name() == Some(FAULTS)) {
+        return Some(Executable {
+            name: FAULTS.to_owned(),
+            kind: Kind::Program,
+            path: path.clone(),
+        });
+    }
     let path = artifact.executable.clone()?;
     let target = &artifact.target;
     let package = artifact.manifest_path.parent()?.file_name()?;
@@ -187,6 +199,7 @@ fn executable(artifact: &Artifact) -> Option<Executable> {
     if !artifact.profile.test {
         let name = target.name.clone();
         return programs()
+            .chain([EXERCISE])
             .any(|program| program == name)
             .then_some(Executable {
                 name,

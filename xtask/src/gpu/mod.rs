@@ -23,7 +23,7 @@ use gpu_report::Report;
 
 pub(crate) use check::{cpu as check_cpu, run_pack};
 pub(crate) use elf::check as check_executables;
-pub(crate) use plan::{INTEL_GPUS, KERNELS};
+pub(crate) use plan::{FAILING_CALLS, INTEL_GPUS, KERNELS};
 
 use crate::steps::{Result, step, target_folder};
 

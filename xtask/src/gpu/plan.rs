@@ -26,6 +26,12 @@ pub(super) fn plan(commit: String, executables: &[Executable]) -> Plan {
     steps.push(benchmark());
     steps.push(stress());
     steps.push(intel_gpus());
+    if executables
+        .iter()
+        .any(|executable| executable.name == FAULTS)
+    {
+        steps.push(failing_calls());
+    }
     steps.push(kernels());
     steps.extend(["memcheck", "racecheck"].map(sanitizer));
     Plan { commit, steps }
@@ -106,6 +112,22 @@ pub(crate) const INTEL_GPUS: &str = "Intel's GPUs";
 fn intel_gpus() -> Step {
     let mut step = Step::new(INTEL_GPUS, Kind::Tests, "bin/syclbin-rt-it", 30);
     step.arguments = words("intel_gpus::");
+    step
+}
+
+/// The name of the step that fails calls of the driver.
+pub(crate) const FAILING_CALLS: &str = "failing calls";
+/// The OpenCL library that fails them.
+pub(super) const FAULTS: &str = "libfaults.so";
+
+fn failing_calls() -> Step {
+    let mut step = Step::new(FAILING_CALLS, Kind::Program, "bin/exercise", 60);
+    step.arguments = words("short");
+    let library = (
+        "OPENCL_DYLIB_PATH".to_owned(),
+        format!("{{pack}}/bin/{FAULTS}"),
+    );
+    step.environment.extend([library]);
     step
 }
 
