@@ -49,17 +49,18 @@ fn check(trace: &Value) {
     let kernels = named(trace, "fill::iota");
     assert_eq!(kernels.len(), LAUNCHES);
     let first = kernels[0];
-    let mut end = 0.0;
+    let mut begun = 0.0;
     for kernel in &kernels {
         assert_eq!(kernel["ph"], "X", "{kernel}");
         assert_eq!(
             [&kernel["pid"], &kernel["tid"]],
             [&first["pid"], &first["tid"]]
         );
-        let number = |key: &str| kernel[key].as_f64().expect("a number");
-        // Times have three decimals, and are rounded down.
-        assert!(number("ts") >= end - 0.01, "{kernel} began before {end}");
-        end = number("ts") + number("dur");
+        // On a busy machine, CPU drivers note an end only after the next command has begun.
+        let begins = kernel["ts"].as_f64().expect("a number");
+        assert!(begins >= begun, "{kernel} began before {begun}");
+        begun = begins;
+        assert!(kernel["dur"].as_f64().is_some_and(|lasts| lasts >= 0.0));
     }
     let copy = named(trace, "copying a buffer");
     assert_eq!(copy.len(), 1);
