@@ -156,6 +156,9 @@ impl Kernel {
     ///
     /// If the driver has no functions for device globals, kernels receive them as additional trailing arguments. Only
     /// launches through this crate pass these.
+    ///
+    /// Other code may set arguments through the handle. So from this call on, each launch sets all arguments, including
+    /// those that are the same as in the previous launch.
     #[must_use]
     pub fn native(&self) -> KernelHandle {
         self.raw().native()

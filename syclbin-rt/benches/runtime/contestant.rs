@@ -95,9 +95,11 @@ impl Entry {
 pub(crate) const RAW: &str = "raw";
 /// The goal is about this one.
 pub(crate) const STUB: &str = "stub";
+/// The same where nothing can be reused.
+pub(crate) const CHANGING: &str = "stub, all change";
 
 /// All that are part of this program.
-pub(crate) const ALL: [Entry; 7] = [
+pub(crate) const ALL: [Entry; 8] = [
     Entry {
         name: RAW,
         what: "cl3: clSetKernelArg for each argument, clEnqueueNDRangeKernel with an event, clReleaseEvent",
@@ -115,12 +117,17 @@ pub(crate) const ALL: [Entry; 7] = [
     },
     Entry {
         name: STUB,
-        what: "the function that include_syclbin! writes, with its checks; its event is dropped",
-        run: run::<Stub>,
+        what: "the function that include_syclbin! writes, with its checks; its event is dropped; one number changes",
+        run: run::<Stub<false>>,
+    },
+    Entry {
+        name: CHANGING,
+        what: "the same, but no argument has the value of the launch before",
+        run: run::<Stub<true>>,
     },
     Entry {
         name: "safe stub",
-        what: "the same with a contract of one condition for each buffer",
+        what: "the same with a contract of one condition for each buffer; one number changes",
         run: run::<SafeStub>,
     },
     Entry {

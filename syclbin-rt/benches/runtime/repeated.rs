@@ -4,7 +4,7 @@
 use syclbin_rt::{Prepared, Recording, Result as Made};
 
 use crate::contestant::{Arguments, Contestant};
-use crate::stub::{Memory, kernels, range, told, with_launch};
+use crate::stub::{Buffers, Memory, Values, kernels, range, told, with_launch};
 
 /// How many launches a recording has.
 const RECORDED: u32 = 100;
@@ -22,8 +22,13 @@ impl Contestant for PreparedStub {
             let kernels = kernels::Module::load(&memory.queue)?;
             let mut prepared = Vec::new();
             for arguments in Arguments::ALL {
-                let made = with_launch!(kernels, &mut memory, arguments, |launch| launch
-                    .prepare(range())?);
+                let made = with_launch!(
+                    kernels,
+                    &mut memory.buffers[0],
+                    arguments,
+                    Values::ONCE,
+                    |launch| launch.prepare(range())?
+                );
                 prepared.push(made);
             }
             Ok(Self { memory, prepared })
@@ -63,9 +68,15 @@ impl Contestant for Recorded {
                 let mut recorder = memory.queue.record();
                 for _ in 0..RECORDED {
                     // SAFETY: each kernel uses one element of each buffer.
-                    with_launch!(kernels, &mut memory, arguments, |launch| unsafe {
-                        launch.record(&mut recorder, range())?;
-                    });
+                    with_launch!(
+                        kernels,
+                        &mut memory.buffers[0],
+                        arguments,
+                        Values::ONCE,
+                        |launch| unsafe {
+                            launch.record(&mut recorder, range())?;
+                        }
+                    );
                 }
                 recordings.push(recorder.finish()?);
             }

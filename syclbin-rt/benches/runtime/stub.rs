@@ -25,35 +25,36 @@ syclbin_rt::include_syclbin! {
 
 /// Does something with a launch of one work-item with these arguments. Each number of them has a type of its own.
 macro_rules! with_launch {
-    ($kernels:expr, $memory:expr, $arguments:expr, |$launch:ident| $then:expr) => {{
-        let Memory { out, inputs, .. } = $memory;
+    ($kernels:expr, $buffers:expr, $arguments:expr, $values:expr, |$launch:ident| $then:expr) => {{
+        let Buffers { out, inputs } = $buffers;
         let [a, b, c] = inputs;
+        let Values { first, n, x } = $values;
         match $arguments {
             Arguments::Two => {
-                let $launch = $kernels.take_2(out, 1);
+                let $launch = $kernels.take_2(out, first);
                 $then
             }
             Arguments::Four => {
-                let $launch = $kernels.take_4(out, a, 1, 2.0);
+                let $launch = $kernels.take_4(out, a, first, x);
                 $then
             }
             Arguments::Ten => {
-                let $launch = $kernels.take_10(out, a, b, c, 1, 2.0, 1, 2.0, 1, 2.0);
+                let $launch = $kernels.take_10(out, a, b, c, first, x, n, x, n, x);
                 $then
             }
             Arguments::Forty => {
                 let $launch = $kernels.take_40(
-                    out, a, b, c, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
-                    1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
+                    out, a, b, c, first, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x,
+                    n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x,
                 );
                 $then
             }
             Arguments::SeventySeven => {
                 let $launch = $kernels.take_77(
-                    out, a, b, c, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
-                    1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
-                    1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0,
-                    1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1, 2.0, 1,
+                    out, a, b, c, first, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x,
+                    n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x,
+                    n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x, n, x,
+                    n,
                 );
                 $then
             }
@@ -65,20 +66,66 @@ pub(crate) use with_launch;
 /// The bytes of that file.
 pub(crate) const FILE: &[u8] = include_bytes!("../kernels/arguments.syclbin");
 
-/// A queue, and memory for the kernels.
-pub(crate) struct Memory {
-    pub(crate) queue: Queue,
+/// Buffers for the kernels.
+pub(crate) struct Buffers {
     pub(crate) out: Buffer<i32>,
     pub(crate) inputs: [Buffer<i32>; 3],
+}
+
+/// Numbers for the kernels: the first integer, and all others.
+#[derive(Clone, Copy)]
+pub(crate) struct Values {
+    pub(crate) first: i32,
+    pub(crate) n: i32,
+    pub(crate) x: f32,
+}
+
+impl Values {
+    pub(crate) const ONCE: Self = Self {
+        first: 1,
+        n: 1,
+        x: 2.0,
+    };
+}
+
+/// A queue, and arguments for the kernels.
+pub(crate) struct Memory {
+    pub(crate) queue: Queue,
+    pub(crate) buffers: [Buffers; 2],
+    launches: i32,
 }
 
 impl Memory {
     pub(crate) fn new() -> syclbin_rt::Result<Self> {
         let queue = Device::best()?.queue()?;
-        let out = queue.zeroed(1)?;
-        let input = || queue.zeroed(1);
-        let inputs = [input()?, input()?, input()?];
-        Ok(Self { queue, out, inputs })
+        let buffer = || queue.zeroed(1);
+        let buffers = || -> syclbin_rt::Result<Buffers> {
+            let inputs = [buffer()?, buffer()?, buffer()?];
+            let out = buffer()?;
+            Ok(Buffers { out, inputs })
+        };
+        let buffers = [buffers()?, buffers()?];
+        let launches = 0;
+        Ok(Self {
+            queue,
+            buffers,
+            launches,
+        })
+    }
+
+    /// The arguments of the next launch: all differ from those of the launch before, or only one number does.
+    fn next(&mut self, all: bool) -> (&mut Buffers, Values) {
+        self.launches = self.launches.wrapping_add(1);
+        let first = self.launches;
+        let [even, odd] = &mut self.buffers;
+        if !all {
+            let values = Values::ONCE;
+            return (even, Values { first, ..values });
+        }
+        let x = (first & 1) as f32;
+        let n = first;
+        let buffers = if first & 1 == 0 { even } else { odd };
+        (buffers, Values { first, n, x })
     }
 
     pub(crate) fn device(&self) -> String {
@@ -95,12 +142,13 @@ pub(crate) fn range() -> NdRange<1> {
     NdRange::new(1).local(1)
 }
 
-pub(crate) struct Stub {
+/// Changes one number from launch to launch, or all arguments.
+pub(crate) struct Stub<const ALL: bool> {
     memory: Memory,
     kernels: kernels::Module,
 }
 
-impl Contestant for Stub {
+impl<const ALL: bool> Contestant for Stub<ALL> {
     fn new() -> Result<Self, String> {
         let made = || {
             let memory = Memory::new()?;
@@ -116,8 +164,9 @@ impl Contestant for Stub {
 
     fn launch(&mut self, arguments: Arguments) -> Result<(), String> {
         let kernels = &self.kernels;
+        let (buffers, values) = self.memory.next(ALL);
         // SAFETY: each kernel uses one element of each buffer.
-        with_launch!(kernels, &mut self.memory, arguments, |launch| unsafe {
+        with_launch!(kernels, buffers, arguments, values, |launch| unsafe {
             launch.launch(range()).map_err(told)?;
         });
         Ok(())
@@ -149,7 +198,8 @@ impl Contestant for SafeStub {
 
     fn launch(&mut self, arguments: Arguments) -> Result<(), String> {
         let kernels = &self.kernels;
-        with_launch!(kernels, &mut self.memory, arguments, |launch| {
+        let (buffers, values) = self.memory.next(false);
+        with_launch!(kernels, buffers, arguments, values, |launch| {
             launch.launch(range()).map_err(told)?;
         });
         Ok(())

@@ -33,7 +33,7 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// Finds the kernel `symbol`.
     pub(crate) fn new(program: Arc<Program>, symbol: CString) -> Result<Self> {
-        let object = KernelObject::new(&program, &symbol)?;
+        let mut object = KernelObject::new(&program, &symbol)?;
         let hidden = program.hidden.get().map_or(0, Hidden::count);
         let arguments = object.count()?.saturating_sub(hidden);
         let required: [usize; 3] =
@@ -45,6 +45,7 @@ impl Kernel {
             // Queried before any argument is set: afterwards, some drivers include the arguments.
             local_memory: work_group_info(&program, &object, CL_KERNEL_LOCAL_MEM_SIZE)?,
         };
+        object.reuse_arguments(arguments);
         Ok(Self {
             object: Mutex::new(object),
             program,
@@ -128,9 +129,9 @@ fn work_group_info<T: AnyBitPattern>(
 
 impl DriverKernel for Kernel {
     fn native(&self) -> KernelHandle {
-        let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         KernelHandle::OpenCl {
-            kernel: object.handle,
+            kernel: object.share_handle(),
             program: self.program.handle,
         }
     }

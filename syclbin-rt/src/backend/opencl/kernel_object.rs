@@ -14,6 +14,37 @@ use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
 
+/// The value of an argument, as far as it can be compared with the next value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Current {
+    /// The size of a small value in bytes, [`Memory::id`], or 0 if unknown.
+    kind: u64,
+    /// The bytes of a small value, or the address in memory that has one.
+    value: u64,
+}
+
+impl Current {
+    const UNKNOWN: Self = Self { kind: 0, value: 0 };
+
+    #[inline(always)]
+    fn bytes(bytes: &[u8]) -> Self {
+        let value = match *bytes {
+            [a] => u64::from(a),
+            [a, b] => u16::from_ne_bytes([a, b]).into(),
+            [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
+            [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+            _ => return Self::UNKNOWN,
+        };
+        let kind = bytes.len() as u64;
+        Self { kind, value }
+    }
+
+    fn memory(memory: &Memory, address: u64) -> Self {
+        let (kind, value) = (memory.id, address);
+        Self { kind, value }
+    }
+}
+
 /// The driver function that enqueues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
@@ -25,6 +56,8 @@ pub(crate) struct KernelObject {
     pub(crate) handle: cl_kernel,
     /// The sub-buffers among its arguments, by argument number.
     parts: Vec<(usize, Memory)>,
+    /// The current value of each argument. Empty if other code may set arguments.
+    current: Vec<Current>,
     /// Keeps the program alive.
     _program: Arc<Program>,
 }
@@ -47,6 +80,7 @@ impl KernelObject {
             context: Arc::clone(&program.context),
             handle,
             parts: Vec::new(),
+            current: Vec::new(),
             _program: Arc::clone(program),
         };
         // The driver does not see pointers that are stored in variables or passed inside values, so it must assume that
@@ -82,15 +116,42 @@ impl KernelObject {
         unsafe { GuardedObject { object, guard }.set(position, value) }
     }
 
-    /// Returns the buffer object of a region that covers its entire memory, if the memory belongs to this context.
+    /// Makes launches skip each of the first `arguments` arguments whose value is the same as in the previous launch.
+    pub(crate) fn reuse_arguments(&mut self, arguments: usize) {
+        self.current = vec![Current::UNKNOWN; arguments];
+    }
+
+    /// Makes launches set all arguments, because other code has the handle.
+    pub(crate) fn share_handle(&mut self) -> cl_kernel {
+        self.current = Vec::new();
+        self.handle
+    }
+
+    /// Returns whether the argument has this value already.
     #[inline(always)]
-    fn object_of<'p>(&self, region: &'p Region) -> Option<&'p cl_mem> {
+    fn is_current(&self, index: usize, value: Current) -> bool {
+        value.kind != 0 && self.current.get(index) == Some(&value)
+    }
+
+    /// Notes the value of an argument after the attempt to set it.
+    #[inline(always)]
+    fn note(&mut self, index: usize, value: Current, set: Result<()>) -> Result<()> {
+        if let Some(current) = self.current.get_mut(index) {
+            *current = if set.is_ok() { value } else { Current::UNKNOWN };
+        }
+        set
+    }
+
+    /// Returns the memory and the buffer object of a region that covers an entire buffer, if it belongs to this
+    /// context.
+    #[inline(always)]
+    fn object_of<'p>(&self, region: &'p Region) -> Option<(&'p Memory, &'p cl_mem)> {
         let memory = region.memory.raw().opencl().ok()?;
         match &memory.handle {
             Handle::Object(object)
                 if region.bytes() >= memory.size && Arc::ptr_eq(&memory.context, &self.context) =>
             {
-                Some(object)
+                Some((memory, object))
             }
             _ => None,
         }
@@ -108,18 +169,25 @@ impl<'a> Arguments<'a> for GuardedObject<'_> {
     // Inlined into the launch loop for the most common kinds of arguments. Sub-buffers are stored in the object.
     #[inline(always)]
     unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
-        let (size, pointer) = match value {
-            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+        let (size, pointer, current) = match value {
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast(), Current::bytes(bytes)),
             Argument::Memory(region, _) => match self.object.object_of(region) {
-                Some(object) => (size_of_val(object), std::ptr::from_ref(object).cast()),
+                Some((memory, object)) => (
+                    size_of_val(object),
+                    std::ptr::from_ref(object).cast(),
+                    Current::memory(memory, 0),
+                ),
                 // SAFETY: the caller guarantees this.
                 None => return unsafe { self.set_any(index, value) },
             },
             // SAFETY: the caller guarantees this.
             _ => return unsafe { self.set_any(index, value) },
         };
+        if self.object.is_current(index, current) {
+            return Ok(());
+        }
         // SAFETY: the pointer has that many bytes; the caller guarantees the rest.
-        unsafe { self.give(index, size, pointer) }
+        unsafe { self.give(index, size, pointer, current) }
     }
 }
 
@@ -149,7 +217,13 @@ impl GuardedObject<'_> {
                 let memory = region.memory.raw().opencl()?;
                 handle = match memory.handle {
                     Handle::Address { pointer, .. } => {
-                        return set_address(pointer.wrapping_byte_add(region.offset));
+                        let address = pointer.wrapping_byte_add(region.offset);
+                        let current = Current::memory(memory, address as u64);
+                        if self.object.is_current(index, current) {
+                            return Ok(());
+                        }
+                        let set = set_address(address);
+                        return self.object.note(index, current, set);
                     }
                     // An empty sub-buffer cannot exist, so the kernel gets the whole buffer.
                     Handle::Object(object)
@@ -167,7 +241,8 @@ impl GuardedObject<'_> {
             Argument::Pointer(0) | Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
             Argument::Pointer(address) => {
                 let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
-                return set_address(std::ptr::without_provenance(address));
+                let set = set_address(std::ptr::without_provenance(address));
+                return self.object.note(index, Current::UNKNOWN, set);
             }
             // C++ allows a size of 0, but OpenCL does not (OpenCL 3.0, clSetKernelArg).
             Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
@@ -182,25 +257,32 @@ impl GuardedObject<'_> {
         };
         // SAFETY: the pointer has that many bytes, or is null for work-group memory. The caller guarantees that handles
         // and null match their parameters.
-        unsafe { self.give(index, size, pointer) }
+        unsafe { self.give(index, size, pointer, Current::UNKNOWN) }
     }
 
     /// # Safety
     ///
     /// `pointer` must point to `size` bytes, or be null for work-group memory, and must match the parameter's kind.
     #[inline(always)]
-    unsafe fn give(&mut self, index: usize, size: usize, pointer: *const c_void) -> Result<()> {
+    unsafe fn give(
+        &mut self,
+        index: usize,
+        size: usize,
+        pointer: *const c_void,
+        current: Current,
+    ) -> Result<()> {
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
         // SAFETY: `&mut self` ensures that nothing else uses the object; the driver copies the bytes before it returns
         // (OpenCL 3.0, clSetKernelArg); the caller guarantees the rest.
-        check("clSetKernelArg", unsafe {
+        let set = check("clSetKernelArg", unsafe {
             (self.object.functions.clSetKernelArg.within(self.guard))(
                 self.object.handle,
                 number,
                 size,
                 pointer,
             )
-        })?;
+        });
+        self.object.note(index, current, set)?;
         if !self.object.parts.is_empty() {
             self.object.parts.retain(|(of, _)| *of != index);
         }
@@ -217,7 +299,10 @@ impl GuardedObject<'_> {
         let memory = region.memory.raw().opencl()?;
         let (part, object) = memory.part(region.offset, region.bytes())?;
         // SAFETY: the caller guarantees this; the sub-buffer lives until the argument is set again.
-        unsafe { self.give(index, size_of_val(&object), (&raw const object).cast()) }?;
+        unsafe {
+            let pointer = (&raw const object).cast();
+            self.give(index, size_of_val(&object), pointer, Current::UNKNOWN)
+        }?;
         self.object.parts.push((index, part));
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use opencl_sys::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_CONTEXT, CL_MEM_READ_WRITE, CL_MEM_SIZE};
 use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
@@ -11,12 +12,20 @@ use super::*;
 
 /// An owned or adopted allocation.
 pub(crate) struct Memory {
+    /// Distinguishes this memory from all others, past and future. At least [`FIRST_ID`].
+    pub(crate) id: u64,
     pub(crate) context: Arc<Context>,
     pub(crate) handle: Handle,
     pub(crate) size: usize,
     /// Keeps memory of another library alive.
     owner: Option<Owner>,
 }
+
+/// Smaller numbers are sizes of values where kernel arguments are compared.
+const FIRST_ID: u64 = 16;
+
+/// The next [`Memory::id`].
+static NEXT_ID: AtomicU64 = AtomicU64::new(FIRST_ID);
 
 /// The driver's handle of the memory.
 #[derive(Clone, Copy)]
@@ -109,6 +118,7 @@ impl Memory {
 
     fn new(context: &Arc<Context>, handle: Handle, size: usize) -> Self {
         Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             context: Arc::clone(context),
             handle,
             size,

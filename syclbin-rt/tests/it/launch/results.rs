@@ -63,6 +63,25 @@ fn a_queue_orders_launches_and_copies() -> Result<()> {
 }
 
 #[test]
+fn changed_arguments_replace_earlier_ones() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = common::kernel(&queue, VECTOR_OPS, "saxpy");
+    let x = [queue.upload(&[1.0f32; 256])?, queue.upload(&[2.0f32; 256])?];
+    for round in 0..50u8 {
+        // New buffers may get the handles of those that were dropped.
+        let mut y = queue.upload(&[f32::from(round); 256])?;
+        let a = f32::from(round / 3);
+        let index = usize::from(round / 2 % 2);
+        saxpy(&kernel, a, &x[index], &mut y, 256)?;
+        let expected = a * [1.0, 2.0][index] + f32::from(round);
+        assert_eq!(queue.download(&y)?, [expected; 256], "round {round}");
+    }
+    Ok(())
+}
+
+#[test]
 fn iota_is_found_by_its_mangled_symbol() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());

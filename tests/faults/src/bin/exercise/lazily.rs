@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which calls build a module, and when.
+//! When modules are built, and when arguments are set.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use syclbin::{Container, Syclbin};
 use syclbin_rt::{Arg, Device, Launch, Module, Queue, Result};
 
 use crate::answer;
-use crate::steps::{VECTOR_OPS, load, load_bytes};
+use crate::steps::{VECTOR_OPS, executes, load, load_bytes};
 
 /// The modules of the large file.
 const MODULES: usize = 1000;
@@ -22,14 +22,15 @@ pub(crate) fn all(control: &Control, device: &Device) -> Vec<String> {
     };
     if let Err(error) = device.queue().and_then(|queue| {
         many_modules(&mut builds, &queue)?;
-        one_module(&mut builds, &queue)
+        one_module(&mut builds, &queue)?;
+        arguments(&mut builds, &queue)
     }) {
         builds.wrong.push(error.to_string());
     }
     builds.wrong
 }
 
-/// Counts builds.
+/// Counts calls, mostly those that build.
 struct Builds<'c> {
     control: &'c Control,
     wrong: Vec<String>,
@@ -37,14 +38,24 @@ struct Builds<'c> {
 
 impl Builds<'_> {
     fn expect<T>(&mut self, what: &str, expected: u64, run: impl FnOnce() -> T) -> T {
+        self.expect_calls(&["clBuildProgram", "clCompileProgram"], what, expected, run)
+    }
+
+    fn expect_calls<T>(
+        &mut self,
+        functions: &[&str],
+        what: &str,
+        expected: u64,
+        run: impl FnOnce() -> T,
+    ) -> T {
         self.control.disarm();
         let result = run();
         let calls = self.control.report().calls;
-        let count = |name| calls.get(name).copied().unwrap_or_default();
-        let found = count("clBuildProgram") + count("clCompileProgram");
+        let found: u64 = functions.iter().filter_map(|name| calls.get(*name)).sum();
         if found != expected {
-            self.wrong
-                .push(format!("{what}: {found} builds, not {expected}"));
+            self.wrong.push(format!(
+                "{what}: {functions:?} called {found} times, not {expected}"
+            ));
         }
         result
     }
@@ -166,5 +177,32 @@ fn one_module(builds: &mut Builds<'_>, queue: &Queue) -> Result<()> {
     builds.expect("the whole file", several.count() as u64, || module.build())?;
     builds.expect("the whole file again", 0, || module.build())?;
     builds.expect("a kernel of the whole file", 0, || module.kernel(names[0]))?;
+    Ok(())
+}
+
+/// A launch sets only the arguments that differ from those of the launch before.
+fn arguments(builds: &mut Builds<'_>, queue: &Queue) -> Result<()> {
+    let kernel = load(queue, VECTOR_OPS)?.kernel("_ZN18__sycl_kernel_fill4iotaEfPfi");
+    let mut buffers = [queue.zeroed::<f32>(16)?, queue.zeroed::<f32>(16)?];
+    let mut launch = |what: &str, expected: u64, start: f32, buffer: usize| {
+        let out = &mut buffers[buffer];
+        let ended = builds.expect_calls(&["clSetKernelArg"], what, expected, || {
+            let args = [Arg::scalar(start), Arg::write(out), Arg::scalar(16i32)];
+            // SAFETY: it writes 16 numbers.
+            unsafe { Launch::new(&kernel, &["start", "out", "count"], args).launch(1) }
+        })?;
+        ended.wait()?;
+        let expected: Vec<f32> = (0..16u8).map(|i| start + f32::from(i)).collect();
+        let right = !executes() || queue.download(out)? == expected;
+        builds.check("each launch has the right result", right);
+        Ok(())
+    };
+    launch("a first launch", 3, 1.0, 0)?;
+    launch("the same launch", 0, 1.0, 0)?;
+    launch("another number", 1, 2.0, 0)?;
+    launch("another buffer", 1, 2.0, 1)?;
+    launch("the first launch again", 2, 1.0, 0)?;
+    kernel.as_ref().map(syclbin_rt::Kernel::native).ok();
+    launch("the same launch, but others have the handle", 3, 1.0, 0)?;
     Ok(())
 }

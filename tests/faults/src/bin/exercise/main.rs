@@ -10,7 +10,7 @@
 //! - `exercise memory`: the device is out of memory;
 //! - `exercise drop`: nothing waits for the queue when memory with an address goes;
 //! - `exercise divide`: a device is divided, and each call of that fails once;
-//! - `exercise lazily`: modules are built when they are first used, which the calls show;
+//! - `exercise lazily`: modules are built when they are first used, and arguments set when they change, which the calls show;
 //! - `exercise oversized`: sizes that some drivers take without an error are refused before a call;
 //! - `exercise short`: a part of `fail`, `vanish` and `memory`, for drivers that are slow to compile;
 //! - `exercise devices`: looks for devices, where the environment says what fails.
