@@ -79,7 +79,7 @@ impl<'m> Sources<'m> {
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
             Some(own) => unsupported(format!(
-                "`{text}` is declared with {own} bytes, but its size is {size}"
+                "the size of `{text}` is {own} bytes, but the file records {size}"
             )),
             None => unsupported(format!("`{text}` is larger than the address space")),
         })
