@@ -2,7 +2,7 @@
 ///
 /// # Omitted
 ///
-/// - `shape`: the code exports it as a function and has no kernel of that name
+/// - `shape`: it is an exported function, not a kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -166,7 +166,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `shape`: the code exports it as a function and has no kernel of that name",
+            message = "no Rust function is generated for kernel `shape`: it is an exported function, not a kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -2,8 +2,8 @@
 ///
 /// # Omitted
 ///
-/// - `store`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `lookup`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `store`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `lookup`: the file contains neither a declaration nor SPIR-V for this kernel
 /// - `bias`: neither a declaration nor the code specifies its type
 /// - `table`: neither a declaration nor the code specifies its type
 #[allow(
@@ -177,7 +177,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `store`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `store`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -185,7 +185,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `lookup`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `lookup`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

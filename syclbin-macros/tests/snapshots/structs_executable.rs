@@ -2,8 +2,8 @@
 ///
 /// # Omitted
 ///
-/// - `widen`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `kinetic`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `widen`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `kinetic`: the file contains neither a declaration nor SPIR-V for this kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -175,7 +175,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `widen`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `widen`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -183,7 +183,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `kinetic`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `kinetic`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -2,7 +2,7 @@
 ///
 /// # Omitted
 ///
-/// - `saxpy`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `saxpy`: the file contains neither a declaration nor SPIR-V for this kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -292,7 +292,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `saxpy`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `saxpy`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -2,9 +2,9 @@
 ///
 /// # Omitted
 ///
-/// - `coords`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `histogram`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `block_sum`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `coords`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `histogram`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `block_sum`: the file contains neither a declaration nor SPIR-V for this kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -184,7 +184,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `coords`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `coords`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -192,7 +192,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `histogram`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `histogram`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -200,7 +200,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `block_sum`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `block_sum`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

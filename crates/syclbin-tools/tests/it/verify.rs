@@ -479,7 +479,7 @@ fn unreadable_metadata_is_error_and_duplicate_warns() {
     let mut bytes = write::to_vec(&Syclbin::new(State::Object), Container::Bare).unwrap();
     let at = bytes.windows(5).position(|w| w == b"state").unwrap();
     bytes[at + 5] = b'?';
-    bytes_must_say(&bytes, Severity::Error, "metadata: line 2: no `=`");
+    bytes_must_say(&bytes, Severity::Error, "metadata: line 2: missing `=`");
 
     let text = b"[SYCLBIN/global metadata]\nstate=1|2\nstate=1|1\n";
     let mut bytes = vec![0; 56];
