@@ -122,8 +122,8 @@ fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
             report(outcome, request, paths)?;
             return Ok(kept.bytes);
         }
-        Ok(None) => "it is not there".to_owned(),
-        Err(Error::Prebuilt { problem, .. }) => format!("it {problem}"),
+        Ok(None) => "the file does not exist".to_owned(),
+        Err(Error::Prebuilt { problem, .. }) => format!("the file {problem}"),
         Err(error) => return Err(error),
     };
     report(Outcome::Stale(problem), request, paths)?;

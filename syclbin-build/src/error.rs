@@ -195,7 +195,7 @@ pub enum Error {
         problem: String,
     },
     /// There is neither a compiler nor a prebuilt file.
-    #[error("{compiler}\nand prebuilt file {} does not exist, either; `cargo syclbin build --commit` writes it on a \
+    #[error("{compiler}\nand the prebuilt file {} does not exist either; `cargo syclbin build --commit` writes it on a \
         machine with a compiler", .path.display())]
     PrebuiltMissing {
         /// The file.
@@ -275,8 +275,8 @@ fn undefined(all: &[Undefined]) -> String {
         });
     }
     text.push_str(
-        "\nadd the source that defines it with .source(\"...\"), and mark both its declaration and its \
-         definition SYCL_EXTERNAL; if another file defines it, use .link_at_load(true)",
+        "\nadd the sources that define them with .source(\"...\"), and mark both their declarations and their \
+         definitions SYCL_EXTERNAL; if another SYCLBIN file defines them, use .link_at_load(true)",
     );
     text
 }

@@ -166,7 +166,7 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
     if table.is_empty() {
         return mistake(
             span,
-            format!("[{TABLE}] describes no file; add [{TABLE}.NAME] with sources"),
+            format!("[{TABLE}] is empty; add a table [{TABLE}.NAME] with sources"),
         );
     }
     let mut entries = Vec::new();
@@ -175,7 +175,9 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
         if KEYS.contains(&name) && value.get_ref().as_table().is_none() {
             return mistake(
                 key.span(),
-                format!("[{TABLE}] must name the file: move `{name}` to [{TABLE}.NAME]"),
+                format!(
+                    "`{name}` must be in a table named after the file; move it to [{TABLE}.NAME]"
+                ),
             );
         }
         entries.push(entry(name, value)?);
@@ -369,11 +371,11 @@ mod tests {
             ),
             (
                 "[package.metadata.syclbin]\n",
-                "Cargo.toml:1: [package.metadata.syclbin] describes no file",
+                "Cargo.toml:1: [package.metadata.syclbin] is empty; add a table",
             ),
             (
                 "[package.metadata.syclbin]\nsources = [\"a.cpp\"]\n",
-                "Cargo.toml:2: [package.metadata.syclbin] must name the file",
+                "Cargo.toml:2: `sources` must be in a table named after the file",
             ),
             (
                 "[package.metadata.syclbin]\na = 1\n",

@@ -156,7 +156,7 @@ impl Error {
 
     /// Creates the error for a device that lacks a feature.
     pub(crate) fn unsupported(what: &str, needs: &str, device: &impl Display) -> Self {
-        let message = format_args!("{what} require {needs}, which {device} does not have");
+        let message = format_args!("{what} require {needs}, which {device} does not support");
         Self::new(ErrorKind::Unsupported, message)
     }
 
@@ -206,7 +206,7 @@ impl Error {
 /// Returns the remedy for an error that ends a CUDA context.
 fn remedy(code: Code) -> &'static str {
     if code.ends_context() {
-        "; the CUDA context of this process and everything in it is lost: restart the program"
+        "; the CUDA context of this process and everything in it are lost: restart the program"
     } else {
         ""
     }
@@ -276,10 +276,10 @@ mod tests {
 
     #[test]
     fn unsupported_feature_is_named_with_the_device() {
-        let needs = "images (CL_DEVICE_IMAGE_SUPPORT)";
+        let needs = "CL_DEVICE_IMAGE_SUPPORT";
         assert_eq!(
             Error::unsupported("samplers", needs, &"A (OpenCL, GPU)").to_string(),
-            "samplers require images (CL_DEVICE_IMAGE_SUPPORT), which A (OpenCL, GPU) does not have"
+            "samplers require CL_DEVICE_IMAGE_SUPPORT, which A (OpenCL, GPU) does not support"
         );
     }
 

@@ -144,7 +144,7 @@ fn find_or_build(
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // A live program keeps its context alive, so no other context has the same address.
     if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {
-        log::debug(format_args!("a program is already in use"));
+        log::debug(format_args!("using a program that is already in use"));
         return Ok((program, Origin::Process));
     }
     let (program, origin) = build(context, modules, &key, cache)?;
@@ -192,7 +192,9 @@ fn build(
         };
         match Arc::clone(context).build_cached(&code) {
             Ok(Some(program)) => {
-                log::debug(format_args!("a program was compiled in an earlier run"));
+                log::debug(format_args!(
+                    "using a cached program, which was compiled in an earlier run"
+                ));
                 return Ok((program, Origin::Cache));
             }
             Ok(None) => log::debug(format_args!(

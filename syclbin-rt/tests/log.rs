@@ -68,7 +68,11 @@ fn only_choices_and_compiles_are_logged() -> Result<()> {
     let loaded = told();
     has(&loaded, Level::Debug, &format!("for {device}, module 0 ("));
     has(&loaded, Level::Debug, "chosen: ");
-    has(&loaded, Level::Debug, "a program is already in use");
+    has(
+        &loaded,
+        Level::Debug,
+        "using a program that is already in use",
+    );
     let compiled = |(level, message): &(Level, String)| match *level {
         Level::Info => message.contains(" compiled ") && message.contains("bytes of SPIR-V"),
         Level::Debug => message.contains("was compiled in an earlier run"),

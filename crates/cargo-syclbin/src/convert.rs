@@ -18,11 +18,11 @@ use crate::ui::{Shown, answer_bytes, complain, one_of};
 pub struct Options {
     /// The SYCLBIN file; `-` is standard input
     pub file: PathBuf,
-    /// Where to put the result; `-` is standard output
+    /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// The container to write: the reference runtime loads v1 since 2026.0 and v1-offload2 since 2026.2, but not yet
-    /// the others
+    /// The container to write: the reference runtime loads v1 (since 2026.0) and v1-offload2 (since 2026.2), but not
+    /// yet the others
     #[arg(long, default_value = Container::OffloadBinary1.name(), value_parser = one_of(Container::ALL.map(Container::name), Container::from_name))]
     pub container: Container,
     /// Label the code with this state; the code does not change, so this only corrects a wrong label

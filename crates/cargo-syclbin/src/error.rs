@@ -168,7 +168,7 @@ pub enum Error {
     Convert(PathBuf, Box<syclbin::write::Error>),
 
     /// `include_syclbin!` would refuse a file, for these reasons.
-    #[error("{}: cannot generate Rust code from it: {}", .0.display(), .1.join("\n  "))]
+    #[error("cannot generate Rust code from {}: {}", .0.display(), .1.join("\n  "))]
     Expand(PathBuf, Vec<String>),
 
     /// Cargo finds no workspace.

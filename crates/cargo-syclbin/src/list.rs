@@ -24,7 +24,7 @@ pub struct Options {
     /// The packages.
     #[command(flatten)]
     pub selection: Selection,
-    /// How to show it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }

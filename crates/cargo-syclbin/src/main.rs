@@ -85,7 +85,7 @@ enum Command {
     Extract(extract::Options),
     /// Pack device images into an OffloadBinary, a SYCLBIN file or a host object
     ///
-    /// The reverse of `extract`. Takes the arguments of LLVM's llvm-offload-binary.
+    /// The reverse of `extract`. Accepts the arguments of LLVM's llvm-offload-binary.
     Pack(pack::Options),
     /// Print the Rust signatures and structs that `include_syclbin!` generates from a SYCLBIN file, one line each
     ///

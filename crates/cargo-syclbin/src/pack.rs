@@ -28,7 +28,7 @@ pub struct Options {
         required = true
     )]
     pub images: Vec<Image>,
-    /// The file to write; `-` is standard output. A name that ends in `.syclbin` gives a SYCLBIN file
+    /// The file to write; `-` is standard output. If its name ends in `.syclbin`, it is a SYCLBIN file
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
     /// Write a copy of this ELF object with the images in its section `.llvm.offloading`
@@ -62,7 +62,7 @@ impl std::str::FromStr for Image {
             let (key, value) = part
                 .split_once('=')
                 .filter(|(key, _)| !key.is_empty())
-                .ok_or_else(|| format!("`{part}` is not of the form KEY=VALUE"))?;
+                .ok_or_else(|| format!("expected KEY=VALUE, found `{part}`"))?;
             match strings.iter_mut().find(|(known, _)| known == key) {
                 Some((_, values)) => {
                     values.push(',');

@@ -23,7 +23,7 @@ pub struct Options {
     /// The SYCLBIN files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// How to show it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
     /// Treat these as errors too
@@ -34,7 +34,7 @@ pub struct Options {
 /// What else counts as an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Deny {
-    /// What is legal, but not what some reader or launcher expects
+    /// Valid content that some reader or runtime does not expect
     Warnings,
 }
 

@@ -18,7 +18,7 @@ pub struct Selection {
     /// The workspace to look at [default: the workspace of this directory]
     #[arg(long, value_name = "FILE")]
     pub manifest_path: Option<PathBuf>,
-    /// Only this package; may be given again [default: all packages of the workspace]
+    /// Only this package; may be repeated [default: all packages of the workspace]
     #[arg(short, long = "package", value_name = "NAME")]
     pub packages: Vec<String>,
     /// Arguments for Cargo, such as `--release` or `--features fast`

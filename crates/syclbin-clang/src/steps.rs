@@ -117,7 +117,7 @@ impl Step {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
                 "{program} did not finish {} within {} s; try another version of it, remove this target, or set {} to \
-                 more seconds",
+                 a higher number",
                 self.subject,
                 limit.unwrap_or_default().as_secs(),
                 ocloc::LIMIT_VARIABLE

@@ -39,7 +39,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
         doc::comment(&format!("The kernels of `{file_name}`."))
     };
     let omitted = omitted(&plan.omitted);
-    let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8."));
+    let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8 bytes."));
     let bytes = embedded(file);
     let builder = Ident::new("Builder", Span::call_site());
     let constants = variables::builder(&file.signatures.constants, &builder, file_name, types);
@@ -129,7 +129,8 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
         "Fails if some of them do not exist or cannot run on the device; the error lists all reasons.".into(),
     ]);
     let best_doc = doc::comment(&format!(
-        "Returns the best device of this machine that `{file_name}` has code for: a GPU, else a CPU.\n\n\
+        "Returns the best device of this machine that `{file_name}` has code for: a GPU if possible, otherwise a \
+        CPU.\n\n\
          `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.\n\n\
          # Errors\n\nFails if no device can run anything in the file; the error gives the reason for each device."
     ));

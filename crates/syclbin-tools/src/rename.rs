@@ -24,7 +24,7 @@ const SUFFIXES_IN_PTX: [&str; 3] = ["_param_", "_with_offset", "_shared_mem"];
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unrenamed {
     /// The module contains native code, which this crate does not rewrite.
-    #[error("it has native code")]
+    #[error("it contains native code")]
     Native,
     /// The module's SPIR-V cannot be read.
     #[error(transparent)]

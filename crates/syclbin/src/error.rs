@@ -68,7 +68,9 @@ pub enum ErrorKind {
         available: u64,
     },
     /// Records that together claim more than their table contains.
-    #[error("the records share {what}: together they claim {claimed} of {available}")]
+    #[error(
+        "the records claim too many {what}: {claimed} in total, but only {available} are available"
+    )]
     Shared {
         /// The resource that the records share.
         what: &'static str,

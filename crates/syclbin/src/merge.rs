@@ -22,7 +22,7 @@ pub enum MergeError {
     },
     /// The files have no kernel in common.
     #[error(
-        "file {index} contains no kernel of file 0; merge only files that were saved from the same file"
+        "file {index} shares no kernel with file 0; merge only files that were saved from the same file"
     )]
     Kernels {
         /// The index of the file, counted from 0.

@@ -50,7 +50,7 @@ pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
 
 fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
     let reason = format!(
-        "{sources} define kernels of this name, and native code cannot distinguish them: remove the native targets, \
+        "{sources} define kernels with this name, and native code cannot distinguish them; remove the native targets, \
          or compile each source with its own Build"
     );
     for module in modules {
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(names, ["_ZTS3Add"; 2]);
         assert_eq!(left_out.len(), 2);
         let expected =
-            "_ZTS3Add: a.cpp and b.cpp define kernels of this name, and native code cannot";
+            "_ZTS3Add: a.cpp and b.cpp define kernels with this name, and native code cannot";
         assert!(
             left_out.iter().all(|text| text.starts_with(expected)),
             "{left_out:?}"

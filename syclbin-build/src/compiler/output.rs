@@ -62,7 +62,7 @@ impl Outputs {
         let described = describe(&syclbin::read::parse(&bytes)?)?;
         // Without the list of headers, kernels would silently become stale.
         let list = std::fs::read(&self.dependencies).map_err(|error| {
-            format!("cannot read the list of files that it read (-MD -MF): {error}")
+            format!("cannot read its list of included files (-MD -MF): {error}")
         })?;
         let files = depfile::prerequisites(&String::from_utf8_lossy(&list));
         let has_kernel = has_kernel(&code)?;
@@ -89,8 +89,8 @@ pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
         "SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))"
     };
     format!(
-        "no kernel was found in it; write {macros} before a function to make it a kernel, or leave a source with host \
-         code only out of the build. If the macro is there already, use a separate macro for each property: two in \
+        "no kernel was found; write {macros} before a function to make it a kernel, or remove the source from \
+         the build if it contains only host code. If the macro is already there, use a separate macro for each property: two in \
          one, ((a, b)), are a C++ comma expression, so the function is not a kernel"
     )
 }

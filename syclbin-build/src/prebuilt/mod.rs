@@ -33,8 +33,8 @@ pub(crate) enum Stale {
 impl std::fmt::Display for Stale {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unknown => f.write_str("it does not record what it was compiled from"),
-            Self::Arguments => f.write_str("its arguments or the list of its sources changed"),
+            Self::Unknown => f.write_str("it does not record its sources"),
+            Self::Arguments => f.write_str("the build options or the list of sources changed"),
             Self::Changed(path) => write!(f, "{path} changed"),
             Self::Gone(path) => write!(f, "{path} cannot be read"),
         }

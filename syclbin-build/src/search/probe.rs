@@ -64,7 +64,7 @@ impl fmt::Display for Problem {
             ),
             Self::Hangs { question, limit } => write!(
                 f,
-                "did not answer `{question}` within {} s and was stopped; run it in a shell, or allow more time with \
+                "did not respond to `{question}` within {} s and was stopped; run it in a shell, or allow more time with \
                  {LIMIT_VARIABLE}",
                 limit.as_secs()
             ),
@@ -77,14 +77,16 @@ impl fmt::Display for Problem {
                 if !said.is_empty() {
                     write!(f, " ({said})")?;
                 }
-                f.write_str("; run it in a shell: it may lack a library or an environment variable")
+                f.write_str(
+                    "; run it in a shell: a library or an environment variable may be missing",
+                )
             }
             Self::NoVersion => {
                 f.write_str("printed no version when run with `--version`, so it is not a compiler")
             }
             Self::NoOption { version } => write!(
                 f,
-                "{version} does not support -fsyclbin; DPC++ and icpx support it since 2025.2"
+                "{version} does not support -fsyclbin; use DPC++ or icpx 2025.2 or newer"
             ),
             Self::NotDpcpp { version } => write!(
                 f,

@@ -91,7 +91,7 @@ fn source_without_kernels_is_a_warning() {
         let ran = package.run(&compile).succeeded();
         let warnings = ran.said("warning");
         assert_eq!(warnings.len(), 1, "{ran:?}");
-        let expected = format!("kernels/vector_ops.cpp: no kernel was found in it; write {hint}");
+        let expected = format!("kernels/vector_ops.cpp: no kernel was found; write {hint}");
         assert!(warnings[0].starts_with(&expected), "{ran:?}");
     }
 }

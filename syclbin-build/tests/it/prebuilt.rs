@@ -167,7 +167,7 @@ fn staleness_depends_on_content_not_on_time() {
         stale("kernels/vector_ops.cpp changed")
     );
     package.write("kernels/vector_ops.cpp", "");
-    let others = stale("its arguments or the list of its sources changed");
+    let others = stale("the build options or the list of sources changed");
     assert_eq!(check(&package, &STEPS.replace("N=4", "N=5")), others);
     package.write("kernels/work_group.cpp", "");
     let more = STEPS.replace("prebuilt", "source kernels/work_group.cpp\nprebuilt");
@@ -182,12 +182,12 @@ fn missing_damaged_and_unrecorded_files_are_stale() {
         Outcome::Stale(why) => assert!(why.starts_with(expected), "{why}"),
         other => panic!("{other:?}"),
     };
-    is_stale("it is not there");
+    is_stale("the file does not exist");
     package.write(KEPT, "no SYCLBIN");
-    is_stale("it is damaged: ");
+    is_stale("the file is damaged: ");
     let unrecorded = test_files::path("vector_ops.object.syclbin");
     fs::copy(unrecorded, package.path(KEPT)).unwrap();
-    is_stale("it does not record what it was compiled from");
+    is_stale("it does not record its sources");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn missing_or_damaged_file_needs_a_compiler() {
     let ran = run();
     for expected in [
         "no SYCL compiler was found in ",
-        "\nand prebuilt file kernels/vector_ops.syclbin does not exist, either; `cargo syclbin build --commit`",
+        "\nand the prebuilt file kernels/vector_ops.syclbin does not exist either; `cargo syclbin build --commit`",
     ] {
         assert!(ran.failed().contains(expected), "{ran:?}");
     }

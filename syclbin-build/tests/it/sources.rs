@@ -209,7 +209,7 @@ fn undefined_function_is_named_with_its_source() {
         "{message}"
     );
     assert!(
-        message.contains("mark both its declaration and its definition SYCL_EXTERNAL"),
+        message.contains("mark both their declarations and their definitions SYCL_EXTERNAL"),
         "{message}"
     );
     assert_eq!(package.left(), [""; 0]);
@@ -382,7 +382,7 @@ fn native_kernels_of_one_name_are_left_out() {
     let reasons = kernels
         .iter()
         .filter_map(syclbin::signature::KernelSignature::left_out);
-    let expected = "more/functor.cpp and kernels/functor.cpp define kernels of this name, and native code cannot";
+    let expected = "more/functor.cpp and kernels/functor.cpp define kernels with this name, and native code cannot";
     let reasons = reasons.filter(|reason| !reason.is_no_kernel());
     let reasons: Vec<String> = reasons.map(|reason| reason.to_string()).collect();
     assert_eq!(reasons.len(), 2, "{reasons:?}");

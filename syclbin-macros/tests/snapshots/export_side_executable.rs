@@ -2,7 +2,7 @@
 ///
 /// # Omitted
 ///
-/// - `shape`: the code exports it as a function and has no kernel of that name
+/// - `shape`: it is an exported function, not a kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -11,7 +11,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `export_side.executable.syclbin`, aligned to 8.
+    /// The bytes of `export_side.executable.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -37,7 +37,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device of this machine that `export_side.executable.syclbin` has code for: a GPU, else a CPU.
+        /// Returns the best device of this machine that `export_side.executable.syclbin` has code for: a GPU if possible, otherwise a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
         ///
@@ -166,7 +166,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `shape`: the code exports it as a function and has no kernel of that name",
+            message = "no Rust function is generated for kernel `shape`: it is an exported function, not a kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -2,8 +2,8 @@
 ///
 /// # Omitted
 ///
-/// - `store`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `lookup`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `store`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `lookup`: the file contains neither a declaration nor SPIR-V for this kernel
 /// - `bias`: neither a declaration nor the code specifies its type
 /// - `table`: neither a declaration nor the code specifies its type
 #[allow(
@@ -14,7 +14,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `globals.executable.syclbin`, aligned to 8.
+    /// The bytes of `globals.executable.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -40,7 +40,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device of this machine that `globals.executable.syclbin` has code for: a GPU, else a CPU.
+        /// Returns the best device of this machine that `globals.executable.syclbin` has code for: a GPU if possible, otherwise a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
         ///
@@ -177,7 +177,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `store`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `store`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -185,7 +185,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `lookup`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `lookup`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -7,7 +7,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `globals.object.syclbin`, aligned to 8.
+    /// The bytes of `globals.object.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -74,7 +74,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device of this machine that `globals.object.syclbin` has code for: a GPU, else a CPU.
+        /// Returns the best device of this machine that `globals.object.syclbin` has code for: a GPU if possible, otherwise a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
         ///
@@ -143,9 +143,9 @@ pub mod kernels {
         ///
         /// # Safety
         ///
-        /// Launching it is unsafe: nothing checks what the kernel does, or that its work-items do
-        /// not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists everything that the
-        /// caller guarantees.
+        /// Launching it is unsafe: nothing checks the kernel's memory accesses, or that its
+        /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
+        /// everything that the caller guarantees.
         pub fn store(&self, arg0: i32) -> ::syclbin_rt::Launch<'_, 1> {
             ::syclbin_rt::Launch::new(
                 self.store.get(),

@@ -2,8 +2,8 @@
 ///
 /// # Omitted
 ///
-/// - `widen`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `kinetic`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `widen`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `kinetic`: the file contains neither a declaration nor SPIR-V for this kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -12,7 +12,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `structs.executable.syclbin`, aligned to 8.
+    /// The bytes of `structs.executable.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -38,7 +38,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device of this machine that `structs.executable.syclbin` has code for: a GPU, else a CPU.
+        /// Returns the best device of this machine that `structs.executable.syclbin` has code for: a GPU if possible, otherwise a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
         ///
@@ -175,7 +175,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `widen`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `widen`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -183,7 +183,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `kinetic`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `kinetic`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

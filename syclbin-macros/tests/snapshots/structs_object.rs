@@ -7,7 +7,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `structs.object.syclbin`, aligned to 8.
+    /// The bytes of `structs.object.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -98,7 +98,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device of this machine that `structs.object.syclbin` has code for: a GPU, else a CPU.
+        /// Returns the best device of this machine that `structs.object.syclbin` has code for: a GPU if possible, otherwise a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
         ///

@@ -2,9 +2,9 @@
 ///
 /// # Omitted
 ///
-/// - `coords`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `histogram`: the file has neither a declaration nor SPIR-V of this kernel
-/// - `block_sum`: the file has neither a declaration nor SPIR-V of this kernel
+/// - `coords`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `histogram`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `block_sum`: the file contains neither a declaration nor SPIR-V for this kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -13,7 +13,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `work_group.executable.syclbin`, aligned to 8.
+    /// The bytes of `work_group.executable.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -39,7 +39,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device of this machine that `work_group.executable.syclbin` has code for: a GPU, else a CPU.
+        /// Returns the best device of this machine that `work_group.executable.syclbin` has code for: a GPU if possible, otherwise a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
         ///
@@ -184,7 +184,7 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `coords`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `coords`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -192,7 +192,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `histogram`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `histogram`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]
@@ -200,7 +200,7 @@ pub mod kernels {
             fn never() -> ::core::convert::Infallible;
         }
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `block_sum`: the file has neither a declaration nor SPIR-V of this kernel",
+            message = "no Rust function is generated for kernel `block_sum`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
         )]

@@ -7,7 +7,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `work_group.object.syclbin`, aligned to 8.
+    /// The bytes of `work_group.object.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -107,7 +107,7 @@ pub mod kernels {
         pub const BLOCK_SUM_LOCAL_SIZE: [usize; 1] = [64];
         /// The work-group size that `coords` is compiled for, in SYCL's order.
         pub const COORDS_LOCAL_SIZE: [usize; 3] = [2, 4, 8];
-        /// Returns the best device of this machine that `work_group.object.syclbin` has code for: a GPU, else a CPU.
+        /// Returns the best device of this machine that `work_group.object.syclbin` has code for: a GPU if possible, otherwise a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
         ///

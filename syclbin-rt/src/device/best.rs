@@ -36,16 +36,16 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
         let ordinary = of_kind.clone().any(|(facts, _)| is_ordinary(facts));
         match (of_kind.next(), ordinary) {
             (None, _) => format!("there is no {kind}"),
-            (Some(_), false) => format!("no {kind} runs SYCLBIN kernels"),
+            (Some(_), false) => format!("no {kind} can run SYCLBIN kernels"),
             (Some(_), true) => format!("the file has no code for the {kind}"),
         }
     };
     let mut reasons: Vec<String> = better.iter().map(reason).collect();
     reasons.push(format!(
-        "it is the first {} that runs SYCLBIN kernels",
+        "it is the first {} that can run SYCLBIN kernels",
         chosen.kind
     ));
-    reasons.join(", ")
+    reasons.join("; ")
 }
 
 /// Returns the devices that would be preferred to device `chosen` if the file had complete code for them.

@@ -72,9 +72,9 @@ impl Device {
         let parts = self.partition(how)?;
         let count = parts.len();
         parts.into_iter().nth(number).ok_or_else(|| {
-            self.indivisible(&format!(
-                "it has {count} parts, counted from 0, so there is no part {number}"
-            ))
+            let message =
+                format_args!("{self} has no part {number}; it has {count} parts, counted from 0");
+            Error::new(ErrorKind::InvalidArgument, message)
         })
     }
 }
@@ -121,16 +121,16 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
             ways.extend(has.then_some(way));
         }
         return Err(if ways.is_empty() {
-            "its driver does not support dividing devices".to_owned()
+            "its driver does not support device partitioning".to_owned()
         } else {
             let ways = ways.join(", ");
-            format!("its driver cannot divide it this way, only {ways}")
+            format!("its driver can only divide it {ways}")
         });
     }
     if units > u64::from(facts.compute_units) {
         let available = facts.compute_units;
         return Err(format!(
-            "this requires {units} compute units, but it has {available}"
+            "the parts require {units} compute units, but the device has {available}"
         ));
     }
     if parts > has.max_parts as usize {
@@ -177,11 +177,11 @@ mod tests {
             ),
             (
                 Partition::Equally(5),
-                "this requires 5 compute units, but it has 4",
+                "the parts require 5 compute units, but the device has 4",
             ),
             (
                 Partition::Counts(&[2, 3]),
-                "this requires 5 compute units, but it has 4",
+                "the parts require 5 compute units, but the device has 4",
             ),
             (
                 Partition::Counts(&[1, 1, 1]),
@@ -189,7 +189,7 @@ mod tests {
             ),
             (
                 Partition::Units(&[0]),
-                "its driver cannot divide it this way, only equally, by counts",
+                "its driver can only divide it equally, by counts",
             ),
         ] {
             assert_eq!(
@@ -203,7 +203,7 @@ mod tests {
         let reason = check(Partition::Affinity(Affinity::Next), &whole).unwrap_err();
         assert_eq!(
             reason.to_string(),
-            "its driver does not support dividing devices"
+            "its driver does not support device partitioning"
         );
     }
 }

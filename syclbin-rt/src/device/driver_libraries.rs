@@ -21,7 +21,7 @@ const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 pub(crate) const CUDA: &str = "NVIDIA's driver";
 
 /// The location of the CPU driver, for messages, if the driver is not installed.
-pub(crate) const INSTALLED: &str = "the installed cpu-device component";
+pub(crate) const INSTALLED: &str = "the cpu-device component";
 
 /// The names of the platform's OpenCL loader.
 #[cfg(windows)]
@@ -110,7 +110,7 @@ fn found_path() -> Result<PathBuf, String> {
     let missing = match Home::locate(explicit.as_deref()) {
         Ok(home) => match home.newest(Component::CpuDevice) {
             Some(device) => return Ok(device.entry()),
-            None => format!("nothing is installed in {}", home.path().display()),
+            None => format!("not installed in {}", home.path().display()),
         },
         Err(no_home) => no_home.to_string(),
     };

@@ -79,7 +79,8 @@ impl AccessorRange {
             return Ok(());
         }
         Err(format!(
-            "is an accessor of {access:?} elements at offset {offset:?}, which does not fit into a buffer of {memory:?}"
+            "is an accessor of {access:?} elements at offset {offset:?}, which does not fit into a buffer of \
+            {memory:?} elements"
         ))
     }
 
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(whole.part([2, 0], [2, 8]).check(32), Ok(()));
         assert_eq!(
             whole.part([3, 0], [2, 8]).check(32).unwrap_err(),
-            "is an accessor of [2, 8] elements at offset [3, 0], which does not fit into a buffer of [4, 8]"
+            "is an accessor of [2, 8] elements at offset [3, 0], which does not fit into a buffer of [4, 8] elements"
         );
         assert!(whole.part([usize::MAX, 0], [2, 8]).check(32).is_err());
         assert!(whole.part(0, 8).check(32).is_err(), "other dimensions");

@@ -150,10 +150,12 @@ impl<'g> LaunchView<'g> {
         let colon = if values.is_empty() { "" } else { ": " };
         let fault = match self.fault.take() {
             None => "",
-            Some(Fault::Overflow) => "; it overflows or divides by zero",
+            Some(Fault::Overflow) => "; the condition overflows or divides by zero",
             Some(Fault::UnknownSign) => "; a number of unknown signedness is negative",
             Some(Fault::NoLocalSize) => "; the launch leaves the work-group size to the driver",
-            Some(Fault::NegativeLength) => "; it compares a length with a negative number",
+            Some(Fault::NegativeLength) => {
+                "; the condition compares a length with a negative number"
+            }
         };
         let values = values.join(", ");
         Broken {
@@ -206,15 +208,17 @@ impl Broken {
 fn unaligned(index: usize, required: u64, known: u64) -> Broken {
     // All drivers align memory more strictly, so this is a part that starts in between.
     let remedy = if known < 64 {
-        "pass memory from its start, or a part that starts at a multiple of it; if the kernel works with less, \
-         declare that in its contract with `x.align() >= N`"
+        "pass memory from its start, or a part that starts at a multiple of this alignment; if the kernel works with \
+         less, declare that in its contract with `x.align() >= N`"
     } else {
         "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the type that \
          include_syclbin! generates, or allocate more elements and pass an aligned part"
     };
     Broken {
         argument: Some(index),
-        problem: format!("is aligned to {known} bytes, but the kernel needs {required}: {remedy}"),
+        problem: format!(
+            "is aligned to {known} bytes, but the kernel requires {required}; {remedy}"
+        ),
     }
 }
 
@@ -440,7 +444,8 @@ mod tests {
         let broken = given.aligned(1, Some(8)).unwrap_err();
         let problem = broken.describe(&["a", "b"]);
         assert!(
-            problem.starts_with("argument 1 (b) is aligned to 4 bytes, but the kernel needs 8: "),
+            problem
+                .starts_with("argument 1 (b) is aligned to 4 bytes, but the kernel requires 8; "),
             "{problem}"
         );
         assert!(given.aligned(1, None).is_err());
@@ -483,14 +488,16 @@ mod tests {
         assert_eq!(
             view.broken("n * m / 0 < 3 || n == 10", None, &[("n", &n)])
                 .describe(&[]),
-            "the launch breaks the contract `n * m / 0 < 3 || n == 10`: n is 10; it overflows or divides by zero"
+            "the launch breaks the contract `n * m / 0 < 3 || n == 10`: n is 10; the condition overflows or divides \
+            by zero"
         );
         let condition = view.memory(0, 1).len() >= m;
         assert!(!view.holds(condition));
         assert_eq!(
             view.broken("x.len() >= m", None, &[("m", &m)])
                 .describe(&[]),
-            "the launch breaks the contract `x.len() >= m`: m is -16; it compares a length with a negative number"
+            "the launch breaks the contract `x.len() >= m`: m is -16; the condition compares a length with a negative \
+            number"
         );
         assert!(view.holds(true), "the fault was reported");
         assert!(view.unsure::<i32>(1, 0) != 3);

@@ -338,7 +338,7 @@ impl<'l> Invocation<'l> {
             names => format!(" ({})", join(names)),
         };
         let takes = self.kernel.takes();
-        let problem = format_args!("it takes {takes} arguments, {given} were given{names}{note}");
+        let problem = format_args!("expected {takes} arguments, found {given}{names}{note}");
         Error::launch(self.kernel.name(), problem)
     }
 }

@@ -131,12 +131,12 @@ pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
 
 fn described(dimensions: u8, written: bool) -> String {
     let dimensions = match dimensions {
-        1 => "one dimension",
-        2 => "two dimensions",
-        _ => "three dimensions",
+        1 => "one-dimensional",
+        2 => "two-dimensional",
+        _ => "three-dimensional",
     };
-    let access = if written { "write" } else { "read" };
-    format!("an image of {dimensions} to {access}")
+    let access = if written { "writing" } else { "reading" };
+    format!("a {dimensions} image for {access}")
 }
 
 #[cfg(test)]

@@ -263,8 +263,8 @@ impl BoundKernel {
         let (kernel, range) = (call.kernel, checked(call, range, contract)?);
         if !kernel.is(&self.kernel) {
             let problem = format_args!(
-                "this launch was prepared for kernel {}, from a particular module and queue; prepare another launch \
-                 for this kernel",
+                "this launch was prepared for a different kernel ({}), or for the same kernel of another module or \
+                 queue; prepare a new launch for this kernel",
                 self.kernel.name()
             );
             return Err(Error::launch(kernel.name(), problem));

@@ -113,7 +113,7 @@ pub(crate) fn choose(
     if exceeds(local, limits.max_sizes) {
         let max = Extent::from_driver(limits.max_sizes, local.dimensions());
         return Err(format!(
-            "the work-group {local} exceeds the largest work-group of {device}, {max}"
+            "the work-group {local} exceeds {max}, the maximum of {device} in each dimension"
         ));
     }
     Ok(())
@@ -132,8 +132,8 @@ fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> 
     if used > global.dimensions() {
         let required = Extent::from_driver(sizes, used);
         return Err(format!(
-            "it was compiled for work-groups of {required} ({}) and requires a range with as many dimensions, not \
-             {global}",
+            "it was compiled for work-groups of {required} ({}) and requires a range with the same number of \
+             dimensions, not {global}",
             attributes(required)
         ));
     }
@@ -403,8 +403,8 @@ mod tests {
             chosen(NdRange::new(512).local(512), OPEN),
             Err(problem.to_owned())
         );
-        let problem = "the work-group [128, 1, 1] exceeds the largest work-group of the device, \
-                       [64, 128, 256]";
+        let problem = "the work-group [128, 1, 1] exceeds [64, 128, 256], the maximum of the device \
+                       in each dimension";
         let range = NdRange::new([128, 1, 1]).local([128, 1, 1]);
         assert_eq!(chosen(range, OPEN), Err(problem.to_owned()));
     }

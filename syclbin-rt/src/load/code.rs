@@ -282,7 +282,7 @@ pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Modu
 pub(crate) fn check_fpga(target: &str) -> Result<(), String> {
     if Target::of_triple(target).is_fpga() {
         return Err(format!(
-            "it is an FPGA image ({target}), which syclbin-rt does not run; compile for spir64"
+            "it is an FPGA image ({target}), which syclbin-rt does not support; compile for spir64"
         ));
     }
     Ok(())
@@ -444,8 +444,8 @@ mod tests {
     fn fpga_images_are_refused_by_name() {
         let target = "spir64_fpga-unknown-unknown";
         let aocx = b"\x7fELF aocx".to_vec();
-        let expected = "it is an FPGA image (spir64_fpga-unknown-unknown), which syclbin-rt does not run; compile for \
-                        spir64";
+        let expected = "it is an FPGA image (spir64_fpga-unknown-unknown), which syclbin-rt does not support; \
+                        compile for spir64";
         assert_eq!(
             refusal(&Image::ir(IrType::SpirV, target, aocx.clone())),
             expected

@@ -238,7 +238,8 @@ pub(crate) fn check(
         let compiled_in = of(&compiled_in);
         if compiled_in != of(&overridden_value) || is_given && compiled_in.is_none() {
             return Err(format!(
-                "it was compiled for another value of specialization constant {name}"
+                "it was compiled with a different value of specialization constant {name}; to change the value, \
+                compile it for spir64 as well"
             ));
         }
     }

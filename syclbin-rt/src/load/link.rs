@@ -137,8 +137,8 @@ impl<'f> Closure<'f> {
             let definers: Vec<ImageIndex> = files.images().filter(defines).collect();
             if definers.is_empty() {
                 return Err(format!(
-                    "it calls virtual functions of {set}, but no module of the file that this device supports defines \
-                     them; compile the sources that define them together with this one"
+                    "it calls virtual functions of {set}, but no module of the file defines them for this device; \
+                     compile the sources that define them together with this one"
                 ));
             }
             for definer in definers {
@@ -173,16 +173,16 @@ impl<'f> Closure<'f> {
         };
         let symbols: Vec<String> = self.undefined.iter().map(symbol).collect();
         let searched = match files.linked() {
-            0 => ", and no other file is linked with it".to_owned(),
-            1 => " or in the file that is linked with it".to_owned(),
-            linked => format!(" or in the {linked} files that are linked with it"),
+            0 => "this file does not export them, and no other file is linked with it".to_owned(),
+            1 => "neither this file nor the linked file exports them".to_owned(),
+            linked => format!("neither this file nor the {linked} linked files export them"),
         };
         let unusable = self.undefined.keys().flat_map(|symbol| {
             let images = files.symbols().claimed(symbol).iter();
             images.map(|index| unusable(files, *index, symbol))
         });
         Err(format!(
-            "it uses undefined symbols: {}; nothing exports them in this file{searched}; load it with the \
+            "it uses undefined symbols: {}; {searched}; load it with the \
              file that defines them (`Module::builder(&queue).link(..)`), or compile the sources together{}",
             symbols.join(", "),
             unusable.collect::<String>()

@@ -170,7 +170,7 @@ fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
     let table = word(40).ok_or_else(short)?;
     let (size, count) = (half(58).ok_or_else(short)?, half(60).ok_or_else(short)?);
     let len = bytes.len() as u64;
-    let beyond = || damaged("a section lies beyond its end");
+    let beyond = || damaged("a section extends beyond its end");
     for index in 0..u64::from(count) {
         const SHT_NOBITS: u32 = 8;
         let at = table
@@ -234,7 +234,7 @@ fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> 
         held.push(format!("{what}{}", entry.target));
     }
     if held.is_empty() {
-        Err("it is a fat binary without code".to_owned())
+        Err("it is an empty fat binary".to_owned())
     } else {
         Err(format!("it contains {}, but {device}", held.join(", ")))
     }

@@ -31,12 +31,12 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
     let lacking = lacking(&wanted.aspects, &facts.aspects);
     if !lacking.is_empty() {
         let names: Vec<String> = lacking.iter().map(ToString::to_string).collect();
-        let (aspects, them) = match names.len() {
-            1 => ("aspect", "it"),
-            _ => ("aspects", "them"),
+        let aspects = match names.len() {
+            1 => "aspect",
+            _ => "aspects",
         };
         return Err(format!(
-            "it requires {aspects} {}, but the device does not have {them}",
+            "it requires {aspects} {}, which the device does not support",
             names.join(", ")
         ));
     }
@@ -123,7 +123,7 @@ fn check_fixed_targets(targets: &[u32], facts: &Facts) -> Result<(), String> {
     }
     let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
     Err(format!(
-        "it was compiled for {} only (-fsycl-fixed-targets), but the device is of kind {}",
+        "it was compiled for {} only (-fsycl-fixed-targets), but the kind of the device is {}",
         names.join(" and "),
         facts.kind
     ))
@@ -177,7 +177,7 @@ pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
 pub(crate) fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),
-        None => "of an architecture that its driver does not report".to_owned(),
+        None => "of an unknown architecture, because its driver does not report one".to_owned(),
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
         });
         assert_eq!(
             message,
-            "it requires aspects fp16, atomic64, but the device does not have them"
+            "it requires aspects fp16, atomic64, which the device does not support"
         );
     }
 
@@ -310,7 +310,7 @@ mod tests {
         let message = refusal(|module| module.requirements.fixed_targets = targets);
         assert_eq!(
             message,
-            "it was compiled for gpu and accelerator only (-fsycl-fixed-targets), but the device is of kind cpu"
+            "it was compiled for gpu and accelerator only (-fsycl-fixed-targets), but the kind of the device is cpu"
         );
     }
 

@@ -297,7 +297,7 @@ fn check_stubs(
     }
     let file = path.map_or("this SYCLBIN file".into(), Path::to_string_lossy);
     let differences = differences.iter().map(ToString::to_string).collect();
-    let message = format_args!("{file} does not match the stubs");
+    let message = format_args!("{file} does not match the generated code");
     Err(Error::listing(
         ErrorKind::StubMismatch,
         message,

@@ -212,9 +212,9 @@ impl LoadedModule {
         if choice.images.is_empty() {
             let reason = match builder.files.loaded().get(self.index) {
                 Some(Err(malformed)) => malformed.reason.to_string(),
-                _ => "it holds no image".to_owned(),
+                _ => "it contains no image".to_owned(),
             };
-            return vec![format!("{module}, {reason}")];
+            return vec![format!("{module}: {reason}")];
         }
         let verdicts = choice.verdicts().enumerate();
         verdicts

@@ -156,7 +156,7 @@ impl Module {
                     let message = format_args!(
                         "cannot save modules {first_module} and {} together: they are native code for different \
                          processors, because other native code was loaded between them, and Intel's CPU driver \
-                         rejects such a file; save in a process that has not loaded other native code",
+                         rejects such a file; save them in a process that has not loaded other native code",
                         module.index
                     );
                     return Err(Error::new(ErrorKind::InvalidArgument, message));

@@ -137,7 +137,7 @@ impl Event {
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
             let message = format_args!(
-                "no times were recorded for {}; create the queue with \
+                "no times were recorded while {}; create the queue with \
                  Device::queue_with(QueueOptions::new().profiling())",
                 self.what
             );
@@ -190,7 +190,7 @@ impl Event {
     /// command.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
         let reason = if failure.is_of_dependency() {
-            " (a command that it waited for failed; the event of that command has the reason)"
+            " (a command that it waited for failed; the event of that command reports the cause)"
         } else {
             ""
         };
@@ -379,7 +379,7 @@ pub(crate) mod tests {
             format!(
                 "clEnqueueBarrierWithWaitList failed with \
                  CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14) while waiting at a barrier (a command that it \
-                 waited for failed; the event of that command has the reason) on {}",
+                 waited for failed; the event of that command reports the cause) on {}",
                 queue.device()
             )
         );

@@ -163,7 +163,7 @@ fn buffers_and_images_are_not_mixed_up() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, &["a", "x", "y", "n"], args).launch(1) };
     assert_eq!(
         launched.unwrap_err().to_string(),
-        "kernel saxpy: argument 1 (x) is an image of one dimension to read, but the kernel expects a buffer"
+        "kernel saxpy: argument 1 (x) is a one-dimensional image for reading, but the kernel expects a buffer"
     );
     Ok(())
 }

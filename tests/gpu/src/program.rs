@@ -142,7 +142,8 @@ fn lack(step: &Step, ended: &Ended) -> Option<String> {
         .stderr
         .lines()
         .filter_map(|line| line.strip_prefix("error: "));
-    let error = errors.find(|error| error.contains(needs) && error.ends_with("does not have"))?;
+    let error =
+        errors.find(|error| error.contains(needs) && error.ends_with("does not support"))?;
     matches!(ended.end, End::Exit(_)).then(|| error.to_owned())
 }
 

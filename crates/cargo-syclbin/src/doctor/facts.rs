@@ -125,7 +125,7 @@ fn describe(all: &[Device], run: Option<&Ran>) -> Vec<Item> {
         let text = format!("{index}: {name} ({kind}), {platform}{driver}, {library}");
         match run.filter(|_| chosen == Some(index)) {
             Some(run) => good("device", format!("{text} (chosen: {})", run.reason)),
-            None if device.takes_ptx() => note("device", format!("{text} (takes PTX)")),
+            None if device.takes_ptx() => note("device", format!("{text} (accepts PTX)")),
             None if device.takes_spirv() => note("device", text),
             None => note("device", format!("{text} (accepts neither SPIR-V nor PTX)")),
         }

@@ -36,7 +36,7 @@ pub struct Options {
     /// The time limit for the driver to build a module or a kernel
     #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "file")]
     pub timeout: u32,
-    /// How to show the report
+    /// The output format
     #[arg(long, value_enum, default_value_t, requires = "file")]
     pub format: Format,
     /// Run the trial kernel in the file on standard input: for the doctor itself, as a driver may end the process

@@ -73,10 +73,11 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
         let said = String::from_utf8_lossy(&result.stderr);
         return Err(format!("{}\n{}", result.status, said.trim_end()));
     }
-    let bytes = std::fs::read(&output).map_err(|error| format!("it wrote no file: {error}"))?;
+    let bytes =
+        std::fs::read(&output).map_err(|error| format!("the compiler wrote no file: {error}"))?;
     let file = syclbin::read::parse(&bytes).map_err(|error| error.to_string())?;
     if file.kernel_names().next().is_none() {
-        return Err("it found no kernel in a source that contains one".to_owned());
+        return Err("the compiler found no kernel in a source that contains one".to_owned());
     }
     Ok(Compiled {
         time: start.elapsed(),
@@ -100,7 +101,7 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
     command.args(["doctor", "--trial"]);
     let mut answer = None;
     let ended = child::run(command, file, limit, |line| {
-        let unknown = |_| Err(format!("it answered {line:?}"));
+        let unknown = |_| Err(format!("the trial process printed {line:?}"));
         answer = Some(serde_json::from_str(line).unwrap_or_else(unknown));
     });
     let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;
@@ -134,7 +135,7 @@ mod tests {
     fn a_compiler_that_makes_nothing_fails_the_trial() {
         if cfg!(unix) {
             let problem = compile("/bin/true").unwrap_err();
-            assert!(problem.contains("it wrote no file"), "{problem}");
+            assert!(problem.contains("the compiler wrote no file"), "{problem}");
             let problem = compile("/bin/false").unwrap_err();
             assert!(problem.contains("exit status: 1"), "{problem}");
         }
@@ -163,7 +164,7 @@ mod tests {
         );
         assert_eq!(
             run("echo nonsense").unwrap_err(),
-            "it answered \"nonsense\""
+            "the trial process printed \"nonsense\""
         );
         assert_eq!(
             run(r#"echo '{"Err":"no device"}'"#).unwrap_err(),

@@ -39,7 +39,7 @@ pub struct Options {
     /// Overwrite files that exist
     #[arg(long)]
     pub force: bool,
-    /// How to show what was found
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> Result<bool> {
     ui::show(options.format, &report, report::render)?;
     if !found_any {
         let file = options.file.display();
-        ui::complain(format_args!("error: {file}: contains no device images"));
+        ui::complain(format_args!("error: {file} contains no device images"));
     }
     Ok(found_any)
 }

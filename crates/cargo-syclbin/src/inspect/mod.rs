@@ -27,13 +27,13 @@ use crate::ui::{self, Format};
 pub struct Options {
     /// The SYCLBIN file; `-` is standard input
     pub file: PathBuf,
-    /// How to show it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Show every property set with every key and value (JSON always has them)
+    /// Show every property set with every key and value (JSON always includes them)
     #[arg(long)]
     pub raw: bool,
-    /// Show what compilers recorded about native code for GPUs: registers, spills, memory (JSON always has it)
+    /// Show what compilers recorded about native code for GPUs: registers, spills, memory (JSON always includes it)
     #[arg(long)]
     pub native: bool,
 }

@@ -90,7 +90,7 @@ impl Page {
         let with_stub = kernels.iter().filter(|kernel| kernel.stub.is_some());
         let stubs = match with_stub.count() {
             _ if kernels.iter().all(|kernel| kernel.no_stub.is_none()) => String::new(),
-            stubs => format!(", {stubs} with a function in Rust"),
+            stubs => format!(", {stubs} with a Rust function"),
         };
         self.title(&format!("{count}{stubs}"));
         let signatures: Vec<_> = kernels.iter().map(Kernel::signature).collect();
@@ -126,9 +126,9 @@ impl Page {
         let name = contents.container.name();
         self.field("container", format_args!("{container} ({name})"));
         match file.state() {
-            Some(State::Other(number)) => self.field("state", format_args!("unknown, {number}")),
+            Some(State::Other(number)) => self.field("state", format_args!("unknown ({number})")),
             Some(state) => self.field("state", state),
-            None => self.field("state", "not told"),
+            None => self.field("state", "not recorded"),
         }
         self.strings(&file.strings);
         if !file.foreign.is_empty() {
@@ -197,12 +197,12 @@ impl Page {
         let content = Content::of(&image.bytes).to_string();
         let cuda = cuda_parts(&image.bytes).join(", ");
         let holds = match (label, cuda.as_str()) {
-            ("IR", _) if content != told => format!("; {ATTENTION}holds {content}{ATTENTION:#}"),
+            ("IR", _) if content != told => format!("; {ATTENTION}contains {content}{ATTENTION:#}"),
             ("IR", "") => String::new(),
             ("IR", cuda) => format!("; {cuda}"),
-            (_, "") => format!("; holds {content}"),
-            (_, cuda) if content == "PTX" => format!("; holds {cuda}"),
-            (_, cuda) => format!("; holds {content}: {cuda}"),
+            (_, "") => format!("; contains {content}"),
+            (_, cuda) if content == "PTX" => format!("; contains {cuda}"),
+            (_, cuda) => format!("; contains {content}: {cuda}"),
         };
         self.field(label, format_args!("{told}{target}, {place}{holds}"));
         if self.native {
@@ -379,7 +379,7 @@ fn statistics(kernel: &native::Kernel) -> Notes {
     notes.add("", kernel.registers, " registers");
     let size = |size: Option<u64>| size.filter(|size| *size > 0).map(Size);
     let spills = size(kernel.spill_size);
-    let spills = spills.map(|size| format!("{ATTENTION}{size} of spills{ATTENTION:#}"));
+    let spills = spills.map(|size| format!("{ATTENTION}{size} spilled{ATTENTION:#}"));
     notes.add("", spills, "");
     notes.add("", size(kernel.private_size), " of private memory");
     notes.add("", size(kernel.local_size), " of local memory");

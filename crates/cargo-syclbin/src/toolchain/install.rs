@@ -93,7 +93,7 @@ impl Installer<'_> {
         let outcomes = plan.iter().map(|Step { pin, outcome, .. }| {
             let verb = match outcome {
                 Present => "already installed",
-                Refreshed => "refreshed syclbin-clang of",
+                Refreshed => "refreshed syclbin-clang",
                 Installed => "installed",
             };
             let folder = self.folder(pin);
@@ -139,7 +139,7 @@ impl Installer<'_> {
                 say(format!("reinstalling {pin}: {reason}"));
             }
             let (size, shown) = (Size(self.kept(pin)), folder.display());
-            say(format!("{pin} takes {size} in {shown}"));
+            say(format!("{pin} needs {size} in {shown}"));
             let is_used = |wheel: &mut &WheelPin| pin.uses(wheel);
             for wheel in untold.extract_if(.., is_used) {
                 let title = format!("{} {} ({})", wheel.name, wheel.version, Size(wheel.size));

@@ -68,7 +68,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> std::result::Result<Self, String> {
         let text = std::fs::read_to_string(folder.join(MANIFEST))
             .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
-        Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is not a manifest"))
+        Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is malformed"))
     }
 
     /// Reads the manifest of a complete installation.
@@ -136,7 +136,7 @@ impl Manifest {
     pub fn mismatch(&self, pin: &ComponentPin) -> Option<String> {
         let wanted = Self::of(pin);
         if self.origin != wanted.origin {
-            return Some(format!("{MANIFEST} lists other wheels"));
+            return Some(format!("{MANIFEST} lists different wheels"));
         }
         let mut files = wanted.files.iter();
         let lacking = files.find(|(path, size)| self.files.get(*path) != Some(size));
@@ -190,7 +190,12 @@ mod tests {
         manifest.files.pop_last();
         assert!(manifest.mismatch(&ALL[0]).unwrap().contains("LICENSE.txt"));
         manifest.origin = manifest.origin.replace("wheel ", "wheel 0");
-        assert!(manifest.mismatch(&ALL[0]).unwrap().contains("other wheels"));
+        assert!(
+            manifest
+                .mismatch(&ALL[0])
+                .unwrap()
+                .contains("different wheels")
+        );
     }
 
     #[test]

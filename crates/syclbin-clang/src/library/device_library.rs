@@ -140,8 +140,8 @@ mod imp {
 
     pub(super) fn serve(_: &[u8]) -> Result<()> {
         own(
-            "target nvptx64-nvidia-cuda: this compiler makes code for NVIDIA's GPUs on x86-64 Linux with \
-             glibc only; use a DPC++ clang++ (SYCLBIN_CLANG)",
+            "target nvptx64-nvidia-cuda: this compiler generates code for NVIDIA GPUs only on x86-64 Linux \
+             with glibc; use a DPC++ clang++ (SYCLBIN_CLANG)",
         )
     }
 }

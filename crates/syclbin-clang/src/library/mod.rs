@@ -190,7 +190,7 @@ static IS_INSIDE: AtomicBool = AtomicBool::new(false);
 extern "C" fn explain_exit() {
     if IS_INSIDE.load(Ordering::Relaxed) {
         eprintln!(
-            "syclbin-clang: error: the compiler library does not translate a feature of this source, as it says above; use a \
+            "syclbin-clang: error: the compiler library cannot translate a feature of this source (see above); use a \
              DPC++ clang++ (SYCLBIN_CLANG)"
         );
     }

@@ -41,8 +41,8 @@ impl PinnedFile {
             file.take(self.size).read_to_end(&mut content)?;
             std::io::Result::Ok(content)
         };
-        let content = read()
-            .or_else(|error| own(format!("{} cannot be read: {error}", library.display())))?;
+        let content =
+            read().or_else(|error| own(format!("cannot read {}: {error}", library.display())))?;
         if hex(Sha256::digest(&content)) == self.sha256 {
             return Ok(content);
         }
@@ -94,7 +94,7 @@ pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
     };
     let (found, head) = match read() {
         Ok(read) => read,
-        Err(error) => return own(format!("{} cannot be read: {error}", path.display())),
+        Err(error) => return own(format!("cannot read {}: {error}", path.display())),
     };
     let digest = hex(Sha256::digest(&head));
     if (found, digest.as_str()) == (size, head_sha256) {

@@ -105,7 +105,7 @@ pub(crate) fn named(symbol: &str) -> String {
     if spelled == symbol {
         spelled
     } else {
-        format!("{symbol}, which is {spelled}")
+        format!("{spelled} [{symbol}]")
     }
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
         let in_ptx = ptx.any(|image| contains(&image.bytes, ASSERT_FAIL_OF_PTX));
         if in_ptx || named_with(&part.name, of_module(module))?.contains(ASSERT_FAIL) {
             return own(format!(
-                "'{}' contains an `assert` in its device code that, if it fails, ends the whole process that launched \
+                "'{}' contains device code with an `assert` whose failure would end the whole process that launched \
                  the kernel; compile its source with this program, or with NDEBUG, or define {NATIVE_ASSERT} to keep \
                  the assert for devices that support it",
                 part.name
@@ -232,7 +232,7 @@ mod tests {
         let Err(Failure::Own(text)) = check(&parts, State::Executable) else {
             panic!("shape is nowhere");
         };
-        let expected = "undefined symbols in the device code: _Z5shapef, which is shape(float), used in a.cpp and \
+        let expected = "undefined symbols in the device code: shape(float) [_Z5shapef], used in a.cpp and \
             b.cpp;";
         assert!(text.starts_with(expected), "{text}");
         assert!(!text.contains("help"), "{text}");

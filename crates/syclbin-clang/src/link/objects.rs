@@ -82,7 +82,7 @@ fn objection(image: &DeviceImage<'_>) -> Option<String> {
         return None;
     }
     if !matches!(image.offload_kind, OffloadKind::Sycl | OffloadKind::None) {
-        return Some(format!("code for {target} of {}", image.offload_kind));
+        return Some(format!("{} code for {target}", image.offload_kind));
     }
     let can_be_linked = match image.content {
         Content::SpirV | Content::LlvmBitcode => is_for("spir64") && !is_native(&image.triple),

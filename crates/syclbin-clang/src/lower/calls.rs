@@ -84,7 +84,7 @@ pub(super) fn find(
                 let align = align.unwrap_or(1);
                 (Destination::Pointer { id: to, align }, id, value, ty)
             }
-            _ => return Err(refused(None, "it is read in an unknown way")),
+            _ => return Err(refused(None, "the code reads it in an unsupported way")),
         };
         let symbol = index.variable(id, &mut found.slots);
         let symbol = symbol.and_then(|variable| text(variable, index, layouts, steps));

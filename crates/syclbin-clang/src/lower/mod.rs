@@ -69,12 +69,12 @@ impl fmt::Display for Refusal {
             None => f.write_str("a specialization constant")?,
         }
         if !self.kernels.is_empty() {
-            write!(f, ", which {} reads,", self.kernels.join(" and "))?;
+            write!(f, " (read by {})", self.kernels.join(" and "))?;
         }
         let reason = &self.reason;
         write!(
             f,
-            " cannot be lowered: {reason}; pass the value as a kernel argument instead"
+            " cannot be compiled: {reason}; pass the value as a kernel argument instead"
         )
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
             return Err(Refusal {
                 constant: None,
                 kernels: users.map_or_else(Vec::new, |at| calls::kernels(&module, at)),
-                reason: "it is read in an unknown way".into(),
+                reason: "the code reads it in an unsupported way".into(),
             });
         }
     }

@@ -132,7 +132,7 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
     let mut seen: Vec<&Input> = Vec::new();
     for input in inputs {
         if seen.iter().any(|other| is_same(other.path(), input.path())) {
-            return own(format!("input '{input}' is given twice; pass it once"));
+            return own(format!("input '{input}' is repeated; pass it only once"));
         }
         seen.push(input);
     }
@@ -242,5 +242,5 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
             Ok(())
         }
     });
-    written.or_else(|error| own(format!("{} cannot be written: {error}", path.display())))
+    written.or_else(|error| own(format!("cannot write '{}': {error}", path.display())))
 }

@@ -109,7 +109,8 @@ impl Backend {
             if let Some(name) = name.strip_prefix("march=") {
                 wanted = Some(processor(name).ok_or_else(|| {
                     Failure::Own(format!(
-                        "'{option}' for spir64_x86_64: the CPU device does not support this processor, only {}",
+                        "'{option}' for spir64_x86_64: the CPU device does not support this processor; supported are \
+                        {}",
                         processors()
                     ))
                 })?);
@@ -159,7 +160,7 @@ impl Backend {
         while let Some(option) = given.next() {
             let mut value = || match given.next() {
                 Some(value) => Ok(value),
-                None => own(format!("'{option}' for spir64_gen has no value")),
+                None => own(format!("'{option}' for spir64_gen requires a value")),
             };
             match option.as_str() {
                 "-device" => device = Some(value()?),

@@ -26,7 +26,7 @@ pub(crate) fn limit() -> Result<Option<Duration>, String> {
 
 fn parse_limit(value: &str) -> Result<Option<Duration>, String> {
     let seconds: u64 = value.trim().parse().map_err(|_| {
-        format!("{LIMIT_VARIABLE}={value}: expected a number of seconds, 0 for no limit")
+        format!("{LIMIT_VARIABLE}={value}: expected a number of seconds, or 0 for no limit")
     })?;
     Ok((seconds > 0).then_some(Duration::from_secs(seconds)))
 }
@@ -102,7 +102,7 @@ mod tests {
     fn limit_is_a_number_of_seconds() {
         assert_eq!(parse_limit("0"), Ok(None));
         assert_eq!(parse_limit(" 90 "), Ok(Some(Duration::from_secs(90))));
-        let expected = "SYCLBIN_OCLOC_LIMIT=1m: expected a number of seconds, 0 for no limit";
+        let expected = "SYCLBIN_OCLOC_LIMIT=1m: expected a number of seconds, or 0 for no limit";
         assert_eq!(parse_limit("1m"), Err(expected.to_owned()));
     }
 

@@ -218,8 +218,8 @@ impl<'k, 'f> Reader<'k, 'f> {
                 }
             }
             _ => {
-                let message = "the range of the launch is `range.items()`, `range.dimensions()`, or `range[0]` to \
-                    `range[2]`, and that of a work-group `range.local()`, with the same methods";
+                let message = "expected `range.items()`, `range.dimensions()`, or `range[0]` to `range[2]`; for the \
+                    work-group, write `range.local()` with the same methods";
                 Err(syn::Error::new(word.span(), message))
             }
         }
@@ -300,7 +300,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         let (subobject, read) = whole.steps(tokens, self.types)?;
         let Some(scalar) = subobject.scalar() else {
             let spelled = self.types.layouts.spell(&subobject.element);
-            return error(format!("this is not a number: it is `{spelled}`"));
+            return error(format!("expected a number, found `{spelled}`"));
         };
         self.value = self.value.or(Some(index));
         Ok((subobject.read(scalar, located(word.span())), read))

@@ -104,13 +104,15 @@ impl Subobject {
     fn member(&self, name: &Ident, types: &Types<'_>) -> syn::Result<Self> {
         let error = |message: String| Err(syn::Error::new(name.span(), message));
         let Element::Struct(id) = &self.element else {
-            return error(format!("`.{name}` requires a struct, and this is not one"));
+            return error(format!(
+                "`.{name}` requires a struct, but this is not a struct"
+            ));
         };
         let layout = types.layouts.get(*id);
         let field = layout.and_then(|layout| structs::member(layout, &names::plain(name)));
         let Some(field) = field else {
             let known = types.layouts.describe(*id);
-            return error(format!("no member `{name}`: {known}"));
+            return error(format!("no member `{name}` in `{known}`"));
         };
         Ok(Self {
             index: self.index,
@@ -129,7 +131,7 @@ impl Subobject {
         match found.and_then(|index| self.element(index, types)) {
             Some(element) => Ok(element),
             None => error(format!(
-                "expected the index of one of the {count} elements, counted from 0"
+                "expected an index of the {count} elements, counted from 0"
             )),
         }
     }

@@ -111,7 +111,8 @@ impl Items {
                 self.select(SelectionKind::Skip, word, block)
             }
             _ if item.iter().take(2).any(|token| is_word(token, "mod")) => {
-                let message = "one `include_syclbin!` makes one module; use another `include_syclbin!` for this one";
+                let message = "an `include_syclbin!` generates a single module; use another `include_syclbin!` for \
+                    this one";
                 Err(syn::Error::new(first.span(), message))
             }
             _ => {
@@ -234,7 +235,7 @@ impl KernelItem {
                 }
             }
             if safe.is_none() && !conditions.is_empty() {
-                let message = "only a `safe` kernel has conditions: write `safe fn`";
+                let message = "only a `safe` kernel can have conditions; write `safe fn`";
                 return Err(syn::Error::new(word.span(), message));
             }
             if conditions.is_empty() && optional.is_empty() {
@@ -267,7 +268,7 @@ fn visibility(tokens: &[TokenTree]) -> syn::Result<Option<Visibility>> {
         Ok(Visibility::Inherited) | Err(_) => error(first, FORMS),
         Ok(Visibility::Restricted(path)) if !path.path.is_ident("crate") => error(
             first,
-            "the visibility of a function is that of its module, `pub` or `pub(crate)`",
+            "expected `pub` or `pub(crate)`; other visibilities would be relative to the generated module",
         ),
         Ok(visibility) => Ok(Some(visibility)),
     }

@@ -91,7 +91,7 @@ fn check_depth(input: &TokenStream) -> syn::Result<()> {
         match tokens.next() {
             Some(TokenTree::Group(group)) if open.len() > MOST_DEPTH => {
                 let message = format!(
-                    "brackets nest more than {MOST_DEPTH} deep here: write this with fewer"
+                    "brackets are nested more than {MOST_DEPTH} levels deep; simplify this"
                 );
                 return Err(Error::new(group.span_open(), message));
             }

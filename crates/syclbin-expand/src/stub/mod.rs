@@ -281,7 +281,7 @@ impl<'f> Stub<'f> {
             .map(|(index, parameter)| label(index, parameter))
             .collect();
         let unchecked = match reached.as_slice() {
-            [] => "what the kernel does".to_owned(),
+            [] => "the kernel's memory accesses".to_owned(),
             reached => format!("that the kernel stays within {}", doc::list(reached)),
         };
         let text = format!(

@@ -69,9 +69,8 @@ fn items_choose_the_visibility() {
 fn items_with_mistakes_are_errors() {
     const FORMS: &str = "expected `types { .. }`, `only { .. }`, ";
     const TYPE: &str = "expected `CppName => crate::RustType`, or `CppName as NewName`";
-    const VISIBLE: &str =
-        "the visibility of a function is that of its module, `pub` or `pub(crate)`";
-    const TWO_MODULES: &str = "one `include_syclbin!` makes one module";
+    const VISIBLE: &str = "expected `pub` or `pub(crate)`; other visibilities";
+    const TWO_MODULES: &str = "an `include_syclbin!` generates a single module";
     const ONE_NAME: &str = "expected one Rust name";
     for (items, expected) in [
         ("skp { k }", FORMS),
@@ -139,7 +138,7 @@ fn items_with_mistakes_are_errors() {
         ("pub(in crate::a) fn k;", VISIBLE),
         (
             "fn k where n > 0;",
-            "only a `safe` kernel has conditions: write `safe fn`",
+            "only a `safe` kernel can have conditions; write `safe fn`",
         ),
         ("safe fn k where;", "expected conditions after this"),
         ("types { Particle }", TYPE),

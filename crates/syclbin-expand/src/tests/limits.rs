@@ -58,7 +58,7 @@ fn deep_parentheses_are_refused_anywhere() {
     for input in [condition(5_000), condition(64), attribute, types] {
         assert_eq!(
             first_error(&input),
-            "brackets nest more than 64 deep here: write this with fewer"
+            "brackets are nested more than 64 levels deep; simplify this"
         );
     }
     assert!(Input::parse(condition(63).parse().unwrap()).is_ok());

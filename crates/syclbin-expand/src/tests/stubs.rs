@@ -8,7 +8,7 @@ use super::*;
 fn the_documentation_says_what_to_mind() {
     const THREE: &str = "A vector of three elements is as large as one of four";
     const STAYS: &str = "nothing checks that the kernel stays within `p`";
-    const DOES: &str = "nothing checks what the kernel does";
+    const DOES: &str = "nothing checks the kernel's memory accesses";
     for (parameter, three, safety) in [
         ("sycl::vec<float, 3> p", true, DOES),
         ("sycl::vec<float, 4> p", false, DOES),

@@ -202,7 +202,7 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
     let (cpp, rust) = (&layout.name, names::spelled_path(path));
     let size = Literal::u64_unsuffixed(layout.size);
     let wrong_size = as_format(&format!(
-        "the size of `{rust}` is not the {} bytes of `{cpp}` in C++: {}",
+        "`{rust}` must have {} bytes, like `{cpp}` in C++: {}",
         layout.size,
         types.layouts.describe(id)
     ));
@@ -214,12 +214,12 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
         let offset = Literal::u64_unsuffixed(field.offset);
         let size = types.layouts.size(&field.ty).unwrap_or(0);
         let wrong_offset = as_format(&format!(
-            "`{rust}::{name}` is not at byte {} as in C++: {}",
+            "`{rust}::{name}` must be at byte {}, as in C++: {}",
             field.offset,
             types.layouts.describe(id)
         ));
         let wrong_size = as_format(&format!(
-            "the size of `{rust}::{name}` is not the {size} bytes of `{}` in C++",
+            "`{rust}::{name}` must have {size} bytes, like `{}` in C++",
             types.layouts.spell(&field.ty)
         ));
         let size = Literal::u64_unsuffixed(size);

@@ -150,8 +150,8 @@ fn method(
         .and_then(|bytes| shown(element, bytes));
     let doc = doc::paragraphs([
         match default {
-            Some(default) => format!("`{name}`; {default} if it is not set."),
-            None => format!("`{name}`; the file has its default."),
+            Some(default) => format!("Sets `{name}`, whose default is {default}."),
+            None => format!("Sets `{name}`, whose default is in the file."),
         },
         if constant.sign_known {
             String::new()

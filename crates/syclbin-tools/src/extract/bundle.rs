@@ -215,7 +215,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
                         bytes: content,
                     });
                 }
-                Some(_) => return Err(fail(at, "an entry ends under another name")),
+                Some(_) => return Err(fail(at, "an entry ends with a different name")),
                 None => return Err(fail(at, "an entry ends without having started")),
             }
         }

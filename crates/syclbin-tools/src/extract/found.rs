@@ -229,7 +229,7 @@ impl<'a> InputSlice<'a> {
     }
 
     pub(super) fn budget(&self) -> Budget {
-        Budget::new("bytes of a container", self.bytes.len() as u64)
+        Budget::new("container bytes", self.bytes.len() as u64)
     }
 
     pub(super) fn spend(&self, budget: &mut Budget, part: &[u8], name: &str) -> Result<(), Error> {

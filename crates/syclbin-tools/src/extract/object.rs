@@ -293,8 +293,9 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
         number(host, 62, 2),
     );
     if names >= count || count + 1 >= RESERVED || number(host, 58, 2) != SECTION_SIZE as u64 {
-        let problem =
-            format!("it has {count} sections, but claims that their names are in section {names}");
+        let problem = format!(
+            "it has {count} sections, but its header places their names in section {names}"
+        );
         return Err(Error::new(RECORD, 58, ErrorKind::Record(problem.into())));
     }
     let part = |range| slice(host, range, "file", || RECORD.into(), 40);
@@ -302,7 +303,7 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
     let names = usize::from(u16::try_from(names).unwrap_or_default()) * SECTION_SIZE;
     let old_names = part((number(&table, names + 24, 8), number(&table, names + 32, 8)))?;
     let name = u32::try_from(old_names.len())
-        .map_err(|_| fail(ErrorKind::Record("its sections have too many names".into())))?;
+        .map_err(|_| fail(ErrorKind::Record("its section names exceed 4 GiB".into())))?;
 
     let mut out = host.to_vec();
     let mut append = |bytes: &[u8]| {

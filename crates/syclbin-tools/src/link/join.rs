@@ -167,7 +167,7 @@ impl<'o> Joined<'o> {
             if let Some(result) = result
                 && self.definitions.insert(result, definition).is_some()
             {
-                return Err(malformed("two instructions have the same result"));
+                return Err(malformed("two instructions have the same result id"));
             }
             match functions.last_mut() {
                 Some(function) if is_inside => function.push(Instruction { opcode, operands }),

@@ -98,7 +98,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
                 "{name} is listed as a kernel, but is an exported function"
             ));
         } else {
-            place.error(format!("none of its images contains kernel {name}"));
+            place.error(format!("no image contains kernel {name}"));
         }
     }
     for kernel in kernels.iter().filter(|name| !named.contains(name.as_str())) {
@@ -130,10 +130,13 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
         .flat_map(|module| symbols(module, set::EXPORTED_SYMBOLS))
         .collect();
     let (severity, remedy) = match sets.file.says.state() {
-        Some(State::Input | State::Object) => (Severity::Note, "to be linked"),
+        Some(State::Input | State::Object) => (
+            Severity::Note,
+            "link it with a module that defines the symbol",
+        ),
         _ => (
             Severity::Error,
-            "the state is executable, so it should have been linked",
+            "the state is executable, but no module of the file defines the symbol",
         ),
     };
     for (module, code) in sets.modules.iter().zip(code) {
@@ -219,7 +222,7 @@ fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>)
     let (target, version) = (module.target, module.version);
     match target.first_version() {
         Some(first) if version < first => place.error(format!(
-            "{target} requires PTX {first}, but it is PTX {version}: no driver accepts it"
+            "{target} requires PTX {first}, but the code is PTX {version}, so no driver accepts it"
         )),
         Some(_) => {}
         None => place.note(format!("its target {target} is unknown")),

@@ -178,7 +178,7 @@ impl Findings {
                     severity,
                     offset: size,
                     record: "file".into(),
-                    reason: alloc::format!("{left_out} more of this severity"),
+                    reason: alloc::format!("{left_out} more findings of this severity"),
                 });
             }
         }

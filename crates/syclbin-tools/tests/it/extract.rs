@@ -714,7 +714,10 @@ fn records_that_share_bytes_are_refused() {
         bytes[32 + index * 40 + 24..32 + (index + 1) * 40].copy_from_slice(&last);
     }
     let error = images(&bytes).unwrap_err().to_string();
-    assert!(error.contains("the records share image bytes"), "{error}");
+    assert!(
+        error.contains("the records claim too many image bytes"),
+        "{error}"
+    );
 
     // So do entries of a bundle.
     let id = b"sycl-spir64";
@@ -728,7 +731,10 @@ fn records_that_share_bytes_are_refused() {
     }
     bytes.resize(4000, b'x');
     let error = images(&bytes).unwrap_err().to_string();
-    assert!(error.contains("the records share bundled bytes"), "{error}");
+    assert!(
+        error.contains("the records claim too many bundled bytes"),
+        "{error}"
+    );
 
     // And sections: both headers are made to point to the same bytes.
     let code = spirv("import_side");
@@ -756,7 +762,7 @@ fn records_that_share_bytes_are_refused() {
         }
         let error = images(&bytes).unwrap_err().to_string();
         assert!(
-            error.contains("the records share bytes of a container"),
+            error.contains("the records claim too many container bytes"),
             "{name}: {error}"
         );
     }
@@ -774,7 +780,7 @@ fn records_that_share_bytes_are_refused() {
     }
     let error = images(&bytes).unwrap_err().to_string();
     assert!(
-        error.contains("the records share bytes of a container"),
+        error.contains("the records claim too many container bytes"),
         "{error}"
     );
 }
@@ -800,7 +806,10 @@ fn shared_string_bytes_have_a_limit() {
     let found = images(&shared(4)).map(|found| found.len());
     assert_eq!(found.unwrap(), 4);
     let error = images(&shared(1000)).unwrap_err().to_string();
-    assert!(error.contains("the records share string bytes"), "{error}");
+    assert!(
+        error.contains("the records claim too many string bytes"),
+        "{error}"
+    );
 }
 
 #[test]

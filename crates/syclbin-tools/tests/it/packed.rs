@@ -189,11 +189,11 @@ fn hostile_bundles_are_errors() {
         ),
         (
             bundle(3, 1, &packed, size - 1),
-            "it has more than the 4614 bytes",
+            "it unpacks to more than the 4614 bytes",
         ),
         (
             bundle(3, 1, &packed, size + 1),
-            "it has 4615 bytes, but the header records 4616",
+            "it unpacks to 4615 bytes, but the header records 4616",
         ),
         (bundle(1, 0, &packed, size), "the zlib stream is malformed"),
         (bundle(2, 2, &packed, size), "method 2 is not supported"),
@@ -283,7 +283,7 @@ fn hostile_offload_binaries_are_errors() {
     for (bytes, expected) in [
         (with(32, 4 << 30), "it claims 4294967256 bytes"),
         (with(32, 39), "its unpacked size is smaller than its header"),
-        (with(32, 100), "it has more than the 60 bytes"),
+        (with(32, 100), "it unpacks to more than the 60 bytes"),
         (with(32, 10_000), "but the header records 9960"),
         (with(16, 39), "the compressed content starts at 0x27"),
         (with(16, u64::MAX), "the compressed content starts at"),

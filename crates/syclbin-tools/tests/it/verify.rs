@@ -66,7 +66,7 @@ fn import_is_an_error_only_in_executables() {
     must_say(
         &file,
         Severity::Note,
-        "it imports `_Z5shapef`: to be linked",
+        "it imports `_Z5shapef`: link it with a module that defines the symbol",
     );
     file.global.insert(set::GLOBAL, key::STATE, 2u32);
     must_say(
@@ -92,7 +92,11 @@ fn findings_are_limited_per_severity() {
         .iter()
         .filter(|finding| finding.severity == Severity::Warning);
     assert_eq!(warnings.count(), 1001);
-    bytes_must_say(&bytes, Severity::Warning, "4000 more of this severity");
+    bytes_must_say(
+        &bytes,
+        Severity::Warning,
+        "4000 more findings of this severity",
+    );
 }
 
 #[test]
@@ -130,7 +134,7 @@ fn kernels_and_code_must_agree() {
     must_say(
         &file,
         Severity::Error,
-        "none of its images contains kernel `__sycl_kernel_ghost`",
+        "no image contains kernel `__sycl_kernel_ghost`",
     );
     file.modules[0].metadata.remove_set(set::KERNEL_NAMES);
     must_say(
@@ -158,7 +162,7 @@ fn ptx_kernels_are_compared_with_the_names_too() {
     let found = errors(&verify(&bytes));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        found[0].contains("none of its images contains kernel `missing`"),
+        found[0].contains("no image contains kernel `missing`"),
         "{found:?}"
     );
 }
@@ -479,7 +483,7 @@ fn unreadable_metadata_is_error_and_duplicate_warns() {
     let mut bytes = write::to_vec(&Syclbin::new(State::Object), Container::Bare).unwrap();
     let at = bytes.windows(5).position(|w| w == b"state").unwrap();
     bytes[at + 5] = b'?';
-    bytes_must_say(&bytes, Severity::Error, "metadata: line 2: no `=`");
+    bytes_must_say(&bytes, Severity::Error, "metadata: line 2: missing `=`");
 
     let text = b"[SYCLBIN/global metadata]\nstate=1|2\nstate=1|1\n";
     let mut bytes = vec![0; 56];

@@ -234,7 +234,7 @@ impl<'a> Entries<'a> {
         let payload = usize::try_from(padded)
             .ok()
             .and_then(|size| head.get(header..)?.get(..size))
-            .ok_or_else(|| fail(start + 8, "an entry extends beyond it"))?;
+            .ok_or_else(|| fail(start + 8, "an entry extends beyond its end"))?;
         let compression = match (flags & ZSTD, flags & LZ4) {
             (0, 0) => None,
             (0, _) => Some(Compression::Lz4),

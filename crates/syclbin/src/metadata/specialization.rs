@@ -153,7 +153,7 @@ impl SpecializationConstants {
                 let (offset, length) = (part.offset as usize, part.size as usize);
                 if offset < size {
                     let found = format!("a part at offset {offset} after one that ends at {size}");
-                    return Err(fail("parts in order that do not overlap", found));
+                    return Err(fail("parts in ascending order without overlaps", found));
                 }
                 let first = start.checked_add(offset);
                 let Some((first, end)) = first.and_then(|f| Some((f, f.checked_add(length)?)))
@@ -184,7 +184,7 @@ impl SpecializationConstants {
             (set::SPECIALIZATION_SET_VALUES, &self.set_values),
         ] {
             if let Some(values) = values.as_ref().filter(|values| values.len() != blob) {
-                let expected = format!("the {blob} bytes of all constants");
+                let expected = format!("{blob} bytes, the total size of all constants");
                 let found = format!("{} bytes", values.len());
                 return Err(Malformed::new(set, key::ALL, expected, found));
             }

@@ -137,7 +137,7 @@ impl Property for Vec<u32> {
 }
 
 impl Property for Vec<Aspect> {
-    const EXPECTED: &'static str = "32-bit numbers of aspects";
+    const EXPECTED: &'static str = "aspects as 32-bit numbers";
 
     fn from_value(value: &Value) -> Option<Self> {
         let numbers = Vec::<u32>::from_value(value)?;

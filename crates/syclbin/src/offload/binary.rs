@@ -64,7 +64,7 @@ impl<'a> Binary<'a> {
         )?;
         if header.entry_offset < header_size as u64 {
             let problem = format!(
-                "the entries start at {:#x}, in the header",
+                "the entries start at {:#x}, inside the header",
                 header.entry_offset
             );
             return Err(Error::new(RECORD, 16, ErrorKind::Record(problem.into())));

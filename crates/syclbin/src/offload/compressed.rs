@@ -35,8 +35,8 @@ pub fn allowance(size: usize) -> u64 {
 pub fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
     *left = left.checked_sub(size).ok_or_else(|| {
         let problem = format!(
-            "it claims {size} bytes, but only {left} more are allowed: in total, {FACTOR} times the file size plus 16 \
-             MiB"
+            "it claims {size} bytes, but only {left} more are allowed; the total limit is {FACTOR} times the file size \
+             plus 16 MiB"
         );
         ErrorKind::Compressed(problem.into())
     })?;
@@ -240,7 +240,7 @@ impl Compression {
         };
         if unpacked.len() < limit {
             let found = unpacked.len();
-            let problem = format!("it has {found} bytes, but the header records {size}");
+            let problem = format!("it unpacks to {found} bytes, but the header records {size}");
             return Err(ErrorKind::Compressed(problem.into()));
         }
         Ok(unpacked)
@@ -248,7 +248,7 @@ impl Compression {
 }
 
 fn more(size: u64) -> ErrorKind {
-    let problem = format!("it has more than the {size} bytes that the header records");
+    let problem = format!("it unpacks to more than the {size} bytes that the header records");
     ErrorKind::Compressed(problem.into())
 }
 
@@ -304,7 +304,7 @@ mod tests {
             assert!(text.contains("more than the 99999 bytes"), "{text}");
             let text = problem(method, &packed, 100_001);
             assert!(
-                text.contains("it has 100000 bytes, but the header records 100001"),
+                text.contains("it unpacks to 100000 bytes, but the header records 100001"),
                 "{text}"
             );
         }

@@ -45,17 +45,17 @@ impl<'a> PropertySets<'a> {
                 continue;
             }
             if let Some(rest) = line.strip_prefix('[') {
-                let end = rest.rfind(']').ok_or_else(|| fail("no `]`"))?;
+                let end = rest.rfind(']').ok_or_else(|| fail("missing `]`"))?;
                 current = Some(sets.set_mut(Cow::Borrowed(&rest[..end])));
                 continue;
             }
             let set = current
                 .as_mut()
                 .ok_or_else(|| fail("a property before any set"))?;
-            let (key, rest) = line.split_once('=').ok_or_else(|| fail("no `=`"))?;
-            let (ty, value) = rest.split_once('|').ok_or_else(|| fail("no `|`"))?;
+            let (key, rest) = line.split_once('=').ok_or_else(|| fail("missing `=`"))?;
+            let (ty, value) = rest.split_once('|').ok_or_else(|| fail("missing `|`"))?;
             if key.is_empty() {
-                return Err(fail("no key"));
+                return Err(fail("missing key"));
             }
             let ty = decimal(ty).map_err(|_| fail("the type is not a number"))?;
             let value = match ty {
@@ -104,7 +104,7 @@ pub fn key_problem(key: &str) -> Option<&'static str> {
     match key {
         "" => Some("the key is empty"),
         _ if key.starts_with('[') => Some("the key begins with `[`"),
-        _ if key.contains('=') => Some("the key contains a `=`"),
+        _ if key.contains('=') => Some("the key contains `=`"),
         _ if key.contains('\n') => Some("the key contains a line feed"),
         _ => None,
     }
@@ -122,7 +122,7 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
             writeln!(out, "{key}=2|{}", encode(&bytes))
         }
         Value::Other { ty: 1 | 2, .. } => {
-            return Err("types 1 and 2 require their own kind of value");
+            return Err("types 1 and 2 are reserved for numbers and byte arrays");
         }
         Value::Other { text, .. } if text.contains('\n') => {
             return Err("the value contains a line feed");
@@ -259,12 +259,7 @@ mod tests {
                 Value::U32(1),
                 "key `[x`: the key begins with `[`",
             ),
-            (
-                "s",
-                "a=b",
-                Value::U32(1),
-                "key `a=b`: the key contains a `=`",
-            ),
+            ("s", "a=b", Value::U32(1), "key `a=b`: the key contains `=`"),
             ("s", "a\nb", Value::U32(1), "the key contains a line feed"),
             (
                 "s\n",
@@ -277,7 +272,7 @@ mod tests {
                 "s",
                 "k",
                 other(1, "x"),
-                "types 1 and 2 require their own kind of value",
+                "types 1 and 2 are reserved for numbers and byte arrays",
             ),
             ("s", "k", other(3, "x\n"), "the value contains a line feed"),
         ] {
@@ -325,11 +320,11 @@ mod tests {
     fn every_line_that_is_wrong_is_named() {
         for (text, expected) in [
             ("k=1|1", "line 1: a property before any set"),
-            ("[a]\n[b\n", "line 2: no `]`"),
-            ("[a]\n [b]", "line 2: no `=`"),
-            ("[a]\nk", "line 2: no `=`"),
-            ("[a]\n=1|2", "line 2: no key"),
-            ("[a]\nk=1", "line 2: no `|`"),
+            ("[a]\n[b\n", "line 2: missing `]`"),
+            ("[a]\n [b]", "line 2: missing `=`"),
+            ("[a]\nk", "line 2: missing `=`"),
+            ("[a]\n=1|2", "line 2: missing key"),
+            ("[a]\nk=1", "line 2: missing `|`"),
             ("[a]\nk=x|1", "line 2: the type is not a number"),
             ("[a]\nk=|1", "line 2: the type is not a number"),
             ("[a]\nk=1|-1", "line 2: the value is not a decimal number"),

@@ -325,7 +325,7 @@ impl fmt::Display for Passed {
                 Some(Space::Local) => "`.ptr .local`",
             }),
             Self::Bytes { size, .. } => write!(f, "`.b8[{size}]`"),
-            Self::Other => f.write_str("something else"),
+            Self::Other => f.write_str("unrecognized"),
         }
     }
 }

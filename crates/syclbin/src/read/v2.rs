@@ -93,7 +93,12 @@ impl<'a> Entries<'a> {
                         "format version `{other}` is not {VERSION}; {remedy}"
                     )));
                 }
-                None => return Err(fail(format!("it has no `{}`", key::FORMAT_VERSION))),
+                None => {
+                    return Err(fail(format!(
+                        "the string `{}` is missing",
+                        key::FORMAT_VERSION
+                    )));
+                }
             }
             // The offset of the image. `Entries` has validated that it is inside the file.
             let offset = binary.raw_entry(index)?.image_offset;
@@ -104,7 +109,7 @@ impl<'a> Entries<'a> {
             };
             if role == Role::Global {
                 if global.is_some() {
-                    return Err(fail("a second entry of global metadata".into()));
+                    return Err(fail("it repeats the global metadata".into()));
                 }
                 let strings = unknown(&mut entry.strings, &[]);
                 global = Some((whole, strings));
@@ -121,7 +126,7 @@ impl<'a> Entries<'a> {
             let module = &mut modules[module];
             if role == Role::Module {
                 if module.metadata.is_some() {
-                    return Err(fail("a second entry of metadata for its module".into()));
+                    return Err(fail("it repeats the metadata of its module".into()));
                 }
                 let strings = unknown(&mut entry.strings, &[key::AM_INDEX]);
                 module.metadata = Some((whole, strings));
@@ -154,7 +159,7 @@ impl<'a> Entries<'a> {
             let (metadata, strings) = module.metadata.ok_or_else(|| {
                 missing(
                     format!("abstract module {index}"),
-                    "no entry has its metadata",
+                    "no entry contains its metadata",
                 )
             })?;
             Ok(Module {
@@ -194,7 +199,7 @@ fn unknown<'a>(strings: &mut Strings<'a>, own: &[&str]) -> Strings<'a> {
 fn module_index(entry: &Entry<'_>, count: usize) -> Result<usize, String> {
     let text = entry
         .string(key::AM_INDEX)
-        .ok_or_else(|| format!("it has no `{}`", key::AM_INDEX))?;
+        .ok_or_else(|| format!("the string `{}` is missing", key::AM_INDEX))?;
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let index = text.parse().ok().filter(|index| digits && *index < count);
     index.ok_or_else(|| {

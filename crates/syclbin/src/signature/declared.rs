@@ -53,7 +53,7 @@ impl From<Missing> for Unsupported {
     fn from(missing: Missing) -> Self {
         Self::new(match missing {
             Missing::Named(name) => format!("the layout of `{name}` is unknown"),
-            Missing::Layout => "has a layout that Rust cannot represent".into(),
+            Missing::Layout => "Rust cannot represent its layout".into(),
         })
     }
 }
@@ -277,7 +277,7 @@ pub(super) fn advice(ty: &CppType) -> Option<&'static str> {
     let template = ty.template().map_or("", |(name, _)| name);
     match (ty.name(), template) {
         ("sycl::stream", _) => {
-            Some(": print with `sycl::ext::oneapi::experimental::printf`, which needs no parameter")
+            Some("; print with `sycl::ext::oneapi::experimental::printf`, which needs no parameter")
         }
         (_, "sycl::sampled_image_accessor" | "sycl::unsampled_image_accessor") => Some(
             ": DPC++ compiles it, but the code does not access the image; use `sycl::accessor<sycl::float4, 2, \

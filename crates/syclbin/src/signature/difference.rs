@@ -31,14 +31,8 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (subject, stubs) = (&self.subject, &self.stubs);
         match &self.file {
-            Some(file) => write!(
-                f,
-                "{subject} is {file} in the file, and {stubs} in the stubs"
-            ),
-            None => write!(
-                f,
-                "{subject} is missing in the file, and {stubs} in the stubs"
-            ),
+            Some(file) => write!(f, "{subject}: expected {stubs}, found {file}"),
+            None => write!(f, "{subject} is missing; expected {stubs}"),
         }
     }
 }
@@ -188,7 +182,11 @@ impl Comparison<'_> {
             });
             self.mismatch(subject, mismatch, spelled);
         } else if stubs.ty.access() < file.ty.access() {
-            self.add(subject, Some("writable".into()), "read-only".into());
+            self.add(
+                subject,
+                Some("write access".into()),
+                "read-only access".into(),
+            );
         }
     }
 
@@ -320,21 +318,21 @@ fn pointer(pointee: &Pointee, layouts: &Layouts) -> String {
 }
 
 fn unknown(reason: &Unsupported) -> String {
-    format!("unreadable ({reason})")
+    format!("an unreadable declaration ({reason})")
 }
 
 fn declared(kernel: &KernelSignature) -> String {
     match (&kernel.parameters, &kernel.declaration) {
         (Err(reason), _) => unknown(reason),
         (Ok(_), Some(declaration)) => format!("`{declaration}`"),
-        (Ok(parameters), None) => format!("a function of {} parameters", parameters.len()),
+        (Ok(parameters), None) => format!("a function with {} parameters", parameters.len()),
     }
 }
 
 fn work_groups(kernel: &KernelSignature) -> String {
     let Some(size) = &kernel.required_local_size else {
-        return "compiled for work-groups of any size".into();
+        return "work-groups of any size".into();
     };
     let size: Vec<String> = size.iter().map(ToString::to_string).collect();
-    format!("compiled for work-groups of {}", size.join(" x "))
+    format!("work-groups of {}", size.join(" x "))
 }

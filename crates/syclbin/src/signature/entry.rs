@@ -116,7 +116,7 @@ pub(super) fn named(
             Ok((Type::Struct(bytes(name, size, align, layouts)), true))
         }
         _ => unsupported(format!(
-            "the layout of `{name}` is unknown, and the PTX takes {passed}"
+            "the layout of `{name}` is unknown, and its PTX type is {passed}"
         )),
     }
 }
@@ -147,7 +147,7 @@ pub(super) fn undeclared(
 ) -> Result<(Type, bool), Unsupported> {
     let either = |what: &str| {
         unsupported(format!(
-            "{passed} is {what}, and no declaration specifies which"
+            "{passed} could be {what}, and no declaration specifies which"
         ))
     };
     Ok(match passed {
@@ -199,5 +199,5 @@ pub(super) fn undeclared(
 }
 
 fn other(passed: Passed) -> Unsupported {
-    Unsupported::new(format!("the PTX takes {passed}, which is not supported"))
+    Unsupported::new(format!("its PTX type is {passed}, which is not supported"))
 }

@@ -60,12 +60,10 @@ impl Sources<'_> {
         if code.is_none() {
             // Compilers list exported functions among the names as well.
             if module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some() {
-                return Err(no_kernel(
-                    "the code exports it as a function and has no kernel of that name",
-                ));
+                return Err(no_kernel("it is an exported function, not a kernel"));
             }
             if self.code.rank() > 0 {
-                return unsupported("the code has no kernel of that name");
+                return unsupported("the code contains no kernel with this name");
             }
         }
         if let Some(reason) = of_runtime(symbol) {
@@ -103,7 +101,7 @@ impl Sources<'_> {
         match last {
             Some(Passed::SpirV(ParameterType::LocalPointer { .. })) if is_last => Ok(true),
             _ => unsupported(
-                "its work-group scratch memory is not recorded as the last argument of the code",
+                "the file does not record its work-group scratch memory as the last argument",
             ),
         }
     }
@@ -145,7 +143,7 @@ fn required_local_size(
     {
         let (a, b) = (recorded.xyz(), in_code.xyz());
         return unsupported(format!(
-            "its required work-group size is recorded as {a:?}, but the code has {b:?}"
+            "the file records its required work-group size as {a:?}, but the code specifies {b:?}"
         ));
     }
     let Some(size) = recorded.or(in_code) else {
@@ -153,7 +151,9 @@ fn required_local_size(
     };
     if size.xyz().contains(&0) {
         let size = size.xyz();
-        return unsupported(format!("its required work-group size is {size:?}"));
+        return unsupported(format!(
+            "its required work-group size {size:?} contains a zero"
+        ));
     }
     let dimensions = sets
         .read::<Dimensions>(set::PROGRAM_METADATA, &name(key::WORK_GROUP_NUM_DIM))
@@ -205,7 +205,7 @@ fn of_runtime(symbol: &str) -> Option<Unsupported> {
     let own = runtimes_own(symbol)?;
     if is_rounded_range(symbol) {
         Some(no_kernel(
-            "it is a variant of another kernel, with which the runtime launches rounded-up ranges; launch the \
+            "it is a variant of another kernel, which the SYCL runtime uses for rounded-up ranges; launch the \
              original kernel",
         ))
     } else if own.contains("eduction") {
@@ -214,9 +214,7 @@ fn of_runtime(symbol: &str) -> Option<Unsupported> {
              reduction as a kernel, for example with `sycl::reduce_over_group`",
         ))
     } else if own.starts_with("3_V1") {
-        Some(no_kernel(
-            "the SYCL runtime launches it from one of its own functions",
-        ))
+        Some(no_kernel("it is an internal kernel of the SYCL runtime"))
     } else {
         None
     }

@@ -206,7 +206,7 @@ fn begin(value: &Value) -> Result<Reader<'_>, Unsupported> {
     let (version, bytes) = bytes.split_first().ok_or_else(damaged)?;
     if *version != VERSION {
         return Err(Unsupported::new(
-            "its description was recorded by another release; build the file again",
+            "its description was recorded by another release of syclbin; build the file again",
         ));
     }
     let mut reader = Reader::new(bytes);

@@ -244,7 +244,7 @@ fn described(
             Some(own) if own == size => Ok(known),
             _ => unsupported("its recorded description has the wrong size; build the file again"),
         }),
-        None => infer(names).unwrap_or_else(|| unsupported("the file does not describe it")),
+        None => infer(names).unwrap_or_else(|| unsupported("the file does not record its type")),
     }
 }
 
@@ -289,7 +289,7 @@ fn device_global(
     };
     if in_code == Some(None) {
         return unsupported(format!(
-            "it is recorded with {size} bytes, but the code differs"
+            "the file records {size} bytes, but its size in the code differs"
         ));
     }
     if let Some(described) = sources.described_variable(name, size, names) {
@@ -331,7 +331,7 @@ fn agree_with_parts(
     match declared.difference(&in_code) {
         None => Ok(()),
         Some(at) => unsupported(format!(
-            "it is declared `{text}`, but the code differs at byte {at}"
+            "it is declared as `{text}`, but the code differs at byte {at}"
         )),
     }
 }
@@ -353,7 +353,7 @@ fn of_parts(
             Some(Some((scalar, known))) if scalar.size() == own => (Element::Scalar(scalar), known),
             Some(_) => {
                 return unsupported(format!(
-                    "the code differs from the {own} bytes at byte {offset}"
+                    "its type in the code does not match the {own} bytes at byte {offset}"
                 ));
             }
             None => (Element::Bytes(own), true),

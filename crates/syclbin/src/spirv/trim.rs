@@ -178,7 +178,7 @@ impl<'w> Module<'w> {
             if module.definitions.insert(id, definition).is_some() {
                 return Err(error(
                     instruction.at,
-                    "two instructions have the same result",
+                    "two instructions have the same result id",
                 ));
             }
         }
@@ -192,7 +192,7 @@ impl<'w> Module<'w> {
         let ids = grammar::ids(instruction.opcode, instruction.operands);
         ids.map_err(|unknown| {
             let problem = match unknown {
-                Unknown::Opcode => "the ids of an instruction are unknown",
+                Unknown::Opcode => "an instruction is unknown",
                 Unknown::Operands => "an instruction has the wrong operands",
             };
             error(instruction.at, problem)

@@ -66,7 +66,7 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
     if container != Container::OffloadBinary2 && !file.foreign.is_empty() {
         return Err(Error::Container {
             record: "file".into(),
-            what: "an entry that is not SYCLBIN's".into(),
+            what: "a non-SYCLBIN entry".into(),
             container,
         });
     }

@@ -96,8 +96,8 @@ fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
             if known.contains(&role) || entry.string(key::FORMAT_VERSION) != Some(VERSION) =>
         {
             Err(Error::Reserved {
-                record: format!("foreign entry {index}"),
-                what: format!("the string `{}` in an entry of SYCLBIN's kind", key::ROLE),
+                record: format!("non-SYCLBIN entry {index}"),
+                what: format!("the string `{}` in an entry of kind SYCLBIN", key::ROLE),
             })
         }
         _ => Ok(()),

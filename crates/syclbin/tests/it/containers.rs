@@ -129,10 +129,7 @@ fn unknown_strings_and_entries_survive_version_2() {
     let error = write::to_vec(&file, Container::Bare).unwrap_err();
     assert!(error.to_string().contains("`of the file`"), "{error}");
     let error = write::to_vec(&file, Container::OffloadBinary1).unwrap_err();
-    assert!(
-        error.to_string().contains("an entry that is not"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("a non-SYCLBIN entry"), "{error}");
     file.foreign.clear();
     let error = write::to_vec(&file, Container::OffloadBinary1).unwrap_err();
     assert!(error.to_string().contains("contains a NUL"), "{error}");
@@ -175,7 +172,7 @@ fn unwritable_property_is_named_with_its_record() {
         let error = write::to_vec(&file, container).unwrap_err().to_string();
         assert_eq!(
             error,
-            "an image of abstract module 1: set `set`, key `a=b`: the key contains a `=`"
+            "an image of abstract module 1: set `set`, key `a=b`: the key contains `=`"
         );
     }
 }
@@ -216,15 +213,15 @@ fn broken_rules_of_version_2_are_named() {
         (vec![entry(AM_0, b"")], "no entry has the role"),
         (
             vec![entry(GLOBAL, b""), entry(GLOBAL, b"")],
-            "OffloadBinary entry 1: a second entry of global metadata",
+            "OffloadBinary entry 1: it repeats the global metadata",
         ),
         (
             vec![entry(GLOBAL, b""), entry(AM_0, b""), entry(AM_0, b"")],
-            "entry 2: a second entry of metadata",
+            "entry 2: it repeats the metadata of its module",
         ),
         (
             vec![entry(GLOBAL, b""), entry(&index("1"), b"")],
-            "abstract module 0: no entry has its metadata",
+            "abstract module 0: no entry contains its metadata",
         ),
         (
             vec![entry(GLOBAL, b""), entry(&index("+0"), b"")],
@@ -243,11 +240,11 @@ fn broken_rules_of_version_2_are_named() {
         ),
         (
             vec![entry(GLOBAL, b""), entry(&AM_0[..2], b"")],
-            "it has no `am_index`",
+            "the string `am_index` is missing",
         ),
         (
             vec![entry(&GLOBAL[1..], b"")],
-            "it has no `sycl_format_version`",
+            "the string `sycl_format_version` is missing",
         ),
         (
             vec![entry(
@@ -408,7 +405,7 @@ fn modules_that_share_images_are_refused() {
     let error = read::parse(&bytes).unwrap_err().to_string();
     assert!(
         error.contains(
-            "abstract module 1: the records share IR modules: together they claim 8 of 4"
+            "abstract module 1: the records claim too many IR modules: 8 in total, but only 4 are available"
         ),
         "{error}"
     );
@@ -434,7 +431,7 @@ fn entries_that_share_strings_are_refused() {
     }
     let error = offload::read(&bytes).unwrap_err().to_string();
     assert!(
-        error.contains("the records share string entries"),
+        error.contains("the records claim too many string entries"),
         "{error}"
     );
 }
@@ -459,7 +456,10 @@ fn a_text_that_many_strings_share_is_refused() {
         }
         assert!(bytes.len() < 300_000);
         let error = offload::read(&bytes).unwrap_err().to_string();
-        assert!(error.contains("the records share string bytes"), "{error}");
+        assert!(
+            error.contains("the records claim too many string bytes"),
+            "{error}"
+        );
     }
 }
 
@@ -529,7 +529,7 @@ fn version_2_refuses_reserved_string_keys() {
     for strings in [GLOBAL, AM_0, &[("role", "of tomorrow")]] {
         refused(
             &|file| file.foreign[0] = entry(strings, b""),
-            "foreign entry 0: the string `role`",
+            "non-SYCLBIN entry 0: the string `role`",
         );
     }
 }
@@ -600,7 +600,7 @@ fn entries_that_start_in_the_header_are_refused() {
     let mut bytes = offload::write(&[entry(&[], b"image")]).unwrap();
     put(&mut bytes, 16, 24u64.to_le_bytes());
     let error = offload::read(&bytes).unwrap_err().to_string();
-    let expected = "OffloadBinary header: the entries start at 0x18, in the header";
+    let expected = "OffloadBinary header: the entries start at 0x18, inside the header";
     assert!(error.starts_with(expected), "{error}");
 }
 

@@ -89,7 +89,7 @@ fn damaged_fatbinary_error_says_where() {
         ),
         (
             changed(31, 1),
-            "an entry extends beyond it (at offset 0x18)",
+            "an entry extends beyond its end (at offset 0x18)",
         ),
         (
             shown(&test_files::bytes("nvidia/plain.fatbin")[..12]).concat(),

@@ -58,11 +58,10 @@ fn every_difference_is_listed_kernel_by_kernel() {
     assert_eq!(
         differences(&stubs, &other),
         [
-            "kernel scale: parameter 1 `factor` is `double` in the file, and `float` in the stubs",
-            "kernel scale: parameter 2 `n` is `int` in the file, and `unsigned int` in the stubs",
-            "kernel fill is missing in the file, and `void fill(int *out)` in the stubs",
-            "kernel sum is `void sum(const int *in, int n)` in the file, \
-             and `void sum(const int *in)` in the stubs",
+            "kernel scale: parameter 1 `factor`: expected `float`, found `double`",
+            "kernel scale: parameter 2 `n`: expected `unsigned int`, found `int`",
+            "kernel fill is missing; expected `void fill(int *out)`",
+            "kernel sum: expected `void sum(const int *in)`, found `void sum(const int *in, int n)`",
         ]
     );
     let none: &[&str] = &[];
@@ -82,7 +81,7 @@ fn kernel_may_write_only_through_mutable_stubs() {
     assert_eq!(declared("void f(float *x)", "void f(const float *x)"), none);
     assert_eq!(
         declared("void f(const float *x)", "void f(float *x)"),
-        ["kernel f: parameter 0 `x` is writable in the file, and read-only in the stubs"]
+        ["kernel f: parameter 0 `x`: expected read-only access, found write access"]
     );
 }
 
@@ -111,7 +110,7 @@ fn types_of_parameters_are_spelled() {
         assert_eq!(
             declared(&parameter(stubs), &parameter(other)),
             [format!(
-                "kernel f: parameter 0 `x` is `{other}` in the file, and `{stubs}` in the stubs"
+                "kernel f: parameter 0 `x`: expected `{stubs}`, found `{other}`"
             )]
         );
     }
@@ -123,8 +122,8 @@ fn unreadable_kernel_has_its_reason() {
     assert_eq!(
         found,
         [
-            "kernel f is unreadable (parameter x: the layout of `Unknown` is unknown) in the file, \
-          and `void f(float x)` in the stubs"
+            "kernel f: expected `void f(float x)`, found an unreadable declaration (parameter x: the layout \
+             of `Unknown` is unknown)"
         ]
     );
     // Nor has it a stub.
@@ -150,9 +149,7 @@ fn innermost_definition_that_differs_is_shown() {
     let stubs = of(INNER, MODE);
     let lines = |other: &str, own: &str| {
         ["f", "g"].map(|kernel| {
-            format!(
-                "kernel {kernel}: parameter 0 `o` is `{other}` in the file, and `{own}` in the stubs"
-            )
+            format!("kernel {kernel}: parameter 0 `o`: expected `{own}`, found `{other}`")
         })
     };
     assert_eq!(differences(&stubs, &of(MOVED, MODE)), lines(MOVED, INNER));
@@ -170,9 +167,7 @@ fn pointee_without_definition_is_no_match() {
     let other = file(vec![c("void f(P *x)", &[])]);
     assert_eq!(
         differences(&stubs, &other),
-        [
-            "kernel f: parameter 0 `x` is `P * /* not described */` in the file, and `P *` in the stubs"
-        ]
+        ["kernel f: parameter 0 `x`: expected `P *`, found `P * /* not described */`"]
     );
 }
 
@@ -185,7 +180,7 @@ fn symbol_that_contains_the_types_is_found() {
             &stubs,
             &of("_ZN16__sycl_kernel_ns1fEd", "void ns::f(double x)")
         ),
-        ["kernel ns::f: parameter 0 `x` is `double` in the file, and `float` in the stubs"]
+        ["kernel ns::f: parameter 0 `x`: expected `float`, found `double`"]
     );
     let (long, longer) = ("_ZN16__sycl_kernel_ns1fEl", "_ZN16__sycl_kernel_ns1fEx");
     assert_eq!(
@@ -193,9 +188,7 @@ fn symbol_that_contains_the_types_is_found() {
             &of(long, "void ns::f(long x)"),
             &of(longer, "void ns::f(long long x)")
         ),
-        [format!(
-            "kernel ns::f is `{longer}` in the file, and `{long}` in the stubs"
-        )]
+        [format!("kernel ns::f: expected `{long}`, found `{longer}`")]
     );
 }
 
@@ -215,17 +208,11 @@ fn work_group_sizes_are_compared() {
     let [eight, four, any] = [Some([8, 2]), Some([4, 2]), None].map(of);
     assert_eq!(
         differences(&eight, &four),
-        [
-            "kernel f is compiled for work-groups of 2 x 4 in the file, \
-          and compiled for work-groups of 2 x 8 in the stubs"
-        ]
+        ["kernel f: expected work-groups of 2 x 8, found work-groups of 2 x 4"]
     );
     assert_eq!(
         differences(&any, &four),
-        [
-            "kernel f is compiled for work-groups of 2 x 4 in the file, \
-          and compiled for work-groups of any size in the stubs"
-        ]
+        ["kernel f: expected work-groups of any size, found work-groups of 2 x 4"]
     );
 }
 
@@ -257,16 +244,16 @@ fn constants_and_globals_are_compared() {
     assert_eq!(
         differences(&stubs, &variables("float", "short[3]")),
         [
-            "specialization constant ns::radius is `float` in the file, and `int` in the stubs",
-            "device global table is unreadable (`short[3]` is declared with 6 bytes, but its size is 4) \
-             in the file, and `short[2]` in the stubs",
+            "specialization constant ns::radius: expected `int`, found `float`",
+            "device global table: expected `short[2]`, found an unreadable declaration (the size of `short[3]` is 6 \
+             bytes, but the file records 4)",
         ]
     );
     assert_eq!(
         differences(&stubs, &file(Vec::new())),
         [
-            "specialization constant ns::radius is missing in the file, and `int` in the stubs",
-            "device global table is missing in the file, and `short[2]` in the stubs",
+            "specialization constant ns::radius is missing; expected `int`",
+            "device global table is missing; expected `short[2]`",
         ]
     );
     let none: &[&str] = &[];

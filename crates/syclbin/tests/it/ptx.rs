@@ -174,7 +174,7 @@ fn unknown_ptx_types_are_marked_or_refused() {
         ]
     );
     let either =
-        "argument 0: `.u64` is an integer or a pointer, and no declaration specifies which";
+        "argument 0: `.u64` could be an integer or a pointer, and no declaration specifies which";
     assert_eq!(parameters(&found, "wide"), [either]);
 }
 
@@ -192,8 +192,7 @@ fn numbers_may_be_work_group_memory() {
     );
     let text = text(".extern .shared .align 8 .b8 __sycl_kernel_k_shared_mem[];");
     let found = read(text.as_bytes(), &[]);
-    let either =
-        "argument 0: `.u32` is a number or work-group memory, and no declaration specifies which";
+    let either = "argument 0: `.u32` could be a number or work-group memory, and no declaration specifies which";
     assert_eq!(parameters(&found, "k"), [either]);
     let declared = "void k(sycl::ext::oneapi::experimental::work_group_memory<int[8]> m, float f)";
     let found = read(text.as_bytes(), &[("k", declared)]);
@@ -211,27 +210,27 @@ fn declaration_that_contradicts_ptx_is_refused() {
         (
             "saxpy",
             "void saxpy(int a, const float *x, float *y, int n)",
-            "parameter a: it is declared `int`, but the PTX takes `.f32`",
+            "parameter a: it is declared as `int`, but its PTX type is `.f32`",
         ),
         (
             "saxpy",
             "void saxpy(float a, long x, float *y, int n)",
-            "parameter x: it is declared `long`, but the PTX takes `.ptr`",
+            "parameter x: it is declared as `long`, but its PTX type is `.ptr`",
         ),
         (
             "saxpy",
             "void saxpy(float a, const float *x, float *y, long n)",
-            "parameter n: it is declared `long`, but the PTX takes `.u32`",
+            "parameter n: it is declared as `long`, but its PTX type is `.u32`",
         ),
         (
             "structs",
             "void structs(Particle p, Particle s, sycl::vec<float, 4> v, sycl::half h)",
-            "parameter s: it is declared `Particle`, but the PTX takes `.b8[16]`",
+            "parameter s: it is declared as `Particle`, but its PTX type is `.b8[16]`",
         ),
         (
             "shared",
             "void shared(int *s, int *out)",
-            "parameter s: it is declared `int *`, but the PTX takes `.ptr .shared`",
+            "parameter s: it is declared as `int *`, but its PTX type is `.ptr .shared`",
         ),
         (
             "wide",
@@ -260,7 +259,7 @@ fn ptx_accessor_is_pointer_and_three_ranges() {
     let accessor = "a: Accessor { element: Element(Scalar(I32)), dimensions: 2, access: Read }";
     assert_eq!(parameters(&found, "k"), [accessor]);
     let found = read(text(8).as_bytes(), &declared);
-    assert!(parameters(&found, "k")[0].contains("the PTX takes `.b8[8]`"));
+    assert!(parameters(&found, "k")[0].contains("its PTX type is `.b8[8]`"));
 }
 
 #[test]

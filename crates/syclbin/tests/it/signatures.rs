@@ -250,7 +250,9 @@ fn required_sizes_follow_sycl_order_and_dimensions() {
     let found = signature::kernels(&file).unwrap();
     let reason = size(&found, "block_sum").1.unwrap_err().to_string();
     assert!(
-        reason.contains("recorded as [32, 1, 1], but the code has [64, 1, 1]"),
+        reason.contains(
+            "its required work-group size as [32, 1, 1], but the code specifies [64, 1, 1]"
+        ),
         "{reason}"
     );
 }
@@ -306,12 +308,15 @@ fn recorded_layout_that_contradicts_code_is_refused() {
         assert!(particle.contains(from));
         let reason = kinetic(&particle.replace(from, to)).unwrap_err();
         let expected = format!(
-            "parameter proto: it is declared `Particle`, but the code differs at byte {at}"
+            "parameter proto: it is declared as `Particle`, but the code differs at byte {at}"
         );
         assert!(reason.starts_with(&expected), "{to}: {reason}");
     }
     let reason = kinetic(&particle.replace("size 48", "size 64")).unwrap_err();
-    assert!(reason.contains("64 bytes, but the code has 48"), "{reason}");
+    assert!(
+        reason.contains("with 64 bytes, but the code expects 48 bytes"),
+        "{reason}"
+    );
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn saved_kernels_draw_and_mistakes_are_named() {
         "int turns, unsigned char *pixels",
     ));
     let said = live.wait_for("the last picture stays");
-    let difference = "kernel mandelbrot: parameter 3 `turns` is `int` in the file, and `unsigned int` in the stubs";
+    let difference = "kernel mandelbrot: parameter 3 `turns`: expected `unsigned int`, found `int`";
     assert!(said.contains(difference), "{said}");
     assert_eq!(pixels(&picture), inverted);
 

@@ -16,7 +16,7 @@ use crate::memory::image::format::{Format, sealed};
 use crate::queue::Queue;
 
 /// The feature that images require, for messages.
-pub(crate) const NEEDS_IMAGES: &str = "images (CL_DEVICE_IMAGE_SUPPORT)";
+pub(crate) const NEEDS_IMAGES: &str = "CL_DEVICE_IMAGE_SUPPORT";
 
 /// An image with `D` dimensions, one to three, on an OpenCL device. A kernel declares it as a SYCL 1.2.1 accessor with
 /// `sycl::target::image`, and reads it directly or through a [`Sampler`].
@@ -170,7 +170,7 @@ fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     let asking = |failure| failed(failure, "querying the formats and sizes of", queue);
     let context = queue.raw().context();
     if !backend::Image::has_format(&context, shape).map_err(asking)? {
-        let needs = "that format (clGetSupportedImageFormats)";
+        let needs = "this pixel format (clGetSupportedImageFormats)";
         return Err(Error::unsupported(
             <F as sealed::Format>::IMAGES,
             needs,

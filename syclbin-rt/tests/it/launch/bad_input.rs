@@ -41,7 +41,7 @@ fn invalid_range_leaves_the_queue_usable() -> Result<()> {
     let empty = [" is empty;"; 2];
     let indivisible = [" does not divide the range "; 2];
     let too_many = ["the maximum that the kernel was compiled for"; 2];
-    let too_large = [" allows at most ", " exceeds the largest work-group of "];
+    let too_large = [" allows at most ", ", the maximum of "];
     for (range, texts) in [
         (NdRange::new(0).into(), empty),
         (NdRange::new([3, 0]).into(), empty),

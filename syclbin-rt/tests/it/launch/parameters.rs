@@ -362,7 +362,7 @@ fn argument_count_error_counts_accessors_as_four() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, &["tile", "in", "k"], args).launch(64) };
     assert_problem(
         launched,
-        "kernel Triad: it takes 13 arguments, 9 were given (tile, in, k); each accessor counts \
+        "kernel Triad: expected 13 arguments, found 9 (tile, in, k); each accessor counts \
          as 4",
     );
     Ok(())

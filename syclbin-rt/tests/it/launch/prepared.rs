@@ -117,7 +117,7 @@ fn a_prepared_launch_changes_what_differs() -> Result<()> {
         .change(saxpy(&other, 9.0, &x, &mut y), 4)
         .unwrap_err();
     assert!(
-        problem(&error).contains("this launch was prepared for kernel"),
+        problem(&error).contains("this launch was prepared for a different kernel"),
         "{error}"
     );
     Ok(())

@@ -252,7 +252,7 @@ fn a_wrong_number_of_arguments_names_both_numbers() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, &["a", "x"], args).launch(1) };
     assert_eq!(
         launched.unwrap_err().to_string(),
-        "kernel saxpy: it takes 4 arguments, 2 were given (a, x)"
+        "kernel saxpy: expected 4 arguments, found 2 (a, x)"
     );
     let mut y = queue.upload(&[1.0f32])?;
     saxpy(&kernel, 1.0, &x, &mut y, 1)?;

@@ -108,7 +108,7 @@ fn a_contract_about_the_range_blames_the_launch() -> Result<()> {
     assert!(
         message.ends_with(
             ": the launch breaks the contract `range.items() / 0 == 0`: range.items() is 8; \
-             it overflows or divides by zero"
+             the condition overflows or divides by zero"
         ),
         "{message}"
     );

@@ -180,7 +180,7 @@ fn constants_are_saved_with_the_module() -> Result<()> {
     );
     let message = error.to_string();
     assert!(
-        message.contains("compiled for another value of specialization constant pair"),
+        message.contains("compiled with a different value of specialization constant pair"),
         "{message}"
     );
     Ok(())

@@ -188,7 +188,7 @@ fn other_kernels_take_no_hidden_argument() -> Result<()> {
     let launched = unsafe { Launch::new(&module.kernel(FUNCTION), &["out"], args).launch(1) };
     assert_eq!(
         launched.unwrap_err().to_string(),
-        "kernel emulated: it takes 2 arguments, 1 were given (out)"
+        "kernel emulated: expected 2 arguments, found 1 (out)"
     );
     Ok(())
 }

@@ -159,13 +159,13 @@ fn missing_symbol_error_names_the_searched_files() -> Result<()> {
     let message = error.to_string();
     assert!(
         message.contains(
-            "shape(float) [_Z5shapef]; nothing exports them in this file or in the file that is linked with it"
+            "shape(float) [_Z5shapef]; neither this file nor the linked file exports them"
         ),
         "{message}"
     );
     let message = refusal(&queue, &importing(), &[&other, &other]).to_string();
     assert!(
-        message.contains("the 2 files that are linked with it"),
+        message.contains("neither this file nor the 2 linked files export them"),
         "{message}"
     );
     Ok(())

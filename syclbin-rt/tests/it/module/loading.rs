@@ -124,7 +124,7 @@ fn removed_argument_is_not_passed_on() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(2) };
     let message = launched.unwrap_err().to_string();
     assert!(
-        message.contains("it takes 5 arguments, 2 were given"),
+        message.contains("expected 5 arguments, found 2"),
         "{message}"
     );
     Ok(())

@@ -596,7 +596,8 @@ fn missing_profile_error_names_the_option() -> Result<()> {
     let event = kernels.iota(0.0, &mut x, &[])?;
     assert_eq!(
         event.profile().unwrap_err().to_string(),
-        "no times were recorded for running kernel fill::iota; create the queue with Device::queue_with(QueueOptions::new().profiling())"
+        "no times were recorded while running kernel fill::iota; create the queue with \
+        Device::queue_with(QueueOptions::new().profiling())"
     );
     event.wait()
 }

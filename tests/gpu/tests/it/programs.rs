@@ -89,7 +89,7 @@ fn expected_output_is_required() {
 #[test]
 fn a_known_lack_skips_a_program() {
     const LACKS: &str =
-        "echo 'error: arrays require memory (usm), which this does not have' >&2; exit 1";
+        "echo 'error: arrays require memory (usm), which this does not support' >&2; exit 1";
     let outcome = Pack::new()
         .step_with("lacks", Program, LACKS, |step| {
             step.needs = Some("usm".to_owned());

@@ -137,12 +137,12 @@ fn code_for_nvidia_gpus_tells_its_targets() {
         "IR          PTX for nvptx64-nvidia-cuda, ",
         "; PTX 6.3 for sm_75\n",
         "native      sm_90 for nvptx64-nvidia-cuda, ",
-        "; holds ELF for CUDA: native code for sm_90\n",
+        "; contains ELF for CUDA: native code for sm_90\n",
     ] {
         assert_eq!(text.matches(expected).count(), 2, "{expected}: {text}");
     }
     let text = answer(&["inspect", "nvidia/vector_ops.fatbin.syclbin"]);
-    let expected = "holds CUDA fat binary: native code for sm_90 (zstd), PTX for sm_75 (zstd)\n";
+    let expected = "contains CUDA fat binary: native code for sm_90 (zstd), PTX for sm_75 (zstd)\n";
     assert_eq!(text.matches(expected).count(), 2, "{text}");
 }
 

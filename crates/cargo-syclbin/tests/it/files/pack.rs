@@ -192,7 +192,7 @@ fn wrong_pack_arguments_are_refused() {
     for (image, expected) in [
         ("triple=spir64", "`file=FILE` is missing"),
         ("file=x", "`triple=TRIPLE` is missing"),
-        ("file=x,triple", "`triple` is not of the form KEY=VALUE"),
+        ("file=x,triple", "expected KEY=VALUE, found `triple`"),
         ("file=x,triple=y,kind=z", "unknown kind `z`"),
     ] {
         let output = run(&["pack", "--image", image, "-o", word(&out)]);

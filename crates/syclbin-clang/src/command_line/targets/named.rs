@@ -9,7 +9,7 @@ use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
 
 /// The advice to use another compiler, with the variable that selects it.
-const ELSEWHERE: &str = "use a DPC++ clang++ for others (SYCLBIN_CLANG)";
+const ELSEWHERE: &str = "for others, set SYCLBIN_CLANG to a DPC++ clang++";
 
 pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<Item = &'v str>> {
     if value.split(',').any(str::is_empty) {
@@ -71,7 +71,8 @@ fn target(name: &str, option: &str) -> Result<Target> {
         return Ok(Target::Nvidia { gpu });
     }
     own(format!(
-        "'{option}': '{name}' is not supported; supported are spir64, spir64_x86_64, spir64_gen, intel_gpu_..., \
+        "'{option}': target '{name}' is not supported; supported targets are spir64, spir64_x86_64, spir64_gen, \
+        intel_gpu_..., \
          {NVIDIA} and nvidia_gpu_...; {ELSEWHERE}"
     ))
 }
@@ -116,7 +117,8 @@ pub(super) fn architecture(name: &str, option: &str) -> Result<Target> {
             Ok(Target::Nvidia { gpu })
         }
         _ => own(format!(
-            "'{option}': '{name}' is not supported; supported are GPUs (pvc, bmg_g21, sm_80 ...) and processors ({}); \
+            "'{option}': architecture '{name}' is not supported; supported are GPUs (pvc, bmg_g21, sm_80 ...) and \
+            processors ({}); \
              {ELSEWHERE}",
             processors()
         )),
@@ -128,7 +130,7 @@ pub(super) fn nvidia_gpu(name: &str, option: &str) -> Result<NvidiaGpu> {
     match NvidiaGpu::named(name) {
         Some(gpu) => Ok(gpu),
         None => own(format!(
-            "'{option}': unknown NVIDIA GPU '{name}'; supported are {}",
+            "'{option}': unknown NVIDIA GPU '{name}'; supported GPUs are {}",
             NvidiaGpu::all()
         )),
     }

@@ -215,7 +215,7 @@ fn unsupported_nvidia_gpu_error_lists_supported_gpus() {
         said(nvidia("nvptx64", &[(None, "--offload-arch=sm_70")])),
     ] {
         assert!(
-            text.contains("unknown NVIDIA GPU 'sm_70'; supported are sm_75, sm_80"),
+            text.contains("unknown NVIDIA GPU 'sm_70'; supported GPUs are sm_75, sm_80"),
             "{text}"
         );
     }

@@ -92,7 +92,7 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
         return Err(Refusal {
             constant: None,
             kernels: Vec::new(),
-            reason: "it is read in an unsupported place".into(),
+            reason: "the code reads it in an unsupported place".into(),
         });
     }
     Ok(Some(Lowered {

@@ -51,7 +51,7 @@ impl<'t> Reader<'t> {
             || self.declaration.parameters.len() != 3
             || self.size.is_some_and(|own| own != size)
         {
-            return Err("it is read in an unknown way");
+            return Err("the code reads it in an unsupported way");
         }
         if size < 4 && matches!(self.returns, Returns::Number(_)) && self.is_signed().is_none() {
             return Err(

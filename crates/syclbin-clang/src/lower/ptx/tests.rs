@@ -175,7 +175,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "mov.b64 \t%rd14, _ZL4gain;",
                 "selp.b64 \t%rd14, _ZL4gain, _ZL7stencil, %p1;",
             ),
-            "specialization constant gain, which blur reads, cannot be lowered: its default value is known only when \
+            "specialization constant gain (read by blur) cannot be compiled: its default value is known only when \
              the kernel runs; pass",
         ),
         (
@@ -183,21 +183,21 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "mov.b64 \t%rd16, __usid_str1;",
                 "add.s64 \t%rd16, %rd16, 1;",
             ),
-            "a specialization constant, which blur reads, cannot be lowered: the kernel chooses",
+            "a specialization constant (read by blur) cannot be compiled: the kernel chooses",
         ),
         (
             changed(
                 "_ZL4gain[8] = {0, 0, 0, 0, 0, 0, 4, 64};",
                 "_ZL4gain[8] = {generic(x)};",
             ),
-            "constant gain, which blur reads, cannot be lowered: its default value is not in this source",
+            "constant gain (read by blur) cannot be compiled: its default value is not in this source",
         ),
         (
             changed(
                 "_ZL4gain[8] = {0, 0, 0, 0, 0, 0, 4, 64};",
                 "_ZL4gain[4] = {0, 0, 4, 64};",
             ),
-            "it is read in an unknown way",
+            "the code reads it in an unsupported way",
         ),
         (
             changed(
@@ -205,7 +205,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
                  param2);",
                 "mov.b64 %rd17, _Z37__sycl_getScalar2020SpecConstantValueIdET_PKcPKvS4_;",
             ),
-            "a specialization constant, which blur reads, cannot be lowered: it is read in an unknown way",
+            "a specialization constant (read by blur) cannot be compiled: the code reads it in an unsupported way",
         ),
         (
             changed(
@@ -225,7 +225,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "cvta.global.u64 \t%rd15, %rd14;",
                 "cvta.global.u64 \t%rd15, %rd14;\n\tbra.uni \t$L1;\n\tmov.b64 \t%rd15, 0;\n$L1:",
             ),
-            "constant gain, which blur reads, cannot be lowered: its default value is known only when the kernel runs",
+            "constant gain (read by blur) cannot be compiled: its default value is known only when the kernel runs",
         ),
     ] {
         assert!(found.contains(expected), "{found}");

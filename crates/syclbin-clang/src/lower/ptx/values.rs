@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::reader::Reader;
 use super::text::{Body, Text, is_name};
 
-const UNKNOWN: &str = "it is read in an unknown way";
+const UNKNOWN: &str = "the code reads it in an unsupported way";
 
 /// A read of a constant.
 pub(super) struct Read<'t> {

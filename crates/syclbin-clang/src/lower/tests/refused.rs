@@ -16,7 +16,7 @@ fn what_cannot_be_lowered_is_named() {
     let pointer = one(TO_BYTE, |b| b.global(op::CONSTANT_NULL, TO_BYTE, &[]));
     assert_eq!(
         pointer.refused(),
-        "specialization constant ns::radius, which blur reads, cannot be lowered: it contains a pointer, which SPIR-V \
+        "specialization constant ns::radius (read by blur) cannot be compiled: it contains a pointer, which SPIR-V \
          cannot specialize; pass the value as a kernel argument instead"
     );
     let other = one(LONG, |b| b.global(op::CONSTANT, INT, &[1]));
@@ -47,7 +47,7 @@ fn run_time_choice_of_constant_is_refused() {
     builder.read(either, value);
     assert_eq!(
         builder.refused(),
-        "a specialization constant, which blur reads, cannot be lowered: the kernel chooses the constant only when it \
+        "a specialization constant (read by blur) cannot be compiled: the kernel chooses the constant only when it \
          runs; pass the value as a kernel argument instead"
     );
 }
@@ -56,10 +56,18 @@ fn run_time_choice_of_constant_is_refused() {
 fn read_without_a_call_is_refused() {
     let mut builder = one(INT, |b| b.global(op::CONSTANT, INT, &[5]));
     builder.inside(op::COPY_OBJECT, TO_BYTE, &[READ]);
-    assert!(builder.refused().contains("it is read in an unknown way"));
+    assert!(
+        builder
+            .refused()
+            .contains("the code reads it in an unsupported way")
+    );
     let mut builder = Builder::of(INT);
     builder.inside(op::FUNCTION_CALL, INT, &[READ, 1]);
-    assert!(builder.refused().contains("it is read in an unknown way"));
+    assert!(
+        builder
+            .refused()
+            .contains("the code reads it in an unsupported way")
+    );
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Sources<'_> {
         {
             return unsupported(format!(
                 "its {} parameters correspond to {total} arguments, of which the compiler removed {gone}, but the \
-                 code takes {count}",
+                 code expects {count}",
                 declared.len(),
             ));
         }
@@ -81,7 +81,7 @@ impl Sources<'_> {
             if let Err(other) = entry::agree(&ty, &of_ptx, &names.layouts) {
                 let (name, ty) = (label(name.as_deref(), index), &declared.ty);
                 return unsupported(format!(
-                    "parameter {name}: it is declared `{ty}`, but the PTX takes {other}"
+                    "parameter {name}: it is declared as `{ty}`, but its PTX type is {other}"
                 ));
             }
             parameters.push(Parameter {
@@ -160,7 +160,7 @@ impl Sources<'_> {
                 layout.name = name.into();
                 Ok((Type::Struct(layouts.insert(layout)), known))
             }
-            Some(_) => unsupported(format!("the code takes something other than `{name}`")),
+            Some(_) => unsupported(format!("the code expects a type other than `{name}`")),
             None => unsupported(format!("the layout of `{name}` is unknown")),
         }
     }

@@ -52,7 +52,7 @@ impl<'m> Sources<'m> {
         match (declared, code) {
             (Some(declared), code) => self.declared(declared, code, removed, names),
             (None, None) => {
-                unsupported("the file has neither a declaration nor SPIR-V of this kernel")
+                unsupported("the file contains neither a declaration nor SPIR-V for this kernel")
             }
             (None, Some(code)) => self.undeclared(code, removed, &mut names.layouts),
         }
@@ -79,7 +79,7 @@ impl<'m> Sources<'m> {
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
             Some(own) => unsupported(format!(
-                "`{text}` is declared with {own} bytes, but its size is {size}"
+                "the size of `{text}` is {own} bytes, but the file records {size}"
             )),
             None => unsupported(format!("`{text}` is larger than the address space")),
         })
@@ -135,7 +135,7 @@ impl<'p> Slot<'p> {
 }
 
 fn of_size(bits: u32) -> Unsupported {
-    Unsupported::new(format!("a {bits}-bit number is not supported"))
+    Unsupported::new(format!("{bits}-bit numbers are not supported"))
 }
 
 /// An integer of the code, and whether its sign is known.
@@ -171,7 +171,7 @@ impl Sources<'_> {
         match (layouts.size(element), code.size(ty)) {
             (Some(size), Some(in_code)) if size != in_code => {
                 return unsupported(format!(
-                    "it is declared `{text}`, {size} bytes, but the code has {in_code}"
+                    "it is declared as `{text}` with {size} bytes, but the code expects {in_code} bytes"
                 ));
             }
             (None, _) => return unsupported(format!("`{text}` is larger than the address space")),
@@ -187,7 +187,7 @@ impl Sources<'_> {
         match declared.difference(&in_code) {
             None => Ok(()),
             Some(at) => unsupported(format!(
-                "it is declared `{text}`, but the code differs at byte {at}"
+                "it is declared as `{text}`, but the code differs at byte {at}"
             )),
         }
     }
@@ -230,7 +230,7 @@ impl Sources<'_> {
                     // The code may see less: an array that the first element begins with.
                     (Some(size), Some(in_code)) if *size < in_code => {
                         return unsupported(format!(
-                            "it is declared `{text}`, {size} bytes, but the code has {in_code}"
+                            "it is declared as `{text}` with {size} bytes, but the code expects {in_code} bytes"
                         ));
                     }
                     // The array of a functor is recorded without a size where debug information has none. Its
@@ -270,7 +270,7 @@ impl Sources<'_> {
         };
         if !agrees {
             return unsupported(format!(
-                "it is declared `{text}`, but the code takes something else"
+                "it is declared as `{text}`, but the code expects a different type"
             ));
         }
         let expected = ty.range_size();
@@ -281,7 +281,7 @@ impl Sources<'_> {
         };
         if !{ ranges }.all(agrees) {
             return unsupported(format!(
-                "it is declared `{text}`, but the code takes other ranges"
+                "it is declared as `{text}`, but the code expects a different number of dimensions"
             ));
         }
         Ok(())

@@ -173,7 +173,7 @@ fn malformed_value_error_names_set_and_key() {
             set::DEVICE_REQUIREMENTS,
             "aspects",
             short(),
-            "32-bit numbers of aspects",
+            "aspects as 32-bit numbers",
         ),
         (
             set::DEVICE_REQUIREMENTS,

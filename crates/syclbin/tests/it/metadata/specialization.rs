@@ -89,7 +89,7 @@ fn a_blob_of_another_length_is_malformed() {
         );
         assert_eq!(
             (&*error.expected, &*error.found),
-            ("the 4 bytes of all constants", found)
+            ("4 bytes, the total size of all constants", found)
         );
     }
     let mut set_values = constants(&[("a", &[(0, 0, 4)])], 4);
@@ -112,7 +112,7 @@ fn parts_that_overlap_or_go_back_are_malformed() {
             (&*error.set, &*error.key),
             (set::SPECIALIZATION_CONSTANTS, "c")
         );
-        assert_eq!(error.expected, "parts in order that do not overlap");
+        assert_eq!(error.expected, "parts in ascending order without overlaps");
     }
 }
 

@@ -186,7 +186,7 @@ fn dangerous_code_is_refused_by_name() {
         (
             Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/unlowered.cpp"),
             "object",
-            "specialization constant app::place, which reads_a_pointer reads, cannot be lowered: it \
+            "specialization constant app::place (read by reads_a_pointer) cannot be compiled: it \
              contains a pointer",
         ),
     ] {

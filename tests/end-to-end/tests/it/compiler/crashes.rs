@@ -51,7 +51,7 @@ fn crash_has_the_documented_exit_status() {
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         "A compiler crash on one of several inputs, or on a native target, gives 254.",
-        "A crash on a single source ends this program by the same signal.",
+        "A crash on a single source ends this program with the same signal.",
     ] {
         assert!(help.contains(said), "{help}");
     }

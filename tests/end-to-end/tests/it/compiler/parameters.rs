@@ -102,7 +102,7 @@ fn sampler(queue: &Queue) -> Result<Option<Sampler>> {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "samplers require images (CL_DEVICE_IMAGE_SUPPORT), which {device} does not have"
+                    "samplers require CL_DEVICE_IMAGE_SUPPORT, which {device} does not support"
                 )
             );
             common::say_skipped(&error.to_string());

@@ -283,7 +283,7 @@ fn readme_builds_runs_and_rebuilds_when_needed() {
     assert_ne!(none, kernel);
     user.write("kernels/saxpy.cpp", &none);
     let (_, log) = user.build();
-    let expected = "no kernel was found in it; write SYCLBIN_KERNEL(1)";
+    let expected = "no kernel was found; write SYCLBIN_KERNEL(1)";
     assert!(log.contains(expected), "{log}");
 
     user.write("kernels/saxpy.cpp", &kernel);

@@ -49,7 +49,7 @@ fn unaligned<T: std::fmt::Debug>(result: syclbin_rt::Result<T>) -> (u64, u64) {
         let (_, rest) = text.split_once(before)?;
         rest.split_once(after)?.0.parse().ok()
     };
-    let wanted = number("the kernel needs ", ":").expect("the required alignment");
+    let wanted = number("the kernel requires ", ":").expect("the required alignment");
     let known = number("is aligned to ", " bytes").expect("the known alignment");
     (wanted, known)
 }
@@ -96,9 +96,11 @@ fn the_error_says_what_to_pass() {
     let error = kernels.aligned_void(&from, &mut odd).launch(4).unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with(
-        "kernel aligned_void: argument 1 (to) is aligned to 2 bytes, but the kernel needs "
+        "kernel aligned_void: argument 1 (to) is aligned to 2 bytes, but the kernel requires "
     ));
-    assert!(text.contains("pass memory from its start, or a part that starts at a multiple of it"));
+    assert!(text.contains(
+        "pass memory from its start, or a part that starts at a multiple of this alignment"
+    ));
 }
 
 #[test]
@@ -173,7 +175,7 @@ fn a_buffer_without_the_alignment_is_refused() {
     if let Err(error) = kernels.aligned_pages(&mut pages).launch(2) {
         let text = error.to_string();
         assert!(
-            text.contains("but the kernel needs 4096: use a DeviceArray"),
+            text.contains("but the kernel requires 4096; use a DeviceArray"),
             "{text}"
         );
     }

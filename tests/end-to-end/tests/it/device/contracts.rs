@@ -88,7 +88,7 @@ fn a_negative_count_is_refused() {
         message(kernels.fill.iota(1.0, &mut out, -1).launch(())),
         "kernel fill::iota: argument 1 (out) breaks the contract \
          `out.len() / 2 * 2 >= count + 0 * range[0]`: out.len() is 4, count is -1, range[0] is 1; \
-         it compares a length with a negative number"
+         the condition compares a length with a negative number"
     );
 }
 

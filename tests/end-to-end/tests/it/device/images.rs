@@ -301,14 +301,14 @@ fn other_dimensions_and_accesses_are_refused() {
         (
             [Arg::read_image(&flat), Arg::read_image(&line)],
             0,
-            "an image of two dimensions to read",
-            "an image of one dimension to read",
+            "a two-dimensional image for reading",
+            "a one-dimensional image for reading",
         ),
         (
             [Arg::read_image(&line), Arg::read_image(&line)],
             1,
-            "an image of one dimension to read",
-            "an image of one dimension to write",
+            "a one-dimensional image for reading",
+            "a one-dimensional image for writing",
         ),
     ] {
         // SAFETY: refused before the driver sees it.

@@ -102,23 +102,26 @@ fn saved_native_code_fits_the_stubs() {
 fn other_types_are_named_all_at_once() {
     let Some(queue) = queue() else { return };
     let lines = "\
-        \n  kernel scale: parameter 1 `factor` is `double` in the file, and `float` in the stubs\
-        \n  kernel charges: parameter 0 `bodies` is \
-        `struct Body { int charge; /* 0 */ float mass; /* 4 */ } /* size 8, align 4 */` in the file, and \
-        `struct Body { float mass; /* 0 */ int charge; /* 4 */ } /* size 8, align 4 */` in the stubs\
-        \n  specialization constant bias is `float` in the file, and `int` in the stubs\
-        \n  device global table is `int[8]` in the file, and `int[4]` in the stubs";
+        \n  kernel scale: parameter 1 `factor`: expected `float`, found `double`\
+        \n  kernel charges: parameter 0 `bodies`: expected \
+        `struct Body { float mass; /* 0 */ int charge; /* 4 */ } /* size 8, align 4 */`, found \
+        `struct Body { int charge; /* 0 */ float mass; /* 4 */ } /* size 8, align 4 */`\
+        \n  specialization constant bias: expected `int`, found `float`\
+        \n  device global table: expected `int[4]`, found `int[8]`";
     let error = load(&queue, TYPES).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("this SYCLBIN file does not match the stubs:{lines}")
+        format!("this SYCLBIN file does not match the generated code:{lines}")
     );
     assert_eq!(error.kind(), ErrorKind::StubMismatch);
     assert_eq!(error.reasons().len(), 4);
     let (_folder, path) = written(TYPES);
     // SAFETY: a compiler made the file.
     let error = unsafe { kernels::Module::builder(&queue).load_file(&path) }.unwrap_err();
-    let expected = format!("{} does not match the stubs:{lines}", path.display());
+    let expected = format!(
+        "{} does not match the generated code:{lines}",
+        path.display()
+    );
     assert_eq!(error.to_string(), expected);
 }
 
@@ -127,8 +130,8 @@ fn missing_kernel_is_an_error_for_stubs() {
     let Some(queue) = queue() else { return };
     assert_eq!(
         load(&queue, LACKING).unwrap_err().to_string(),
-        "this SYCLBIN file does not match the stubs:\n  kernel charges is missing in the file, and \
-         `void charges(const Body *bodies, int *out)` in the stubs"
+        "this SYCLBIN file does not match the generated code:\n  kernel charges is missing; expected \
+         `void charges(const Body *bodies, int *out)`"
     );
     // SAFETY: a compiler made the file.
     let kernels = unsafe { scale_only::Module::builder(&queue).load_bytes(LACKING) };

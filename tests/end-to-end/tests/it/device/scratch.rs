@@ -54,6 +54,9 @@ fn wrongly_recorded_hidden_argument_is_reported() {
             .as_ref()
             .unwrap_err()
             .to_string();
-        assert!(reason.contains("not recorded as the last"), "{reason}");
+        assert!(
+            reason.contains("does not record its work-group scratch memory as the last"),
+            "{reason}"
+        );
     }
 }

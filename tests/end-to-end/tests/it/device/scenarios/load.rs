@@ -119,7 +119,7 @@ fn check_optional(queue: &Queue, file: &str, whole: Ten, halved: Ten, of_gpus: T
             error.kind() == ErrorKind::Unavailable && error.to_string().contains("does not run on")
         );
         let text = error.to_string();
-        let reason = format!("it requires aspect {aspect}, but the device does not have it");
+        let reason = format!("it requires aspect {aspect}, which the device does not support");
         assert!(
             text.contains(kernel) && text.contains(&reason),
             "{file}: {text}"
