@@ -87,7 +87,7 @@ impl Manifest {
         }
     }
 
-    /// Compiles each file, and returns their paths, sorted by name.
+    /// Builds every SYCLBIN file that Cargo.toml describes, and returns the paths of the built files, sorted by name.
     ///
     /// # Errors
     ///

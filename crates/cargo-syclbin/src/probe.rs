@@ -72,8 +72,8 @@ fn load(queue: &Queue, module: &[u8], others: &[u8]) -> syclbin_rt::Result<Modul
     unsafe { builder.load(module) }
 }
 
-/// Divides a file: the module alone, and all others to link with. Both keep the indices by filling gaps with empty
-/// modules.
+/// Splits a file in two: one contains only module `index`, the other contains the modules to link it with. Empty modules
+/// fill the gaps, so the indices do not change.
 fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
     let (mut alone, mut others) = (file.clone(), file.clone());
     alone.modules = vec![AbstractModule::default(); file.modules.len()];

@@ -43,7 +43,7 @@ pub enum Deny {
 pub struct Report {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Whether the program ends with 0.
+    /// Whether the program exits with status 0.
     pub passed: bool,
     /// The reports, one per file.
     pub files: Vec<FileReport>,

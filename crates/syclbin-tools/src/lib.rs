@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Functions on SYCLBIN files for compilers and tools, which programs that only run kernels do not need:
+//! Operations on SYCLBIN files, for compilers and tools. Programs that only run kernels do not need this crate:
 //!
 //! - [`verify`]: finds every error in a file,
 //! - [`native`]: reads the register, spill and memory usage of each kernel from native Intel and NVIDIA code,

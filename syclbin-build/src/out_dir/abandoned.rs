@@ -38,7 +38,7 @@ pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
     restore(&files, name)
 }
 
-/// Hides the files that this run has not reached. Call this after a file was built.
+/// Hides the files that this run has not reached. Call this after each file is built.
 pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
     let ours = ours();
     let files = listing::folder(out_dir);

@@ -4,9 +4,10 @@
 //! Shared with `cargo syclbin doctor`, which shows what a build would do.
 //!
 //! 1. [`Build::compiler`](crate::Build::compiler), then `SYCLBIN_CLANG`: the only candidate that is tried.
-//! 2. The variables of the crate `cc`, `CXX` and its variants: the user named a C++ compiler.
+//! 2. The variables that the `cc` crate reads (`CXX` and its variants): the user named a C++ compiler.
 //! 3. `CMPLR_ROOT` and `ONEAPI_ROOT`: the user entered a oneAPI environment.
-//! 4. The installed compiler: it was installed for this, and is the same on every machine.
+//! 4. The compiler from `cargo syclbin toolchain install`: it was installed for this purpose, and is the same on every
+//!    machine.
 //! 5. `PATH`, then `/opt/intel/oneapi`: compilers that happen to be there.
 
 mod candidate;

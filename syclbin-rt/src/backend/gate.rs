@@ -309,9 +309,9 @@ mod system {
     use rustix::process::getpid;
     use rustix::thread::{MembarrierCommand, gettid, membarrier};
 
-    /// Returns whether this thread's thread-local values are dropped only in `exit()`. With glibc this holds for the
-    /// main thread, which does not drop them when it ends by `pthread_exit`. With musl it is the other way round, and
-    /// other threads keep running.
+    /// Returns whether this thread's thread-local values are dropped only in `exit()`. With glibc, this
+    /// holds for the main thread, which does not drop them in `pthread_exit()`. With musl, the main thread drops them
+    /// in `pthread_exit()` and not in `exit()`, so other threads may still be running.
     pub(crate) fn drops_in_exit() -> bool {
         cfg!(target_env = "gnu") && gettid() == getpid()
     }

@@ -99,7 +99,7 @@ impl AccessorRange {
             .map_or(0, |size| i128::from(*size))
     }
 
-    /// Returns the value `id` passed to the device, or an empty slice beyond the last value.
+    /// Returns value number `id`, as passed to the device, or an empty slice if `id` is past the last value.
     fn id(&self, id: usize) -> &[u64] {
         let dimensions = self.dimensions.get(id).copied().unwrap_or(0);
         let id = self.ids.get(id).map_or(&[][..], |id| id);

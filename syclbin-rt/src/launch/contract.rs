@@ -151,7 +151,9 @@ impl<'g> LaunchView<'g> {
         let fault = match self.fault.take() {
             None => "",
             Some(Fault::Overflow) => "; the condition overflows or divides by zero",
-            Some(Fault::UnknownSign) => "; a number of unknown signedness is negative",
+            Some(Fault::UnknownSign) => {
+                "; a value would be negative if it is signed, and the file does not record whether it is"
+            }
             Some(Fault::NoLocalSize) => "; the launch leaves the work-group size to the driver",
             Some(Fault::NegativeLength) => {
                 "; the condition compares a length with a negative number"
@@ -503,7 +505,7 @@ mod tests {
         assert!(view.unsure::<i32>(1, 0) != 3);
         assert_eq!(
             view.broken("m != 3", None, &[("m", &m)]).describe(&[]),
-            "the launch breaks the contract `m != 3`: m is -16; a number of unknown signedness is negative"
+            "the launch breaks the contract `m != 3`: m is -16; a value would be negative if it is signed, and the file does not record whether it is"
         );
     }
 }

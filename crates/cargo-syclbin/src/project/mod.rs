@@ -85,7 +85,8 @@ impl Summary {
     fn new(text: String) -> Self {
         let mut notes = Vec::new();
         if !doctor::has_compiler() {
-            let remedy = format!("`{INSTALL_COMMAND}` installs one, and a CPU device");
+            let remedy =
+                format!("`{INSTALL_COMMAND}` installs one, together with an OpenCL CPU driver");
             notes.push(format!("no SYCL compiler was found; {remedy}"));
         }
         Self { text, notes }

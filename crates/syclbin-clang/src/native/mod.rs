@@ -98,22 +98,22 @@ pub(crate) fn add(
                     continue;
                 }
                 let name = backend.named();
-                let only = if keep_spirv {
-                    "only SPIR-V and no"
-                } else {
-                    "no"
-                };
                 // If a module imports from others, its native code is compiled when the object is linked.
                 let is_linked_later = file.state() == Some(State::Object)
                     && keep_spirv
                     && !imports::of_module(module)?.is_empty();
                 if !is_linked_later {
+                    let outcome = if keep_spirv {
+                        "generated only SPIR-V, not native code,"
+                    } else {
+                        "cannot generate native code"
+                    };
                     warnings.push(format!(
-                        "{what}: {only} native code for {name}, because it {why}"
+                        "{what}: {outcome} for {name}, because the module {why}"
                     ));
                 }
                 refused.get_or_insert(format!(
-                    "{what}: no native code for {name}, because it {why}"
+                    "{what}: cannot generate native code for {name}, because the module {why}"
                 ));
                 continue;
             }
@@ -131,7 +131,7 @@ pub(crate) fn add(
         if let Some((gpus, why)) = without {
             let (what, gpus) = (described(module), gpus.join(" and "));
             warnings.push(format!(
-                "{what}: only PTX and no native code for {gpus}, because it {why}"
+                "{what}: generated only PTX, not native code, for {gpus}, because the module {why}"
             ));
         }
         places.push(outputs);

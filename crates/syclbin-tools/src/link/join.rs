@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Joins modules: gives all modules distinct ids, and finds the definition of each symbol.
+//! Joins modules: renumbers their ids so that no two modules share one, and finds the definition of each symbol.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;

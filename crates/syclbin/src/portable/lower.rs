@@ -134,7 +134,8 @@ pub(super) fn memory_operands(copy: &Instruction<'_>) -> Option<Vec<u32>> {
 /// A memory operand mask and its alignment.
 type OperandSet = (u32, Option<u32>);
 
-/// Splits off one set of memory operands. Returns `None` if it is incomplete or contains bits of later versions.
+/// Splits off one set of memory operands. Returns `None` if the set is incomplete or contains bits that later SPIR-V
+/// versions define.
 fn operand_set(words: &[u32]) -> Option<(OperandSet, &[u32])> {
     let Some((mask, rest)) = words.split_first() else {
         return Some(((0, None), words));

@@ -58,28 +58,28 @@ pub const KERNELS: &str = "SYCLBIN-RS/kernels";
 /// The type of each device global and specialization constant. The key is the identifier. The value has the same
 /// format as in [`KERNELS`].
 ///
-/// This project defines this set too.
+/// Like [`KERNELS`], this set is specific to this project.
 pub const VARIABLES: &str = "SYCLBIN-RS/variables";
 /// The sources that a file was compiled from, stored in the properties of the file. See
 /// [`Sources`](crate::metadata::Sources).
 ///
-/// This project defines this set too.
+/// Like [`KERNELS`], this set is specific to this project.
 pub const SOURCES: &str = "SYCLBIN-RS/sources";
 /// The device and driver that produced the native code of a module: platform, name and version, each as UTF-8
 /// bytes. Only that driver understands the format of the code. In a file for several devices, each native image has
 /// this set instead of the module.
 ///
-/// This project defines this set too.
+/// Like [`KERNELS`], this set is specific to this project.
 pub const NATIVE_CODE: &str = "SYCLBIN-RS/native code";
 /// The hidden arguments of kernels in native code whose device globals are passed as arguments. The only property
 /// is `layout`.
 ///
-/// This project defines this set too.
+/// Like [`KERNELS`], this set is specific to this project.
 pub const HIDDEN_ARGUMENTS: &str = "SYCLBIN-RS/hidden arguments";
 /// Marks a placeholder for a file that was not compiled, for example on docs.rs, where no compiler is available. It
 /// is stored in the properties of the file. Such a file is treated as if it contained every requested kernel.
 ///
-/// This project defines this set too.
+/// Like [`KERNELS`], this set is specific to this project.
 pub const PLACEHOLDER: &str = "SYCLBIN-RS/placeholder";
 
 /// All of these names.

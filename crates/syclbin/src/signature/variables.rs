@@ -304,8 +304,8 @@ fn device_global(
     found.ok_or_else(|| Unsupported::new("neither a declaration nor the code specifies its type"))
 }
 
-/// Returns the number that the code reads as the part `id` of a constant, and whether its sign is known. Returns
-/// `None` if the code does not read it, and `Some(None)` if it reads something else.
+/// Returns the scalar type of part `id` of a constant in the code, and whether its signedness is known. Returns `None`
+/// if the code does not read the part, and `Some(None)` if its type is not a scalar.
 fn part(id: u32, spirv: &Module) -> Option<Option<(Scalar, bool)>> {
     Some(match spirv.spec_constant(id)? {
         Record::Bool => Some((Scalar::Bool, true)),

@@ -309,7 +309,8 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether equal instructions can be merged: types, constants and their components.
+/// Returns whether identical instructions with this opcode can be merged. This holds for types, constants and their
+/// components.
 pub fn is_merged(opcode: u16) -> bool {
     const TYPE_COOPERATIVE_MATRIX: u16 = 4456;
     const TYPE_UNTYPED_POINTER: u16 = 4417;

@@ -36,7 +36,7 @@ impl Graph {
             return Ok(None);
         }
         let mut graph = std::ptr::null_mut();
-        // SAFETY: one handle is written.
+        // SAFETY: the call writes one handle to `graph`.
         unsafe { call!(context => cuGraphCreate(&raw mut graph, 0)) }?;
         Ok(Some(Box::new(Self {
             queue: Arc::clone(queue),

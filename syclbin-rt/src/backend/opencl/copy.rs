@@ -45,7 +45,7 @@ impl Copies for Queue {
         let (offset, size) = (region.offset, region.bytes());
         let (bytes, len) = (pattern.as_ptr().cast(), pattern.len());
         let handle = self.handle_of(&region.memory, offset, size)?;
-        // SAFETY: queue, memory and events share a context; the memory has that many bytes; the driver copies the
+        // SAFETY: queue, memory and events share a context; the region is inside the memory; the driver copies the
         // pattern before it returns (OpenCL 3.0, clEnqueueFillBuffer, and cl_intel_unified_shared_memory).
         let event = unsafe {
             match handle {
@@ -68,8 +68,8 @@ impl Copies for Queue {
             self.handle_of(&from.memory, start, size)?,
             self.handle_of(&to.memory, end, size)?,
         );
-        // SAFETY: queue, memory and events share a context. Both regions have that many bytes and live until the queues
-        // are empty.
+        // SAFETY: queue, memory and events share a context. Both regions are `size` bytes long and live until the
+        // queues are empty.
         let event = unsafe {
             match handles {
                 (Handle::Object(from), Handle::Object(to)) => {

@@ -187,7 +187,7 @@ impl Trial {
 
     fn report<'a>(self, path: String, listed: impl Iterator<Item = &'a str>) -> Report {
         let kernels = || self.modules.iter().flat_map(|module| &module.kernels);
-        // Old files list no kernels, but the driver does.
+        // Old files do not list their kernels, so the driver's list is included as well.
         let mut all: BTreeSet<&str> = kernels().map(|kernel| kernel.symbol.as_str()).collect();
         for symbol in listed {
             all.insert(symbol);

@@ -47,7 +47,7 @@ pub(crate) enum Show {
 /// An action on LLVM bitcode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bitcode {
-    /// Compiles the only input, which is the bitcode of the input with this name.
+    /// Compiles the only input, a bitcode file. The string names the original input that the bitcode comes from.
     Compile(String),
     /// Writes the bitcode of the only input, a source. Tests create objects from it.
     Save,

@@ -199,7 +199,7 @@ pub(super) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Writes `line` with replaced names. Skips the instruction at the start of the line or after its predicate, because a
+/// Writes `line` with its names replaced. Leaves the opcode unchanged, with or without a predicate before it, because a
 /// variable may be called `ret`.
 pub(super) fn rename(line: &str, names: &BTreeMap<&str, String>, written: &mut String) {
     let mut rest = line;

@@ -70,7 +70,7 @@ pub struct DescribedKernel {
 }
 
 impl Described {
-    /// Adds the debug information of a module, if it has any. The modules are of the same source.
+    /// Adds the debug information of a module, if it has any. All modules that are added must come from the same source.
     pub fn add(&mut self, module: &Module) {
         let is_used = |set: &u32| module.extended.iter().any(|e| e.set == *set);
         let found = INSTRUCTION_SETS.iter().find_map(|(name, newer)| {

@@ -110,7 +110,7 @@ impl<'s> Parser<'s> {
             }
             return Some(());
         }
-        // The type of an `auto` stands before the value.
+        // For an `auto` template parameter, the type precedes the value.
         if self.eat("Tn") {
             self.ty(depth + 1)?;
         }

@@ -119,7 +119,7 @@ impl Sources<'_> {
             .filter(|n| (1..=3).contains(n) && size.is_multiple_of(8))
     }
 
-    /// Returns the type of a parameter of which only the code is known.
+    /// Returns the type of a parameter that has no declaration, based on the code alone.
     pub(super) fn undeclared_type(
         &mut self,
         passed: ParameterType,

@@ -334,7 +334,7 @@ fn register_spills_are_warnings() {
         for expected in [
             "syclbin-clang: warning: GPU acm_g10: ",
             "spilled",
-            "kernel precise: only SPIR-V and no native code for GPU acm_g10, because it uses double precision",
+            "kernel precise: generated only SPIR-V, not native code, for GPU acm_g10, because the module uses double precision",
         ] {
             assert!(said.contains(expected), "{expected}: {said}");
         }
@@ -363,7 +363,7 @@ fn register_spills_are_warnings() {
         ],
     );
     let said = clang::said(&output);
-    let expected = "kernel precise: no native code for GPU tgllp, because it uses double precision";
+    let expected = "kernel precise: cannot generate native code for GPU tgllp, because the module uses double precision";
     assert!(
         !output.status.success() && said.contains(expected),
         "{said}"

@@ -215,7 +215,7 @@ __attribute__((sycl_device)) int g(int x) { return x + number.get(); }
     );
     assert!(
         said.contains(
-            "kernel k: only PTX and no native code for sm_80, because it cannot be linked:"
+            "kernel k: generated only PTX, not native code, for sm_80, because the module cannot be linked:"
         ) && said.contains("device globals"),
         "{said}"
     );
