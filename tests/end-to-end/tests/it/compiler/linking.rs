@@ -11,7 +11,7 @@ use syclbin_rt::{Arg, ErrorKind, Launch, Module, Queue};
 use crate::common::{clang, queue};
 
 const KERNEL: &str = r#"
-#include <sycl/sycl.hpp>
+#include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 SYCL_EXTERNAL int scaled(int x);
 SYCL_EXTERNAL int base() { return 100; }
@@ -24,26 +24,26 @@ void fill(int *out) {
 
 /// Calls back into the file of the kernel.
 const SCALED: &str = r#"
-#include <sycl/sycl.hpp>
+#include <syclbin/kernel.hpp>
 SYCL_EXTERNAL int base();
 SYCL_EXTERNAL int step(int x);
 SYCL_EXTERNAL int scaled(int x) { return base() + step(x); }
 "#;
 
 const STEP: &str = r#"
-#include <sycl/sycl.hpp>
+#include <syclbin/kernel.hpp>
 SYCL_EXTERNAL int step(int x) { return 7 * x; }
 "#;
 
 /// The same function with another meaning.
 const OTHER_STEP: &str = r#"
-#include <sycl/sycl.hpp>
+#include <syclbin/kernel.hpp>
 SYCL_EXTERNAL int step(int x) { return -x; }
 "#;
 
 /// The same kernel, with a function of its own.
 const KERNEL_AND_STEP: &str = r#"
-#include <sycl/sycl.hpp>
+#include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 SYCL_EXTERNAL int scaled(int x);
 SYCL_EXTERNAL int base() { return 1; }
@@ -56,7 +56,7 @@ void fill(int *out) {
 "#;
 
 const SPECIALIZED: &str = r#"
-#include <sycl/sycl.hpp>
+#include <syclbin/constants.hpp>
 constexpr sycl::specialization_id<int> shift(5);
 SYCL_EXTERNAL int shifted(int x, sycl::kernel_handler h) {
   return x + h.get_specialization_constant<shift>();
@@ -67,7 +67,7 @@ void unused(int *out, sycl::kernel_handler h) { *out = shifted(*out, h); }
 "#;
 
 const SHIFTING: &str = r#"
-#include <sycl/sycl.hpp>
+#include <syclbin/constants.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 constexpr sycl::specialization_id<int> factor(10);
 SYCL_EXTERNAL int shifted(int x, sycl::kernel_handler h);
@@ -213,7 +213,7 @@ fn what_cannot_be_linked_now_is_linked_later() {
 
 /// A function that is `inline`, as headers have them, in a kernel's own file.
 const INLINE: &str = r#"
-#include <sycl/sycl.hpp>
+#include <syclbin/kernel.hpp>
 SYCL_EXTERNAL __attribute__((noinline)) inline int scaled(int x) { return 3 * x + 1; }
 "#;
 
@@ -239,7 +239,7 @@ fn linked_modules_may_share_inline_functions() {
     assert_eq!(filled(&queue, &module), [1, 4, 7, 10]);
     // Two modules of one program have it.
     let own = KERNEL.replace("SYCL_EXTERNAL int scaled(int x);", "");
-    let own = own.replace("#include <sycl/sycl.hpp>", INLINE);
+    let own = own.replace("#include <syclbin/kernel.hpp>", INLINE);
     let own = own.replace("= scaled(", "= step(1) + scaled(");
     let own = compile(&own.replace(
         "SYCL_EXTERNAL int base()",
