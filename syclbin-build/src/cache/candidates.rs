@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn headers_are_found_in_every_folder() {
         let root = tempfile::tempdir().unwrap();
-        let at = |name: &str| root.path().join(name);
+        // The parents of these directories are candidates, too.
+        let at = |name: &str| root.path().join("in/here").join(name);
         for name in [
             "usr/include/sys/a.hpp",
             "usr/include/b.hpp",
