@@ -185,7 +185,7 @@ fn streams_are_left_out_with_a_reason() {
         .as_ref()
         .unwrap_err()
         .to_string();
-    let expected = "parameter out: `sycl::stream` is not supported: print with";
+    let expected = "parameter out: `sycl::stream` is not supported; print with";
     assert!(reason.starts_with(expected), "{reason}");
 }
 
