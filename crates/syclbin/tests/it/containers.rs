@@ -567,7 +567,7 @@ fn shared_native_images_and_metadata_are_refused() {
         put(&mut bytes, 56 + 32 * module + 24, [4, 0, 0, 0, 0, 0, 0, 0]);
     }
     let error = read::parse(&bytes).unwrap_err().to_string();
-    assert!(error.contains("share native images"), "{error}");
+    assert!(error.contains("claim too many native images"), "{error}");
     // All of them claim the whole table of metadata.
     let mut bytes = good;
     let size: [u8; 8] = bytes[24..32].try_into().unwrap();
@@ -576,7 +576,7 @@ fn shared_native_images_and_metadata_are_refused() {
         put(&mut bytes, 56 + 32 * module + 8, size);
     }
     let error = read::parse(&bytes).unwrap_err().to_string();
-    assert!(error.contains("share metadata bytes"), "{error}");
+    assert!(error.contains("claim too many metadata bytes"), "{error}");
 }
 
 #[test]

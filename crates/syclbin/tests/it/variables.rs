@@ -130,7 +130,7 @@ fn recorded_type_gives_sign_and_checks_size() {
         ("unsigned int[4]", "table: unsigned int[4]"),
         (
             "unsigned int[5]",
-            "table: `unsigned int[5]` is declared with 20 bytes, but its size is 16",
+            "table: the size of `unsigned int[5]` is 20 bytes, but the file records 16",
         ),
         // What no definition describes, the code may.
         ("Node", "table: int[4]?"),

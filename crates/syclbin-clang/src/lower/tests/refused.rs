@@ -33,7 +33,7 @@ fn what_cannot_be_lowered_is_named() {
     let elsewhere = builder.global(op::VARIABLE, TO_BYTE, &[CROSS_WORKGROUP]);
     builder.read(id, elsewhere);
     let refused = builder.refused();
-    assert!(refused.contains("constant a, which blur reads,"));
+    assert!(refused.contains("constant a (read by blur)"));
     assert!(refused.contains("its default value is not in this source"));
 }
 
