@@ -2,7 +2,7 @@
 //! Every truncation and every change of a byte of every test file. Each is read or gives
 //! an error that points into the file, and none takes memory by a size that the file claims.
 //!
-//! Each byte of a small file gets at least eight other values, each byte of a large file one. With
+//! Each byte of a small file gets at least eight other values. In a large file, some thousands of bytes get one. With
 //! `SYCLBIN_CORRUPT=full`, each byte gets all values (`cargo xtask corrupt --full`).
 
 use std::collections::BTreeSet;
@@ -103,7 +103,9 @@ fn every_changed_byte_is_read_or_an_error() {
         let known: BTreeSet<&[u8]> = images.map(|image| &*image.bytes).collect();
         let mut bytes = bytes.to_vec();
         let mut cases = 0;
-        for at in 0..bytes.len() {
+        // An odd step reaches all bytes of aligned fields.
+        let step = if full { 1 } else { bytes.len() / LARGE | 1 };
+        for at in (0..bytes.len()).step_by(step) {
             let original = bytes[at];
             let values = values(original, at, bytes.len(), full);
             let least = if bytes.len() <= LARGE { 8 } else { 1 };
