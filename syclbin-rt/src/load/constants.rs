@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(with(&metadata, &[5]), Ok(()));
         let message = with(&metadata, &[3]).unwrap_err();
         assert!(
-            message.ends_with("specialization constant radius"),
+            message.contains("of specialization constant radius; "),
             "{message}"
         );
         metadata.misc.specialized_with_defaults = Some(true);

@@ -253,7 +253,7 @@ fn images_must_hold_what_their_metadata_says() {
         (
             Image::ir(IrType::Ptx, cuda, later),
             Severity::Error,
-            "sm_80 requires PTX 7.0, but it is PTX 6.3",
+            "sm_80 requires PTX 7.0, but the code is PTX 6.3",
         ),
         (
             Image::ir(IrType::Ptx, cuda, &b".version 9.9\n.target sm_199\n"[..]),

@@ -340,7 +340,7 @@ fn accessor_beyond_its_buffer_is_refused() -> Result<()> {
     assert_eq!(
         message.to_string(),
         "kernel Triad: argument 1 (in) is an accessor of [64] elements at offset [65], which does not fit into a \
-         buffer of [128]"
+         buffer of [128] elements"
     );
     let large = Arg::local_accessor::<f32>([1 << 20, 1 << 20]);
     let error = triad(&queue, large, whole, whole).unwrap_err();

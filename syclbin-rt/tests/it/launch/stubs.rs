@@ -100,7 +100,7 @@ fn replaced_files_are_loaded_once_each() -> Result<()> {
     assert!(
         error
             .to_string()
-            .contains("kernel saxpy is missing in the file"),
+            .contains("kernel saxpy is missing; expected"),
         "{error}"
     );
     assert!(file.changed()?.is_none());
