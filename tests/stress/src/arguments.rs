@@ -131,10 +131,10 @@ impl Made {
     }
 }
 
-/// Sixteen elements in each dimension.
+/// Sixteen elements in each dimension. SYCL passes zero dimensions like one.
 fn extent(dimensions: usize) -> Extent {
     match dimensions {
-        1 => [RANGE].into(),
+        0 | 1 => [RANGE].into(),
         2 => [RANGE; 2].into(),
         _ => [RANGE; 3].into(),
     }
