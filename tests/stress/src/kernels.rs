@@ -28,7 +28,7 @@ const CRASHES: usize = 5;
 const AT: &str = "at ";
 
 /// Files that are left out: the end of their path, a part of the device's name, and why.
-const LEFT_OUT: [(&str, &str, &str); 9] = [
+const LEFT_OUT: [(&str, &str, &str); 11] = [
     (
         "made/constants.syclbin",
         "",
@@ -62,6 +62,13 @@ const LEFT_OUT: [(&str, &str, &str); 9] = [
         "Intel(R) OpenCL Graphics",
         "it is compiled without optimization",
     ),
+    // PoCL (6.0) ends the process on inline assembly and on kernels for sub-groups of 8.
+    (
+        "intel/features.syclbin",
+        "6.0+debian",
+        "it is for Intel GPUs",
+    ),
+    ("intel/built.syclbin", "6.0+debian", "it is for Intel GPUs"),
     // rusticl (26.2.6) reads what kernels have printed from a buffer that nothing has written, and panics.
     (
         "slim.syclbin",

@@ -181,7 +181,7 @@ fn dangerous_code_is_refused_by_name() {
         (
             test_files::directory().join("import_side.cpp"),
             "executable",
-            "undefined symbols in the device code: _Z5shapef",
+            "undefined symbols in the device code: shape(float) [_Z5shapef]",
         ),
         (
             Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/unlowered.cpp"),
