@@ -104,7 +104,7 @@ fn every_changed_byte_is_read_or_an_error() {
         let mut bytes = bytes.to_vec();
         let mut cases = 0;
         // An odd step reaches all bytes of aligned fields.
-        let step = if full { 1 } else { bytes.len() / LARGE | 1 };
+        let step = if full { 1 } else { (bytes.len() / LARGE) | 1 };
         for at in (0..bytes.len()).step_by(step) {
             let original = bytes[at];
             let values = values(original, at, bytes.len(), full);

@@ -96,7 +96,7 @@ fn code_alone_shows_read_only_pointers() {
 #[test]
 fn pointers_without_const_are_read_only_if_proven() {
     const SOURCE: &str = r#"
-        #include <syclbin/kernel.hpp>
+        #include <sycl/sycl.hpp>
         namespace syclexp = sycl::ext::oneapi::experimental;
         [[gnu::noinline]] float first(float *from, int i) { return from[2 * i]; }
         [[gnu::noinline]] void set(float *to, int i) { to[i + 1] = 1; }
