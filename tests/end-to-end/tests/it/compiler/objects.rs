@@ -211,7 +211,7 @@ fn objects_without_device_code_are_errors() {
         ("bad.bc", "'bad.bc'"),
         (
             "fill.bc",
-            "undefined symbols in the device code: _Z6scaledi",
+            "undefined symbols in the device code: scaled(int) [_Z6scaledi]",
         ),
     ] {
         let error = run(folder, &format!("-fsyclbin {line} -o not.syclbin")).unwrap_err();
