@@ -96,7 +96,7 @@ fn module_with_constants_needs_its_spirv() {
     let (warnings, modules) = run(true).unwrap();
     assert_eq!(modules, 1);
     assert!(
-        warnings[0].starts_with("kernel k: only SPIR-V"),
+        warnings[0].starts_with("kernel k: generated only SPIR-V"),
         "{warnings:?}"
     );
     let Err(Failure::Own(text)) = run(false) else {
