@@ -50,7 +50,7 @@ fn tests(executables: &[Executable]) -> Vec<Step> {
     let steps = tests.map(|executable| {
         let name = &executable.name;
         let program = format!("bin/{name}");
-        let mut step = Step::new(&format!("tests {name}"), Kind::Tests, &program, 120);
+        let mut step = Step::new(&format!("tests {name}"), Kind::Tests, &program, 300);
         if name.starts_with("end-to-end") {
             step.arguments = words(ON_ANY_DEVICE);
         }
@@ -64,7 +64,7 @@ fn examples() -> Vec<Step> {
     let steps = examples.map(|example| {
         let name = example.name;
         let program = format!("bin/{name}");
-        let mut step = Step::new(&format!("example {name}"), Kind::Program, &program, 45);
+        let mut step = Step::new(&format!("example {name}"), Kind::Program, &program, 150);
         step.expects = Some(example.expected.to_owned());
         step.needs = example.needs.map(str::to_owned);
         step.less = words(&example.small.join(" "));
@@ -92,7 +92,7 @@ fn benchmark() -> Step {
 }
 
 fn stress() -> Step {
-    let mut step = Step::new("stress", Kind::Program, "bin/stress", 90);
+    let mut step = Step::new("stress", Kind::Program, "bin/stress", 200);
     step.arguments = words("--short");
     step
 }
@@ -101,7 +101,7 @@ fn stress() -> Step {
 pub(crate) const KERNELS: &str = "every kernel";
 
 fn kernels() -> Step {
-    let mut step = Step::new(KERNELS, Kind::Program, "bin/stress", 90);
+    let mut step = Step::new(KERNELS, Kind::Program, "bin/stress", 300);
     step.arguments = words("kernels {pack}/files {pack}/modules");
     step
 }
@@ -110,7 +110,7 @@ fn kernels() -> Step {
 pub(crate) const INTEL_GPUS: &str = "Intel's GPUs";
 
 fn intel_gpus() -> Step {
-    let mut step = Step::new(INTEL_GPUS, Kind::Tests, "bin/syclbin-rt-it", 30);
+    let mut step = Step::new(INTEL_GPUS, Kind::Tests, "bin/syclbin-rt-it", 90);
     step.arguments = words("intel_gpus::");
     step
 }
@@ -121,7 +121,7 @@ pub(crate) const FAILING_CALLS: &str = "failing calls";
 pub(super) const FAULTS: &str = "libfaults.so";
 
 fn failing_calls() -> Step {
-    let mut step = Step::new(FAILING_CALLS, Kind::Program, "bin/exercise", 60);
+    let mut step = Step::new(FAILING_CALLS, Kind::Program, "bin/exercise", 150);
     step.arguments = words("short");
     let library = (
         "OPENCL_DYLIB_PATH".to_owned(),
