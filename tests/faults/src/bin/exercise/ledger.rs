@@ -64,7 +64,8 @@ impl<'c> Ledger<'c> {
                 let has = |code: i32| message.contains(&format!("({code})"));
                 // A command that waits for the failed one may fail first, with a code of its own.
                 let is_behind = has(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-                if !is_behind && !(message.contains(call) && has(code)) {
+                let is_named = is_behind || (message.contains(call) && has(code));
+                if !is_named {
                     self.fail::<T>(format!(
                         "{name}: the error names no {call} and ({code}): {message}"
                     ));
