@@ -67,16 +67,11 @@ impl Contestant for Recorded {
             for arguments in Arguments::ALL {
                 let mut recorder = memory.queue.record();
                 for _ in 0..RECORDED {
+                    let buffers = &mut memory.buffers[0];
                     // SAFETY: each kernel uses one element of each buffer.
-                    with_launch!(
-                        kernels,
-                        &mut memory.buffers[0],
-                        arguments,
-                        Values::ONCE,
-                        |launch| unsafe {
-                            launch.record(&mut recorder, range())?;
-                        }
-                    );
+                    with_launch!(kernels, buffers, arguments, Values::ONCE, |launch| unsafe {
+                        launch.record(&mut recorder, range())?;
+                    });
                 }
                 recordings.push(recorder.finish()?);
             }
