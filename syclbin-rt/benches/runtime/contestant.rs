@@ -127,7 +127,7 @@ pub(crate) const ALL: [Entry; 8] = [
     },
     Entry {
         name: "safe stub",
-        what: "the same with a contract of one condition for each buffer; one number changes",
+        what: "`stub` with a contract of one condition for each buffer",
         run: run::<SafeStub>,
     },
     Entry {

@@ -161,6 +161,9 @@ fn table(rows: &[Row], index: usize, arguments: Arguments) {
     );
     for row in rows {
         let figures = &row.rows[index];
+        if figures.queued.median().is_nan() {
+            continue; // it has no kernel with so many arguments
+        }
         let (low, high) = figures.queued.spread();
         println!(
             "{:<22} {:>9} {:>7.3} {:>19} {:>9} {:>9} {:>7.3}",

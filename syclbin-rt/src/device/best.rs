@@ -35,7 +35,7 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
         let mut of_kind = devices.iter().filter(|(facts, _)| facts.kind == *kind);
         let ordinary = of_kind.clone().any(|(facts, _)| is_ordinary(facts));
         match (of_kind.next(), ordinary) {
-            (None, _) => format!("there is no {kind}"),
+            (None, _) => format!("no {kind} was found"),
             (Some(_), false) => format!("no {kind} can run SYCLBIN kernels"),
             (Some(_), true) => format!("the file has no code for the {kind}"),
         }

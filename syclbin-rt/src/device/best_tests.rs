@@ -128,7 +128,7 @@ fn skipped_devices_come_before_the_chosen_one() {
     assert_eq!(skipped(&fits, 1), [0]);
     assert_eq!(
         super::reason(&fits, 1),
-        "the file has no code for the gpu; there is no accelerator; it is the first cpu that can run SYCLBIN kernels"
+        "the file has no code for the gpu; no accelerator was found; it is the first cpu that can run SYCLBIN kernels"
     );
     let reason = fits[0].1.reason().unwrap();
     let begin =
@@ -168,7 +168,7 @@ fn the_reason_says_what_would_have_come_first() {
     );
     assert_eq!(
         reason(1, &machine[..3]),
-        "no gpu can run SYCLBIN kernels; there is no accelerator; it is the first cpu that can run \
+        "no gpu can run SYCLBIN kernels; no accelerator was found; it is the first cpu that can run \
          SYCLBIN kernels"
     );
 }

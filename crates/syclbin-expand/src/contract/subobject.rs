@@ -131,7 +131,7 @@ impl Subobject {
         match found.and_then(|index| self.element(index, types)) {
             Some(element) => Ok(element),
             None => error(format!(
-                "expected an index of the {count} elements, counted from 0"
+                "expected an index below {count}, the number of elements"
             )),
         }
     }

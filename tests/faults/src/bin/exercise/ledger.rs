@@ -62,8 +62,9 @@ impl<'c> Ledger<'c> {
             (Expected::Once { call, code }, Err(error), _) => {
                 let message = error.to_string();
                 let has = |code: i32| message.contains(&format!("({code})"));
-                // A command that waits for the failed one may fail first, with a code of its own.
-                let is_behind = has(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+                // A command that waits for a failed one may report first, with its own name and code.
+                let is_behind = call.starts_with("clEnqueue")
+                    && has(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
                 let is_named = is_behind || (message.contains(call) && has(code));
                 if !is_named {
                     self.fail::<T>(format!(
