@@ -49,18 +49,23 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
     let verdicts = libtest::results(&whole.stdout, &names);
     let mut failures = libtest::failures(&whole.stdout);
     let mut skips = libtest::skips(&whole.stderr);
+    let mut ran_alone = 0;
     for name in &names {
+        let output = failures.remove(name);
         let test = match verdicts.get(name) {
-            Some(verdict) => {
-                let output = failures.remove(name);
+            // The harness prints why tests failed at its end, which a crash prevents.
+            Some(verdict) if *verdict != Verdict::Failed || output.is_some() => {
                 let verdict = without_results(context, name, verdict, output.as_deref());
                 finished(name, &verdict, output, skips.remove(name))
             }
-            None => alone(context, step, tool, name, until),
+            _ => {
+                ran_alone += 1;
+                alone(context, step, tool, name, until)
+            }
         };
         report.tests.push(test);
     }
-    conclude(&mut report, &whole, names.len() - verdicts.len());
+    conclude(&mut report, &whole, ran_alone);
     report.seconds = start.elapsed().as_secs_f64();
     report
 }
@@ -152,7 +157,7 @@ fn left(until: Instant) -> Duration {
 }
 
 /// The outcome of the step: the worst of its tests and of the run of all of them.
-fn conclude(report: &mut StepReport, whole: &Ended, without_result: usize) {
+fn conclude(report: &mut StepReport, whole: &Ended, ran_alone: usize) {
     let worst = report.tests.iter().map(|test| test.outcome).max();
     let worst = worst.unwrap_or(Outcome::Passed);
     // Skipped tests do not make it a skipped step.
@@ -172,8 +177,8 @@ fn conclude(report: &mut StepReport, whole: &Ended, without_result: usize) {
     if !is_explained {
         report.outcome = report.outcome.max(of_end(&whole.end));
         let mut reason = format!("all tests in one process: {}", whole.end);
-        if without_result > 0 {
-            reason.push_str(&format!("; {without_result} without a result ran alone"));
+        if ran_alone > 0 {
+            reason.push_str(&format!("; {ran_alone} without a result ran alone"));
         }
         report.reason = Some(reason);
         report.output = Some(whole.tail());

@@ -73,6 +73,17 @@ fn the_test_that_crashes_is_named() {
 }
 
 #[test]
+fn failures_without_a_reason_run_again() {
+    let whole = "echo 'test a ... FAILED'; echo 'test b ... FAILED'; kill -SEGV $$";
+    let alone = "case $1 in\na) exit 101;;\nesac";
+    let script = suite(&["a", "b"], whole, alone);
+    let outcome = Pack::new().step("tests", Tests, &script).run();
+    let outcomes = ["a", "b"].map(|name| outcome.test("tests", name).outcome);
+    assert_eq!(outcomes, [Failed, Passed]);
+    assert_eq!(outcome.step("tests").outcome, Crashed);
+}
+
+#[test]
 fn the_test_that_hangs_is_named() {
     let whole = "echo 'test a ... ok'; echo 'test c ... ok'; sleep 1000";
     let script = suite(&["a", "b", "c"], whole, "sleep 1000");
